@@ -1,0 +1,89 @@
+# Every target sets up what it needs. On a fresh machine: Python 3.11 or later, Java 17, make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DATABASES := $(VENV)/.databases
+PYTEST := $(BIN)/python -m pytest
+
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all test-jvm bench lint format lock clean setup maven-answers
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(INSTALLED)  ## see it work
+	$(BIN)/python examples/demo.py
+
+test: $(INSTALLED) $(DATABASES)  ## the tests, without the slow ones
+	$(PYTEST)
+
+test-all: $(INSTALLED) $(DATABASES)  ## the tests, with the slow ones
+	$(PYTEST) -m "not jvm"
+
+test-jvm: $(INSTALLED) $(DATABASES)  ## the tests that need packages from Maven Central
+	@if $(MAKE) --no-print-directory maven-answers; then \
+	  $(PYTEST) -m jvm; code=$$?; \
+	  if [ $$code -eq 5 ]; then echo "test-jvm: no test is marked jvm yet, nothing was run"; \
+	  else exit $$code; fi; \
+	else \
+	  echo "*** test-jvm: SKIPPED. Maven Central does not answer; NO jvm test was run. ***"; \
+	fi
+
+bench: $(INSTALLED) $(DATABASES)  ## the benchmarks, as ratios
+	$(BIN)/python -m bench
+
+lint: $(INSTALLED)  ## style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)  ## repair style and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(INSTALLED)  ## renew requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --upgrade --all-extras --python-version 3.11 \
+	  --no-emit-index-url --no-header --no-annotate --quiet --output-file requirements.lock
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) build dist artifacts spark-warehouse metastore_db derby.log
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup: $(INSTALLED) $(DATABASES)
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "*** Tidelake needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ***"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv || echo "*** no uv, using pip, which is slower ***"
+	if [ -x $(BIN)/uv ]; then \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock -e .; \
+	else \
+	  $(BIN)/python -m pip install --quiet -r requirements.lock -e .; \
+	fi
+	touch $@
+
+$(DATABASES): | $(INSTALLED)
+	@if PATH="$$PATH:/usr/sbin" command -v mariadbd >/dev/null; then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	    --no-install-recommends mariadb-server-core mariadb-client-core && touch $@ \
+	  || echo "*** MariaDB could not be installed: its tests will NOT run ***"; \
+	else \
+	  echo "*** mariadbd is missing: its tests will NOT run. As root:" \
+	    "apt-get install mariadb-server-core mariadb-client-core ***"; \
+	fi
+
+# Ivy ships inside PySpark and knows where Maven Central is.
+maven-answers: $(INSTALLED)
+	@jars=$$($(BIN)/python -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent / "jars")'); \
+	hadoop=$$(basename $$jars/hadoop-client-api-*.jar .jar); \
+	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	timeout 60 java -cp "$$(echo $$jars/ivy-*.jar)" org.apache.ivy.Main -cache "$$folder" -notransitive \
+	  -dependency org.apache.hadoop hadoop-aws $${hadoop#hadoop-client-api-} >/dev/null 2>&1

@@ -1,0 +1,1 @@
+"""Help for testing against Tidelake: the DuckDB reference and, in time, behaviour suites."""

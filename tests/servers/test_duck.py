@@ -1,0 +1,30 @@
+from tests.servers.ducklake import round_trip
+
+
+def test_extensions_come_from_wheels_and_nothing_is_downloaded(duck):
+    connection = duck()
+    settings = connection.sql(
+        "SELECT name, value FROM duckdb_settings() WHERE name LIKE 'auto%known_extensions'"
+    ).fetchall()
+    assert {value for _, value in settings} == {"false"}
+    modes = connection.sql(
+        "SELECT DISTINCT install_mode FROM duckdb_extensions() WHERE loaded"
+    ).fetchall()
+    assert {mode for (mode,) in modes} == {"STATICALLY_LINKED", "NOT_INSTALLED"}
+
+
+def test_time_zone_is_utc(duck):
+    assert duck().sql("SELECT current_setting('TimeZone')").fetchone() == ("UTC",)
+
+
+def test_connections_share_nothing(duck):
+    duck().execute("CREATE TABLE t (i INTEGER)")
+    assert duck().sql("SHOW TABLES").fetchall() == []
+
+
+def test_ducklake_on_sqlite(duck, tmp_path):
+    round_trip(duck, f"sqlite:{tmp_path / 'lake.db'}", f"{tmp_path}/data/")
+
+
+def test_ducklake_on_a_duckdb_file(duck, tmp_path):
+    round_trip(duck, f"{tmp_path / 'lake.duckdb'}", f"{tmp_path}/data/")
