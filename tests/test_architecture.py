@@ -69,7 +69,9 @@ def module_name(path: Path) -> str:
 
 def room_of(module: str) -> str:
     """`tidelake.model.schema` is in model; `tidelake` itself, and its names, in tidelake."""
-    name = (module.split(".") + [""])[1]
+    name = module.split(".")[1] if "." in module else ""
+    if name == "__main__":
+        return "cli"
     return name if name in MAY_IMPORT else "tidelake"
 
 
