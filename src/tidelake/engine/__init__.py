@@ -1,0 +1,1 @@
+"""The only room with rows: runs a `ScanPlan` and hands back tables."""

@@ -1,0 +1,57 @@
+"""Every error Tidelake raises, grouped by what the caller does next.
+
+    TidelakeError          exit 1
+    ├── NotFound           ask for something that exists      (also a LookupError)
+    ├── Invalid            correct the request                (also a ValueError)
+    │   └── Unsupported    take the way round that it names
+    ├── Conflict           re-read, then try again
+    ├── Unavailable        try again later
+    ├── Corrupt            stop; the lake needs mending
+    └── Denied             ask for access                     (also a PermissionError)
+
+A message says what happened and where; `hint` says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class TidelakeError(Exception):
+    """The root: catch this to catch everything Tidelake raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} (hint: {self.hint})" if self.hint else self.message
+
+
+class NotFound(TidelakeError, LookupError):
+    """The schema, table, column, snapshot or file does not exist."""
+
+
+class Invalid(TidelakeError, ValueError):
+    """The request makes no sense as it stands."""
+
+
+class Unsupported(Invalid):
+    """The request makes sense, but this engine cannot answer it exactly."""
+
+
+class Conflict(TidelakeError):
+    """Somebody else changed the same thing first."""
+
+
+class Unavailable(TidelakeError):
+    """A database, store or server did not answer, or is locked."""
+
+
+class Corrupt(TidelakeError):
+    """What is stored contradicts itself, or a stored file is gone or broken."""
+
+
+class Denied(TidelakeError, PermissionError):
+    """Credentials are missing or refused, or the lake was opened read-only."""

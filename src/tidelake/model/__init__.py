@@ -1,0 +1,1 @@
+"""Frozen values and arithmetic: no I/O, no clock."""

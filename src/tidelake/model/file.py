@@ -1,0 +1,74 @@
+"""Data files, delete files and rows kept in the catalog, as one snapshot sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelake.model.schema import Column
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """Positions deleted from one data file. `format` is 'parquet' or 'puffin'."""
+
+    id: int
+    path: str
+    format: str
+    rows: int
+    bytes: int
+    begin_snapshot: int
+    encryption_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file; `path` is complete (an absolute path or a URI).
+
+    `partial_max`: when set and above the snapshot read, rows newer than that snapshot
+    are in the file and must be filtered out by their embedded snapshot id.
+    `deleted_positions`: deletes kept in the catalog, on top of those in `deletes`.
+    """
+
+    id: int
+    path: str
+    rows: int
+    bytes: int
+    begin_snapshot: int
+    row_id_start: int | None = None
+    partial_max: int | None = None
+    partition_id: int | None = None
+    partition_values: tuple[str | None, ...] = ()
+    mapping_id: int | None = None
+    encryption_key: str | None = None
+    footer_size: int | None = None
+    deletes: DeleteFile | None = None
+    deleted_positions: tuple[int, ...] = ()
+
+    @property
+    def has_deletes(self) -> bool:
+        return self.deletes is not None or bool(self.deleted_positions)
+
+    def is_partial_at(self, snapshot_id: int) -> bool:
+        return self.partial_max is not None and self.partial_max > snapshot_id
+
+
+@dataclass(frozen=True, slots=True)
+class MappedField:
+    """How a field of a foreign Parquet file maps to a column: by its name in the file."""
+
+    source_name: str
+    field_id: int
+    children: tuple[MappedField, ...] = ()
+    is_partition: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InlinedRows:
+    """Rows kept in the catalog, all written under one version of the table's columns.
+
+    Each row is (row id, begin snapshot, value of each column); a value is None, bytes
+    (blobs and variants), or text that DuckDB's cast to the column's type understands.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[object, ...], ...]

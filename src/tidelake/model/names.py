@@ -1,0 +1,56 @@
+"""Names of tables, with SQL's quoting."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidelake.errors import Invalid
+
+DEFAULT_SCHEMA = "main"
+
+_PART = re.compile(r'"(?:[^"]|"")*"|[^".\s][^".]*')
+
+
+def quote(identifier: str) -> str:
+    """An identifier as DuckDB and SQLite read it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def text_literal(value: str) -> str:
+    """A string as a standard SQL literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A schema and a table (or view) in it."""
+
+    schema: str
+    name: str
+
+    @staticmethod
+    def parse(text: str) -> TableName:
+        """Read `t`, `s.t` or `"odd schema"."odd.table"`; without a schema it is in `main`."""
+        parts: list[str] = []
+        position = 0
+        while position <= len(text):
+            match = _PART.match(text, position)
+            if match is None:
+                break
+            part = match.group()
+            quoted = part.startswith('"')
+            parts.append(part[1:-1].replace('""', '"') if quoted else part.strip())
+            position = match.end()
+            if position == len(text) or text[position] != ".":
+                break
+            position += 1
+        if position != len(text) or len(parts) not in (1, 2) or not all(parts):
+            raise Invalid(
+                f"{text!r} is not a table name",
+                hint="write table, schema.table, or quote odd names: \"my schema\".\"my.table\"",
+            )
+        return TableName(parts[0] if len(parts) == 2 else DEFAULT_SCHEMA, parts[-1])
+
+    def __str__(self) -> str:
+        return ".".join(p if re.fullmatch(r"\w+", p) else quote(p) for p in (self.schema, self.name))

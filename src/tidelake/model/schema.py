@@ -1,0 +1,128 @@
+"""Columns as DuckLake records them: numbered for ever, nested by parenthood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidelake.errors import NotFound
+from tidelake.model.names import quote
+
+ROW_ID = "rowid"
+ROW_SNAPSHOT = "snapshot_id"
+ROW_ID_FIELD = 2147483540
+ROW_SNAPSHOT_FIELD = 2147483539
+
+NESTED = frozenset({"struct", "list", "map"})
+
+_DUCKDB_NAMES = {
+    "boolean": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "int128": "HUGEINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "uint128": "UHUGEINT",
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "time": "TIME",
+    "time_ns": "TIME_NS",
+    "timetz": "TIMETZ",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamp_us": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "timestamp_s": "TIMESTAMP_S",
+    "timestamp_ms": "TIMESTAMP_MS",
+    "timestamp_ns": "TIMESTAMP_NS",
+    "interval": "INTERVAL",
+    "varchar": "VARCHAR",
+    "json": "JSON",
+    "blob": "BLOB",
+    "uuid": "UUID",
+    "variant": "VARIANT",
+    "geometry": "GEOMETRY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column or nested field; `type` is DuckLake's own word for it.
+
+    Children: of a struct its fields, of a list its `element`, of a map its `key` and `value`.
+    `initial_default` stands in for the column in files written before it existed.
+    """
+
+    id: int
+    name: str
+    type: str
+    nullable: bool = True
+    children: tuple[Column, ...] = ()
+    initial_default: str | None = None
+    default: str | None = None
+    comment: str | None = None
+
+    @property
+    def is_nested(self) -> bool:
+        return self.type in NESTED
+
+    def leaves(self) -> Iterator[Column]:
+        """This column and everything below it that holds values of its own."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def walk(self) -> Iterator[Column]:
+        """This column and all its descendants, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def duckdb_type(self) -> str:
+        """The type as DuckDB spells it, nested types included."""
+        if self.type == "struct":
+            fields = ", ".join(f"{quote(c.name)} {c.duckdb_type}" for c in self.children)
+            return f"STRUCT({fields})"
+        if self.type == "list":
+            return f"{self.children[0].duckdb_type}[]"
+        if self.type == "map":
+            key, value = self.children
+            return f"MAP({key.duckdb_type}, {value.duckdb_type})"
+        return _DUCKDB_NAMES.get(self.type, self.type.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table at one snapshot, in order."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def column(self, name: str) -> Column:
+        """The column of that name; as in SQL, case does not matter unless two differ only in it."""
+        folded = name.casefold()
+        same = [c for c in self.columns if c.name.casefold() == folded]
+        exact = [c for c in same if c.name == name]
+        if found := (exact or same):
+            return found[0]
+        raise NotFound(f"no column {name!r}", hint=f"there are: {', '.join(self.names)}")
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{c.name}: {c.duckdb_type}{'' if c.nullable else ' not null'}" for c in self.columns
+        )

@@ -1,0 +1,43 @@
+"""What to read: the files of one snapshot that can matter, and how their columns map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelake.model.file import DataFile, InlinedRows, MappedField
+from tidelake.model.names import TableName
+from tidelake.model.schema import Column
+
+
+@dataclass(frozen=True, slots=True)
+class PruneStep:
+    """One reason for skipping files, and how many it skipped."""
+
+    reason: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    """A complete, picklable description of one read of one table.
+
+    `columns` are those to read from files, as the snapshot declares them; `output` names
+    what the caller gets, in order, and may also hold `rowid` and `snapshot_id`.
+    `where` is the row filter as DuckDB SQL over the column names and those two.
+    `mappings` tell, by mapping id, how files without field ids are to be read.
+    `reshaped` are ids of nested columns whose fields were renamed, dropped or given
+    defaults over time, so that names inside old files cannot be trusted.
+    """
+
+    table: TableName
+    snapshot_id: int
+    columns: tuple[Column, ...]
+    output: tuple[str, ...]
+    files: tuple[DataFile, ...] = ()
+    inlined: tuple[InlinedRows, ...] = ()
+    where: str | None = None
+    mappings: Mapping[int, tuple[MappedField, ...]] = field(default_factory=dict)
+    reshaped: frozenset[int] = frozenset()
+    total_files: int = 0
+    pruned: tuple[PruneStep, ...] = ()
