@@ -1,0 +1,58 @@
+"""DuckDB's exceptions, told in Tidelake's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Run a DuckDB call; whatever it raises comes out as an error of our own tree."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _translate(doing, error) from error
+
+
+def _translate(doing: str, error: Exception) -> TidelakeError:
+    import duckdb
+
+    text = str(error).strip().split("\n\nLINE")[0]
+    if isinstance(error, duckdb.HTTPException):
+        if any(code in text for code in ("HTTP 401", "HTTP 403", "(HTTP 403", "(HTTP 401")):
+            return Denied(f"{doing}: {text}", hint="check the storage_options")
+        if "404" in text:
+            return _missing(doing, text)
+        return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
+    if isinstance(error, duckdb.IOException):
+        if "No files found" in text or "No such file" in text:
+            return _missing(doing, text)
+        if "Permission denied" in text:
+            return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
+        return Unavailable(f"{doing}: {text}", hint="check that the data path can be reached")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return Unavailable(f"{doing}: {text}", hint="read in batches with to_batches()")
+    if isinstance(error, duckdb.InvalidInputException) and _is_broken_file(text):
+        return Corrupt(
+            f"{doing}: {text}", hint="the file is damaged; restore it from a copy or a backup"
+        )
+    if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
+        return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
+    return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+
+
+def _is_broken_file(text: str) -> bool:
+    signs = ("parquet", "Parquet", "magic bytes", "footer", "AES", "snappy", "thrift", "TProtocol")
+    return any(sign in text for sign in signs)
+
+
+def _missing(doing: str, text: str) -> Corrupt:
+    return Corrupt(
+        f"{doing}: a data file that the catalog names is missing: {text}",
+        hint="was the data moved, or cleaned up by another tool? Check data_path and restore it",
+    )

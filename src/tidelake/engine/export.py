@@ -1,0 +1,143 @@
+"""From DuckDB's types to Arrow, pandas and Polars: exactly, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine.reshape import Source, rebuild
+from tidelake.errors import Unsupported
+from tidelake.model.names import quote
+from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+_WIDE_INTEGERS = {"int128", "uint128"}
+_PYTHON_ONLY = {"variant", "timetz"}
+
+
+def arrow_column(column: Column) -> str:
+    """How to select a column so that Arrow holds it without loss."""
+    kinds = {below.type for below in column.walk()}
+    if "timetz" in kinds:
+        raise Unsupported(
+            f"column {column.name!r} holds timetz, and Arrow's time has no zone",
+            hint=f"use to_pandas() or to_duckdb(), leave {column.name!r} out with columns=[…],"
+            " or cast it to VARCHAR with lake.sql()",
+        )
+    name = quote(column.name)
+    if not kinds & (_WIDE_INTEGERS | _PYTHON_ONLY):
+        return name
+    return f"{rebuild(column, Source.of(column), name, _arrow_leaf)} AS {name}"
+
+
+def _arrow_leaf(column: Column, reference: str) -> str:
+    if column.type in _WIDE_INTEGERS:
+        return f"CAST({reference} AS DECIMAL(38, 0))"
+    if column.type == "variant":
+        return f"variant_to_parquet_variant({reference})"
+    return reference
+
+
+def described(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[Column, ...]:
+    """The columns of any query, in DuckLake's words."""
+    relation = connection.sql(sql)
+    return tuple(
+        _column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)
+    )
+
+
+_FROM_DUCKDB = {
+    "hugeint": "int128",
+    "uhugeint": "uint128",
+    "time with time zone": "timetz",
+}
+
+
+def _column(name: str, kind: Any) -> Column:
+    if kind.id in ("list", "array"):
+        return Column(0, name, "list", children=(_column("element", kind.children[0][1]),))
+    if kind.id == "map":
+        parts = dict(kind.children)
+        return Column(
+            0, name, "map", children=(_column("key", parts["key"]), _column("value", parts["value"]))
+        )
+    if kind.id == "struct":
+        fields = tuple(
+            Column(n, c.name, c.type, children=c.children)
+            for n, c in enumerate(_column(label, child) for label, child in kind.children)
+        )
+        return Column(0, name, "struct", children=fields)
+    return Column(0, name, _FROM_DUCKDB.get(str(kind.id), str(kind).lower()))
+
+
+def as_pandas(
+    connection: duckdb.DuckDBPyConnection, sql: str, columns: Sequence[Column]
+) -> pandas.DataFrame:
+    """A DataFrame that loses nothing: integers with nulls become pandas' nullable integers,
+    decimals stay decimals, variants and zoned times are Python objects."""
+    objects = [c for c in columns if {below.type for below in c.walk()} & _PYTHON_ONLY]
+    if not objects:
+        chosen = ", ".join(arrow_column(column) for column in columns)
+        return _frame(connection.execute(f"SELECT {chosen} FROM ({sql}) AS r").to_arrow_table())
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {sql}")
+    plain = [column for column in columns if column not in objects]
+    chosen = ", ".join(arrow_column(c) for c in plain) or "1"
+    frame = _frame(connection.execute(f"SELECT {chosen} FROM materialised").to_arrow_table())
+    for column in objects:
+        rows = connection.execute(f"SELECT {quote(column.name)} FROM materialised").fetchall()
+        frame[column.name] = _objects([row[0] for row in rows])
+    return frame[[column.name for column in columns]]
+
+
+def _objects(values: list[Any]) -> pandas.Series[Any]:
+    import pandas
+
+    return pandas.Series(values, dtype=object)
+
+
+def _frame(table: pa.Table) -> pandas.DataFrame:
+    import pandas
+    import pyarrow as pa
+
+    nullable = {
+        getattr(pa, name)(): getattr(pandas, f"{label}Dtype")()
+        for name, label in (
+            ("int8", "Int8"),
+            ("int16", "Int16"),
+            ("int32", "Int32"),
+            ("int64", "Int64"),
+            ("uint8", "UInt8"),
+            ("uint16", "UInt16"),
+            ("uint32", "UInt32"),
+            ("uint64", "UInt64"),
+        )
+    }
+    with_nulls = {
+        field.name
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if column.null_count and field.type in nullable
+    }
+    frame = table.drop_columns(list(with_nulls)).to_pandas()
+    for name in with_nulls:
+        frame[name] = table.column(name).to_pandas(types_mapper=nullable.get)
+    return frame[table.column_names]
+
+
+def as_polars(table: pa.Table, columns: Sequence[Column]) -> polars.DataFrame:
+    import polars
+
+    for column in columns:
+        if "interval" in {below.type for below in column.walk()}:
+            raise Unsupported(
+                f"column {column.name!r} holds intervals of months, days and time; Polars has"
+                " only durations",
+                hint="use to_pandas() or to_arrow(), or leave it out with columns=[…]",
+            )
+    frame = polars.from_arrow(table)
+    assert isinstance(frame, polars.DataFrame)
+    return frame

@@ -1,0 +1,217 @@
+"""The local engine: DuckDB in this process reads Parquet where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine import scan_sql
+from tidelake.engine.duck_errors import translated
+from tidelake.engine.duck_storage import allow_remote
+from tidelake.engine.export import arrow_column, as_pandas, as_polars
+from tidelake.engine.footer import shapes
+from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.schema import Column
+from tidelake.plan.scan import ScanPlan
+from tidelake.store.files import Store, is_local
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+BATCH_ROWS = 122_880
+
+
+class LocalEngine:
+    """Runs plans in DuckDB. Every read has a connection of its own, so reads may overlap."""
+
+    name = "local"
+
+    def __init__(self, storage_options: Mapping[str, str] | None = None) -> None:
+        self._options = dict(storage_options or {})
+
+    def read(self, plan: ScanPlan) -> Reading:
+        """The plan as a query that runs when its rows are asked for."""
+        work = Workbench(self._options)
+        with translated(f"cannot read {plan.table}"):
+            sql = work.scan(plan)
+        return Reading(work, sql, f"cannot read {plan.table}", _output_columns(plan))
+
+    def batches(self, plan: ScanPlan, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """The plan's rows as a stream of Arrow batches."""
+        return iter(self.read(plan).to_batches(rows))
+
+    def query(self, sql: str, tables: Mapping[str, ScanPlan]) -> Reading:
+        """A DuckDB SELECT over plans, each standing under the name it is given here."""
+        work = Workbench(self._options)
+        with translated("cannot run the query"):
+            for name, plan in tables.items():
+                work.define(name, plan)
+        return Reading(work, sql, "cannot run the query")
+
+
+def _output_columns(plan: ScanPlan) -> tuple[Column, ...]:
+    known = {column.name: column for column in plan.columns}
+    return tuple(known.get(name) or Column(0, name, "int64") for name in plan.output)
+
+
+class Reading:
+    """A query that has been prepared and not yet run; each `to_*` runs it once.
+
+    `columns` are known for scans of a table and let types that Arrow cannot hold be
+    carried over exactly or refused by name; other queries ask DuckDB for their types.
+    """
+
+    def __init__(
+        self, work: Workbench, sql: str, doing: str, columns: Sequence[Column] | None = None
+    ) -> None:
+        self._work = work
+        self._sql = sql
+        self._doing = doing
+        self._columns = columns
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        with translated(self._doing):
+            return self._work.connection.sql(self._sql)
+
+    def to_arrow(self) -> pa.Table:
+        with translated(self._doing):
+            return self._work.connection.execute(self._arrow_sql()).to_arrow_table()
+
+    def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
+        """A stream: memory stays bounded by a few batches, whatever the table's size."""
+        import pyarrow as pa
+
+        with translated(self._doing):
+            reader = self._work.connection.execute(self._arrow_sql()).to_arrow_reader(rows)
+        return pa.RecordBatchReader.from_batches(reader.schema, self._translated_batches(reader))
+
+    def _translated_batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        with translated(self._doing):
+            yield from reader
+
+    def to_pandas(self) -> pandas.DataFrame:
+        with translated(self._doing):
+            return as_pandas(self._work.connection, self._sql, self._described())
+
+    def to_polars(self) -> polars.DataFrame:
+        return as_polars(self.to_arrow(), self._described())
+
+    def count(self) -> int:
+        with translated(self._doing):
+            row = self._work.connection.execute(f"SELECT count(*) FROM ({self._sql})").fetchone()
+        return int(row[0]) if row else 0
+
+    def _described(self) -> Sequence[Column]:
+        if self._columns is None:
+            from tidelake.engine.export import described
+
+            self._columns = described(self._work.connection, self._sql)
+        return self._columns
+
+    def _arrow_sql(self) -> str:
+        chosen = ", ".join(arrow_column(column) for column in self._described())
+        return f"SELECT {chosen} FROM ({self._sql}) AS r" if chosen != "*" else self._sql
+
+
+class Workbench:
+    """A private in-memory DuckDB where plans become views and queries run."""
+
+    def __init__(self, storage_options: Mapping[str, str]) -> None:
+        import duckdb
+
+        self.connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "TimeZone": "UTC",
+            },
+        )
+        self._options = dict(storage_options)
+        self._store = Store(storage_options)
+        self._names = (f"inlined_{n}" for n in count())
+
+    def define(self, name: str, plan: ScanPlan) -> None:
+        from tidelake.model.names import quote
+
+        self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
+
+    def scan(self, plan: ScanPlan) -> str:
+        """One SELECT that reads the plan, with all it needs registered on the connection."""
+        if any(not is_local(file.path) for file in plan.files):
+            allow_remote(self.connection, plan.files[0].path, self._options)
+        inspected = [f.path for f in plan.files if scan_sql.needs_inspection(plan, f)]
+        found = shapes(self.connection, inspected) if inspected else {}
+        branches = [
+            scan_sql.group_branch(plan, group, self._deletes(group.files, plan.snapshot_id))
+            for group in scan_sql.arrange(plan, found)
+        ]
+        branches += [
+            scan_sql.inlined_branch(plan, inlined, self._register(inlined))
+            for inlined in plan.inlined
+            if inlined.rows
+        ]
+        return scan_sql.scan_sql(plan, branches)
+
+    def _deletes(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
+        branches = []
+        plain: list[tuple[int, DeleteFile]] = []
+        for place, file in enumerate(files):
+            gone = list(file.deleted_positions)
+            if file.deletes and file.deletes.format == "puffin":
+                gone += self._vector(file.deletes)
+            elif file.deletes and (key := file.deletes.encryption_key):
+                branches.append(
+                    scan_sql.encrypted_delete_branch(file.deletes.path, key, place, snapshot_id)
+                )
+            elif file.deletes:
+                plain.append((place, file.deletes))
+            if gone:
+                listed = ", ".join(str(position) for position in gone)
+                branches.append(f"SELECT {place}::UBIGINT AS file, unnest([{listed}]) AS pos")
+        branches += self._plain_deletes(plain, snapshot_id)
+        return " UNION ALL ".join(branches) or None
+
+    def _plain_deletes(self, deletes: list[tuple[int, DeleteFile]], snapshot_id: int) -> list[str]:
+        if not deletes:
+            return []
+        found = shapes(self.connection, [delete.path for _, delete in deletes])
+        by_columns: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
+        for place, delete in deletes:
+            names = [source.name for source in found[delete.path]]
+            stamped = names[2:3] == ["_ducklake_internal_snapshot_id"]
+            columns = (names[1], names[2] if stamped else None)
+            by_columns.setdefault(columns, []).append((place, delete.path))
+        return [
+            scan_sql.delete_branch(
+                [path for _, path in group], [place for place, _ in group], columns, snapshot_id
+            )
+            for columns, group in by_columns.items()
+        ]
+
+    def _vector(self, delete: DeleteFile) -> list[int]:
+        from tidelake.engine.deletion_vector import positions
+
+        return positions(self._store.read(delete.path), delete.path)
+
+    def _register(self, inlined: InlinedRows) -> str:
+        import pyarrow as pa
+
+        name = next(self._names)
+        width = len(inlined.columns) + 2
+        values = list(zip(*inlined.rows, strict=True))
+        kinds = [
+            pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
+            for index in range(width)
+        ]
+        arrays = [pa.array(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        self.connection.register(name, pa.table(arrays, [f"c{n}" for n in range(width)]))
+        return name
+
+
+def _is_bytes(values: Sequence[object]) -> bool:
+    return any(isinstance(value, bytes) for value in values)

@@ -1,0 +1,238 @@
+"""A `ScanPlan` as one DuckDB query: a branch per group of files read alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from tidelake.engine.reshape import Source, by_id, missing, rebuild, renumber
+from tidelake.errors import Corrupt, Unsupported
+from tidelake.model.file import DataFile, InlinedRows, MappedField
+from tidelake.model.names import quote, text_literal
+from tidelake.model.schema import (
+    ROW_ID,
+    ROW_ID_FIELD,
+    ROW_SNAPSHOT,
+    ROW_SNAPSHOT_FIELD,
+    Column,
+)
+from tidelake.plan.scan import ScanPlan
+
+_ROW_ID = Column(ROW_ID_FIELD, ROW_ID, "int64")
+_ROW_SNAPSHOT = Column(ROW_SNAPSHOT_FIELD, ROW_SNAPSHOT, "int64")
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+# Fields of Parquet delete files: the position, and the snapshot that deleted it.
+_POSITION = Column(2147483645, "pos", "int64")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files that one `read_parquet` call reads. `shape` is set when footers were inspected;
+    `partition` then holds column values that are spelled in the path."""
+
+    files: tuple[DataFile, ...]
+    shape: tuple[Source, ...] | None = None
+    partition: tuple[tuple[int, str | None], ...] = ()
+
+
+def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
+    """Whether a file's own footer must be read to know which of its fields is which."""
+    if file.mapping_id is not None:
+        return True
+    return any(column.id in plan.reshaped for column in plan.columns)
+
+
+def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[Group]:
+    """Sort the plan's files into groups; `shapes` holds the inspected footers by path."""
+    groups: dict[object, list[DataFile]] = defaultdict(list)
+    for file in plan.files:
+        shape, partition = _shape(plan, file, shapes)
+        treatment = (file.encryption_key, file.has_deletes, file.is_partial_at(plan.snapshot_id))
+        groups[shape, partition, treatment].append(file)
+    return [
+        Group(tuple(files), shape, partition)
+        for (shape, partition, _), files in groups.items()  # type: ignore[misc]
+    ]
+
+
+def _shape(
+    plan: ScanPlan, file: DataFile, shapes: Mapping[str, tuple[Source, ...]]
+) -> tuple[tuple[Source, ...] | None, tuple[tuple[int, str | None], ...]]:
+    if not needs_inspection(plan, file):
+        return None, ()
+    if file.encryption_key:
+        raise Unsupported(
+            f"{plan.table}: a nested column of an encrypted table has changed its fields",
+            hint="leave that column out with columns=[…], or read the lake with DuckDB",
+        )
+    shape = shapes[file.path]
+    if file.mapping_id is None:
+        return shape, ()
+    mapped = plan.mappings.get(file.mapping_id)
+    if mapped is None:
+        raise Corrupt(
+            f"{plan.table}: {file.path} needs name mapping {file.mapping_id}, which is gone",
+            hint="the catalog lost a row of ducklake_column_mapping; restore it from a backup",
+        )
+    return renumber(shape, mapped), _partition_values(file.path, mapped)
+
+
+def _partition_values(
+    path: str, mapped: Sequence[MappedField]
+) -> tuple[tuple[int, str | None], ...]:
+    folders = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
+    values = []
+    for field in mapped:
+        if field.is_partition:
+            value = folders.get(field.source_name)
+            known = value is not None and value != _NULL_PARTITION
+            values.append((field.field_id, unquote(value) if known and value else None))
+    return tuple(values)
+
+
+def scan_sql(plan: ScanPlan, branches: Sequence[str]) -> str:
+    """Unite the branches, filter the rows, and name what the caller asked for."""
+    wanted = ", ".join(quote(name) for name in plan.output)
+    if not branches:
+        branches = [_empty(plan)]
+    united = "\nUNION ALL\n".join(branches)
+    where = f"\nWHERE ({plan.where})" if plan.where else ""
+    return f"SELECT {wanted or '1'} FROM (\n{united}\n) AS t{where}"
+
+
+def group_branch(plan: ScanPlan, group: Group, deletes: str | None) -> str:
+    """One SELECT over a group's files, giving the plan's columns under their own names.
+
+    `deletes` is a query of (file, pos): positions to leave out, by the file's place in the group.
+    """
+    if group.shape is None:
+        columns, lineage, source = _by_field_id(plan, group)
+    else:
+        columns, lineage, source = _by_shape(plan, group, group.shape)
+    if deletes:
+        source += f" ANTI JOIN ({deletes}) AS gone"
+        source += " ON gone.file = f.file_index AND gone.pos = f.file_row_number"
+    where = ""
+    if any(file.is_partial_at(plan.snapshot_id) for file in group.files):
+        where = f" WHERE {lineage[ROW_SNAPSHOT]} <= {plan.snapshot_id}"
+    named = {**columns, **{name: lineage[name] for name in _virtual(plan)}}
+    chosen = ", ".join(f"{expression} AS {quote(name)}" for name, expression in named.items())
+    return f"SELECT {chosen} FROM {source}{where}"
+
+
+def _virtual(plan: ScanPlan) -> list[str]:
+    names = {column.name.casefold() for column in plan.columns}
+    return [name for name in (ROW_ID, ROW_SNAPSHOT) if name not in names]
+
+
+def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str, str], str]:
+    """DuckDB itself maps ids to columns, fills in defaults and casts."""
+    read = [*plan.columns, _ROW_ID, _ROW_SNAPSHOT]
+    fields = ", ".join(_schema_entry(column) for column in read)
+    columns = {column.name: f'f."c{column.id}"' for column in plan.columns}
+    lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')
+    return columns, lineage, _read_parquet(group.files, f"schema = MAP {{{fields}}}")
+
+
+def _schema_entry(column: Column) -> str:
+    default = column.initial_default
+    value = "NULL::VARCHAR" if default is None else text_literal(default)
+    kind = text_literal(column.duckdb_type)
+    return f"{column.id}: {{name: 'c{column.id}', type: {kind}, default_value: {value}}}"
+
+
+def _by_shape(
+    plan: ScanPlan, group: Group, shape: tuple[Source, ...]
+) -> tuple[dict[str, str], dict[str, str], str]:
+    partition = dict(group.partition)
+    columns = {}
+    for column in plan.columns:
+        source = by_id(shape, column.id)
+        if column.id in partition:
+            value = partition[column.id]
+            text = "NULL" if value is None else text_literal(value)
+            columns[column.name] = f"CAST({text} AS {column.duckdb_type})"
+        elif source is None:
+            columns[column.name] = missing(column)
+        else:
+            columns[column.name] = rebuild(column, source, f"f.{quote(source.name)}")
+    row_id, snapshot = (
+        f"f.{quote(source.name)}" if (source := by_id(shape, field)) else "NULL"
+        for field in (ROW_ID_FIELD, ROW_SNAPSHOT_FIELD)
+    )
+    source_sql = _read_parquet(group.files, "hive_partitioning = false")
+    return columns, _lineage(group, row_id, snapshot), source_sql
+
+
+def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
+    starts = ", ".join("NULL" if f.row_id_start is None else str(f.row_id_start) for f in group.files)
+    begins = ", ".join(str(f.begin_snapshot) for f in group.files)
+    place = "[CAST(f.file_index AS BIGINT) + 1]"
+    return {
+        ROW_ID: f"COALESCE({row_id}, ([{starts}]::BIGINT[]){place} + f.file_row_number)",
+        ROW_SNAPSHOT: f"COALESCE({snapshot}, ([{begins}]::BIGINT[]){place})",
+    }
+
+
+def _read_parquet(files: Sequence[DataFile], option: str) -> str:
+    paths = ", ".join(text_literal(file.path) for file in files)
+    key = files[0].encryption_key
+    return f"read_parquet([{paths}], {option}{encryption(key)}) AS f"
+
+
+def encryption(key: str | None) -> str:
+    if not key:
+        return ""
+    return f", encryption_config = {{footer_key_value: from_base64({text_literal(key)})}}"
+
+
+def delete_branch(
+    paths: Sequence[str], owners: Sequence[int], columns: tuple[str, str | None], snapshot_id: int
+) -> str:
+    """Positions in Parquet delete files; `owners` are the places of their data files.
+
+    `columns` name the position and, where rows carry one, the snapshot that deleted them.
+    """
+    position, deleted_at = columns
+    listed = ", ".join(text_literal(path) for path in paths)
+    places = ", ".join(str(owner) for owner in owners)
+    since = f" WHERE {quote(deleted_at)} <= {snapshot_id}" if deleted_at else ""
+    return (
+        f"SELECT ([{places}]::UBIGINT[])[CAST(file_index AS BIGINT) + 1] AS file,"
+        f" {quote(position)} AS pos FROM read_parquet([{listed}], hive_partitioning = false){since}"
+    )
+
+
+def encrypted_delete_branch(path: str, key: str, owner: int, snapshot_id: int) -> str:
+    fields = ", ".join(_schema_entry(column) for column in (_POSITION, _ROW_SNAPSHOT))
+    return (
+        f"SELECT {owner}::UBIGINT AS file, c{_POSITION.id} AS pos"
+        f" FROM read_parquet([{text_literal(path)}], schema = MAP {{{fields}}}{encryption(key)})"
+        f" WHERE COALESCE(c{ROW_SNAPSHOT_FIELD}, 0) <= {snapshot_id}"
+    )
+
+
+def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
+    """Rows kept in the catalog; `relation` holds them as text in columns c0 (row id), c1, …"""
+    sources = {column.id: (index, column) for index, column in enumerate(inlined.columns, 2)}
+    chosen = []
+    for column in plan.columns:
+        index, source = sources.get(column.id, (0, None))
+        if source is None:
+            expression = missing(column)
+        else:
+            typed = f"CAST(c{index} AS {source.duckdb_type})"
+            expression = rebuild(column, Source.of(source), f"({typed})")
+        chosen.append(f"{expression} AS {quote(column.name)}")
+    lineage = {ROW_ID: "c0", ROW_SNAPSHOT: "c1"}
+    chosen += [f"CAST({lineage[name]} AS BIGINT) AS {name}" for name in _virtual(plan)]
+    return f"SELECT {', '.join(chosen)} FROM {relation}"
+
+
+def _empty(plan: ScanPlan) -> str:
+    nothing = [f"CAST(NULL AS {c.duckdb_type}) AS {quote(c.name)}" for c in plan.columns]
+    nothing += [f"CAST(NULL AS BIGINT) AS {name}" for name in _virtual(plan)]
+    return f"SELECT {', '.join(nothing)} WHERE false"

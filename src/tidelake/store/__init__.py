@@ -1,0 +1,1 @@
+"""Bytes at URIs; knows nothing of snapshots or SQL."""
