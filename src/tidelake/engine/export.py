@@ -102,30 +102,41 @@ def _objects(values: list[Any]) -> pandas.Series[Any]:
 
 def _frame(table: pa.Table) -> pandas.DataFrame:
     import pandas
-    import pyarrow as pa
 
-    nullable = {
-        getattr(pa, name)(): getattr(pandas, f"{label}Dtype")()
-        for name, label in (
-            ("int8", "Int8"),
-            ("int16", "Int16"),
-            ("int32", "Int32"),
-            ("int64", "Int64"),
-            ("uint8", "UInt8"),
-            ("uint16", "UInt16"),
-            ("uint32", "UInt32"),
-            ("uint64", "UInt64"),
-        )
-    }
-    with_nulls = {
-        field.name
-        for field, column in zip(table.schema, table.columns, strict=True)
-        if column.null_count and field.type in nullable
-    }
-    frame = table.drop_columns(list(with_nulls)).to_pandas()
-    for name in with_nulls:
-        frame[name] = table.column(name).to_pandas(types_mapper=nullable.get)
+    if not table.num_columns:
+        return pandas.DataFrame(index=range(table.num_rows))
+    plain = [n for n, c in zip(table.column_names, table.columns, strict=True) if _is_plain(c)]
+    frame = table.select(plain).to_pandas()
+    for name in set(table.column_names) - set(plain):
+        frame[name] = _series(table.column(name))
     return frame[table.column_names]
+
+
+def _is_plain(column: pa.ChunkedArray) -> bool:
+    """Whether pandas' usual type holds the column: NaN can stand for null only where no value
+    is NaN itself and no integer would turn into a float, at any depth."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_nested(kind):
+        return False
+    if column.null_count == 0:
+        return True
+    if types.is_floating(kind):
+        return not compute.any(compute.is_nan(column)).as_py()
+    return not types.is_integer(kind)
+
+
+def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
+    import pandas
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_nested(kind):
+        return _objects(column.to_pylist())
+    name = str(kind).replace("uint", "UInt").replace("int", "Int")
+    name = {"float": "Float32", "double": "Float64"}.get(name, name)
+    return column.to_pandas(types_mapper={kind: getattr(pandas, f"{name}Dtype")()}.get)
 
 
 def as_polars(table: pa.Table, columns: Sequence[Column]) -> polars.DataFrame:

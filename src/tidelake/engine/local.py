@@ -128,9 +128,9 @@ class Workbench:
             config={
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
-                "TimeZone": "UTC",
             },
         )
+        self.connection.execute("SET TimeZone = 'UTC'")
         self._options = dict(storage_options)
         self._store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())

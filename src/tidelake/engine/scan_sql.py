@@ -224,12 +224,18 @@ def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
         if source is None:
             expression = missing(column)
         else:
-            typed = f"CAST(c{index} AS {source.duckdb_type})"
+            typed = _typed(f"c{index}", source)
             expression = rebuild(column, Source.of(source), f"({typed})")
         chosen.append(f"{expression} AS {quote(column.name)}")
     lineage = {ROW_ID: "c0", ROW_SNAPSHOT: "c1"}
     chosen += [f"CAST({lineage[name]} AS BIGINT) AS {name}" for name in _virtual(plan)]
     return f"SELECT {', '.join(chosen)} FROM {relation}"
+
+
+def _typed(reference: str, column: Column) -> str:
+    if column.type == "variant":
+        return f"variant_bytes_to_variant({reference})"
+    return f"CAST({reference} AS {column.duckdb_type})"
 
 
 def _empty(plan: ScanPlan) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 
 
@@ -24,10 +25,12 @@ class ScanPlan:
 
     `columns` are those to read from files, as the snapshot declares them; `output` names
     what the caller gets, in order, and may also hold `rowid` and `snapshot_id`.
-    `where` is the row filter as DuckDB SQL over the column names and those two.
+    `where` is the row filter as DuckDB SQL over the column names and those two;
+    `predicate` is the same filter for engines that speak another SQL.
     `mappings` tell, by mapping id, how files without field ids are to be read.
     `reshaped` are ids of nested columns whose fields were renamed, dropped or given
     defaults over time, so that names inside old files cannot be trusted.
+    `promoted` are ids of columns, at any depth, whose type was widened over time.
     """
 
     table: TableName
@@ -37,7 +40,9 @@ class ScanPlan:
     files: tuple[DataFile, ...] = ()
     inlined: tuple[InlinedRows, ...] = ()
     where: str | None = None
+    predicate: Predicate | None = None
     mappings: Mapping[int, tuple[MappedField, ...]] = field(default_factory=dict)
     reshaped: frozenset[int] = frozenset()
+    promoted: frozenset[int] = frozenset()
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()

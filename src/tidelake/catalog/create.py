@@ -1,0 +1,71 @@
+"""Make a new, empty lake that DuckDB attaches without complaint."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+from tidelake.catalog.database import Database, Reader, Writer
+from tidelake.catalog.layout import INDEXES, TABLES, VERSION, create_table
+
+CREATED_BY = "Tidelake"
+
+
+def is_lake(reader: Reader) -> bool:
+    return reader.has_table("ducklake_metadata")
+
+
+def create_lake(database: Database, data_path: str) -> None:
+    """Write the 28 tables, snapshot 0 and the schema `main`. `data_path` ends in a slash."""
+    with database.writing() as writer:
+        if is_lake(writer):
+            return
+        for name in TABLES:
+            writer.execute(create_table(name, dict(database.dialect.types)))
+        _create_indexes(writer)
+        _first_rows(writer, data_path)
+
+
+def _create_indexes(writer: Writer) -> None:
+    for name, (table, columns) in INDEXES.items():
+        writer.execute(f'CREATE INDEX "{name}" ON "{table}" ({columns})')
+
+
+def _first_rows(writer: Writer, data_path: str) -> None:
+    now = datetime.now(UTC)
+    native = writer.dialect.types["time"].startswith("TIMESTAMP")
+    moment: object = now if native else now.isoformat(sep=" ").replace("+00:00", "+00")
+    options = {
+        "version": VERSION,
+        "created_by": CREATED_BY,
+        "data_path": data_path,
+        "encrypted": "false",
+    }
+    writer.insert("ducklake_metadata", [{"key": k, "value": v} for k, v in options.items()])
+    writer.insert(
+        "ducklake_snapshot",
+        [
+            {
+                "snapshot_id": 0,
+                "snapshot_time": moment,
+                "schema_version": 0,
+                "next_catalog_id": 1,
+                "next_file_id": 0,
+            }
+        ],
+    )
+    changes = {"snapshot_id": 0, "changes_made": 'created_schema:"main"'}
+    writer.insert("ducklake_snapshot_changes", [changes])
+    writer.insert(
+        "ducklake_schema",
+        [
+            {
+                "schema_id": 0,
+                "schema_uuid": str(uuid.uuid4()),
+                "begin_snapshot": 0,
+                "schema_name": "main",
+                "path": "main/",
+                "path_is_relative": 1 if writer.dialect.types["bool"] != "BOOLEAN" else True,
+            }
+        ],
+    )

@@ -1,0 +1,116 @@
+"""What database drivers raise, told in our words; recognised by code, not by message."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tidelake.catalog.url import CatalogUrl
+from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
+
+_LOCKED = "another process is writing to it; try again when it has finished"
+_PASSWORD = "check the user and password in the catalog address"
+_SERVER = "is the server running, and are host and port right?"
+
+_SQLITE: dict[int, tuple[type[TidelakeError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (Unavailable, "is locked", _LOCKED),
+    sqlite3.SQLITE_LOCKED: (Unavailable, "is locked", _LOCKED),
+    sqlite3.SQLITE_CANTOPEN: (Unavailable, "cannot be opened", "check the path and permissions"),
+    sqlite3.SQLITE_NOTADB: (Invalid, "is not an SQLite database", "check the path"),
+    sqlite3.SQLITE_CORRUPT: (Corrupt, "is damaged", "restore the catalog from a backup"),
+    sqlite3.SQLITE_READONLY: (Denied, "may not be written", "check the file's permissions"),
+    sqlite3.SQLITE_FULL: (Unavailable, "ran out of disk space", "free some space, then try again"),
+    sqlite3.SQLITE_IOERR: (Unavailable, "cannot be read or written", "check the disk"),
+    sqlite3.SQLITE_PERM: (Denied, "may not be opened", "check the file's permissions"),
+    sqlite3.SQLITE_AUTH: (Denied, "may not be opened", "check the file's permissions"),
+}
+
+_POSTGRES: dict[str, tuple[type[TidelakeError], str, str]] = {
+    "28": (Denied, "refused the credentials", _PASSWORD),
+    "3D": (NotFound, "does not exist", "create the database first: createdb NAME"),
+    "3F": (NotFound, "has no such schema", "create it, or correct ?schema= in the address"),
+    "42501": (Denied, "refused access", "ask for the privilege that the message names"),
+    "25006": (Denied, "was opened read-only", "connect without read_only=True"),
+    "08": (Unavailable, "cannot be reached", _SERVER),
+    "53": (Unavailable, "is out of resources", "try again later"),
+    "57": (Unavailable, "is shutting down or starting up", "try again later"),
+    "40": (Unavailable, "had to break off the transaction", "try again"),
+    "55P03": (Unavailable, "is locked", _LOCKED),
+}
+
+_MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
+    1045: (Denied, "refused the credentials", _PASSWORD),
+    1698: (Denied, "refused the credentials", _PASSWORD),
+    1044: (Denied, "refused access", "ask for access to this database"),
+    1142: (Denied, "refused access", "ask for the privilege that the message names"),
+    1792: (Denied, "was opened read-only", "connect without read_only=True"),
+    1049: (NotFound, "does not exist", "create the database first: CREATE DATABASE name"),
+    1205: (Unavailable, "is locked", _LOCKED),
+    1213: (Unavailable, "had to break off the transaction", "try again"),
+    2002: (Unavailable, "cannot be reached", _SERVER),
+    2003: (Unavailable, "cannot be reached", _SERVER),
+    2006: (Unavailable, "closed the connection", _SERVER),
+    2013: (Unavailable, "closed the connection", _SERVER),
+}
+
+
+@contextmanager
+def translated(url: CatalogUrl) -> Iterator[None]:
+    """Whatever a driver raises inside comes out as an error of our own tree."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except TidelakeError:
+        raise
+    except SQLAlchemyError as error:
+        raise _explain(url, getattr(error, "orig", None) or error) from error
+    except Exception as error:
+        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb", "sqlite3", "psycopg"):
+            raise _explain(url, error) from error
+        raise
+
+
+def _explain(url: CatalogUrl, cause: Any) -> TidelakeError:
+    detail = str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+    kind, what, hint = _classify(url, cause)
+    return kind(f"the catalog {url} {what}: {detail}", hint=hint)
+
+
+def _classify(url: CatalogUrl, cause: Any) -> tuple[type[TidelakeError], str, str]:
+    known: tuple[type[TidelakeError], str, str] | None = None
+    if url.kind == "sqlite":
+        code = getattr(cause, "sqlite_errorcode", None)
+        known = _SQLITE.get(code & 0xFF) if code is not None else None
+    elif url.kind == "postgresql":
+        state = getattr(cause, "sqlstate", None) or ""
+        known = _POSTGRES.get(state) or _POSTGRES.get(state[:2])
+        if known is None and not state and "Operational" in type(cause).__name__:
+            refused = "authentication" in str(cause) or "no password supplied" in str(cause)
+            missing = "database" in str(cause) and "does not exist" in str(cause)
+            known = _POSTGRES["28" if refused else "3D" if missing else "08"]
+    elif url.kind == "mysql":
+        code = cause.args[0] if getattr(cause, "args", None) else None
+        known = _MYSQL.get(code) if isinstance(code, int) else None
+    else:
+        known = _duckdb(cause)
+    return known or (Corrupt, "gave an unexpected error", "is it a DuckLake 1.0 catalog?")
+
+
+def _duckdb(cause: Any) -> tuple[type[TidelakeError], str, str] | None:
+    import duckdb
+
+    if isinstance(cause, duckdb.ConnectionException):
+        return Unavailable, "cannot be opened", "close other connections to the same file first"
+    if isinstance(cause, duckdb.IOException):
+        if "not a valid DuckDB database" in str(cause):
+            return Invalid, "is not a DuckDB database", "check the path"
+        return (
+            Unavailable,
+            "cannot be opened",
+            "a DuckDB file admits one process at a time: close the other one, or keep the"
+            " catalog in SQLite or PostgreSQL",
+        )
+    return None

@@ -1,0 +1,95 @@
+"""Rows that DuckLake keeps in the catalog itself, and the forms that each database keeps them in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidelake.catalog.database import Reader
+from tidelake.catalog.read import columns, visible
+from tidelake.model.file import InlinedRows
+from tidelake.model.schema import Column
+
+
+def inlined_rows(
+    reader: Reader, at: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """The rows kept in the catalog that are visible at a snapshot, with the `wanted` columns."""
+    tables = reader.rows(
+        "SELECT table_name, schema_version FROM ducklake_inlined_data_tables"
+        " WHERE table_id = :id ORDER BY schema_version",
+        id=table_id,
+    )
+    found = []
+    for name, schema_version in tables:
+        if not reader.has_table(name):
+            continue
+        declared = _columns_of_version(reader, table_id, schema_version)
+        chosen = tuple(column for column in declared if column.id in wanted)
+        rows = _rows(reader, at, name, chosen)
+        if rows:
+            found.append(InlinedRows(chosen, rows))
+    return found
+
+
+def count(reader: Reader, at: int, table_id: int) -> int:
+    tables = reader.rows(
+        "SELECT table_name FROM ducklake_inlined_data_tables WHERE table_id = :id", id=table_id
+    )
+    total = 0
+    for (name,) in tables:
+        if reader.has_table(name):
+            total += reader.rows(f'SELECT count(*) FROM "{name}" WHERE {visible()}', at=at)[0][0]
+    return total
+
+
+def _columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
+    """The table's columns when that version of it began.
+
+    A table made lazily may carry a version that was never listed: the newest before it counts.
+    """
+    row = reader.row(
+        "SELECT begin_snapshot FROM ducklake_schema_versions"
+        " WHERE table_id = :id AND schema_version <= :version ORDER BY schema_version DESC LIMIT 1",
+        id=table_id,
+        version=schema_version,
+    )
+    return columns(reader, row[0], table_id) if row else ()
+
+
+def _rows(
+    reader: Reader, at: int, name: str, chosen: tuple[Column, ...]
+) -> tuple[tuple[object, ...], ...]:
+    values = "".join(f", {_value_sql(reader.dialect.name, column)}" for column in chosen)
+    rows = reader.rows(
+        f'SELECT row_id, begin_snapshot{values} FROM "{name}" WHERE {visible()} ORDER BY row_id',
+        at=at,
+    )
+    return tuple(
+        (row[0], row[1], *(_value(v, c) for v, c in zip(row[2:], chosen, strict=True)))
+        for row in rows
+    )
+
+
+def _value_sql(database: str, column: Column) -> str:
+    name = '"' + column.name.replace('"', '""').replace(":", "\\:") + '"'
+    if database == "duckdb" and column.type == "variant":
+        return f"variant_to_parquet_variant({name})"
+    if database == "duckdb" and column.type != "blob":
+        return f"CAST({name} AS VARCHAR)"
+    if database == "postgresql" and column.type not in ("varchar", "json", "blob"):
+        return f"CAST({name} AS VARCHAR)"
+    return name
+
+
+def _value(value: object, column: Column) -> object:
+    """None, bytes for blobs and variants, otherwise text."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return value["metadata"] + value["value"]
+    if isinstance(value, bytes | bytearray | memoryview):
+        raw = bytes(value)
+        return raw if column.type in ("blob", "variant") else raw.decode()
+    if column.type == "blob":
+        return str(value).encode()
+    return str(value)

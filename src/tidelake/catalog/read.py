@@ -1,0 +1,402 @@
+"""What the catalog says of the lake at a snapshot: schemas, tables, columns, views."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tidelake.catalog.database import Reader, Row
+from tidelake.catalog.layout import VERSION
+from tidelake.errors import Corrupt, Invalid, NotFound, Unsupported
+from tidelake.model.changes import split_changes
+from tidelake.model.names import TableName
+from tidelake.model.schema import Column, Schema
+from tidelake.model.snapshot import Snapshot
+from tidelake.model.table import (
+    MacroInfo,
+    PartitionKey,
+    PartitionSpec,
+    SchemaInfo,
+    SortKey,
+    TableInfo,
+    ViewInfo,
+)
+
+_SNAPSHOT = (
+    "SELECT s.snapshot_id, s.snapshot_time, s.schema_version, c.changes_made, c.author,"
+    " c.commit_message, c.commit_extra_info, s.next_file_id FROM ducklake_snapshot s"
+    " LEFT JOIN ducklake_snapshot_changes c ON c.snapshot_id = s.snapshot_id"
+)
+
+
+def visible(alias: str = "") -> str:
+    """The condition under which a versioned row is there at snapshot :at."""
+    prefix = f"{alias}." if alias else ""
+    return (
+        f"{prefix}begin_snapshot <= :at"
+        f" AND ({prefix}end_snapshot IS NULL OR {prefix}end_snapshot > :at)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LakeInfo:
+    """The lake-wide rows of `ducklake_metadata`."""
+
+    data_path: str
+    created_by: str
+    encrypted: bool
+
+
+def lake_info(reader: Reader) -> LakeInfo:
+    """Read and check the catalog's own description of itself."""
+    rows = reader.rows('SELECT "key", "value" FROM ducklake_metadata WHERE "scope" IS NULL')
+    known = {row[0]: row[1] for row in rows}
+    version = known.get("version")
+    if version != VERSION:
+        raise Unsupported(
+            f"this catalog is in DuckLake format {version}; Tidelake reads {VERSION}",
+            hint="upgrade Tidelake, or open the lake with a DuckDB that writes 1.0"
+            if version and version > VERSION
+            else "attach it once with DuckDB 1.5 (AUTOMATIC_MIGRATION) to bring it to 1.0",
+        )
+    if "data_path" not in known:
+        raise Corrupt("the catalog has no data_path", hint="restore ducklake_metadata")
+    return LakeInfo(
+        known["data_path"], known.get("created_by", ""), known.get("encrypted") == "true"
+    )
+
+
+def snapshots(reader: Reader) -> list[Snapshot]:
+    rows = reader.rows(f"{_snapshot_sql(reader)} ORDER BY s.snapshot_id")
+    return [_snapshot(row) for row in rows]
+
+
+def head(reader: Reader) -> Snapshot:
+    row = reader.row(f"{_snapshot_sql(reader)} ORDER BY s.snapshot_id DESC LIMIT 1")
+    if row is None:
+        raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
+    return _snapshot(row)
+
+
+def snapshot(reader: Reader, snapshot_id: int) -> Snapshot:
+    row = reader.row(f"{_snapshot_sql(reader)} WHERE s.snapshot_id = :id", id=snapshot_id)
+    if row is not None:
+        return _snapshot(row)
+    first, last = reader.rows("SELECT min(snapshot_id), max(snapshot_id) FROM ducklake_snapshot")[0]
+    raise NotFound(
+        f"there is no snapshot {snapshot_id}",
+        hint=f"the oldest is {first} and the newest {last}; some between may have been expired",
+    )
+
+
+def snapshot_at(reader: Reader, moment: datetime) -> Snapshot:
+    """The newest snapshot committed at or before a moment (a naive one is in UTC)."""
+    instant = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    times = {s[0]: _instant(s[1]) for s in reader.rows(_times_sql(reader))}
+    earlier = [(at, snapshot_id) for snapshot_id, at in times.items() if at <= instant]
+    if earlier:
+        return snapshot(reader, max(earlier)[1])
+    oldest = min(times.values())
+    raise NotFound(
+        f"the lake has no snapshot at or before {instant.isoformat()}",
+        hint=f"the oldest is of {oldest.isoformat()}",
+    )
+
+
+def _time_column(reader: Reader, column: str) -> str:
+    return reader.dialect.text.format(column) if reader.dialect.name == "duckdb" else column
+
+
+def _snapshot_sql(reader: Reader) -> str:
+    return _SNAPSHOT.replace("s.snapshot_time", _time_column(reader, "s.snapshot_time"))
+
+
+def _times_sql(reader: Reader) -> str:
+    return f"SELECT snapshot_id, {_time_column(reader, 'snapshot_time')} FROM ducklake_snapshot"
+
+
+def _snapshot(row: Row) -> Snapshot:
+    return Snapshot(
+        snapshot_id=row[0],
+        time=_instant(row[1]),
+        schema_version=row[2],
+        changes=split_changes(row[3] or ""),
+        author=row[4],
+        message=row[5],
+        extra=row[6],
+    )
+
+
+def _instant(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise Corrupt(
+            f"a snapshot has the time {value!r}, which is no timestamp",
+            hint="mend ducklake_snapshot.snapshot_time",
+        ) from None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+
+
+def join_path(parent: str, path: str | None, relative: object) -> str:
+    if path is None:
+        return parent
+    return f"{parent}{path}" if relative else path
+
+
+def schemas(reader: Reader, at: int, data_path: str) -> list[SchemaInfo]:
+    rows = reader.rows(
+        "SELECT schema_id, schema_name, path, path_is_relative FROM ducklake_schema"
+        f" WHERE {visible()} ORDER BY schema_id",
+        at=at,
+    )
+    return [SchemaInfo(r[0], r[1], join_path(data_path, r[2], r[3])) for r in rows]
+
+
+def names(reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
+    """Ids and names of all tables (`kind` "table"), views or macros at a snapshot."""
+    rows = reader.rows(
+        f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
+        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+        f" WHERE {visible('t')} AND {visible('s')} ORDER BY s.schema_id, t.{kind}_id",
+        at=at,
+    )
+    return [(row[0], TableName(row[1], row[2])) for row in rows]
+
+
+def find(reader: Reader, at: int, kind: str, name: TableName) -> int | None:
+    """The id behind a name; an exact spelling wins over one that differs in case."""
+    wanted = (name.schema.casefold(), name.name.casefold())
+    rows = reader.rows(
+        f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
+        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+        f" WHERE {visible('t')} AND {visible('s')} AND lower(t.{kind}_name) IN (:lower, :exact)",
+        at=at,
+        lower=name.name.lower(),
+        exact=name.name,
+    )
+    rows += [] if name.name.isascii() else reader.rows(
+        f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
+        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+        f" WHERE {visible('t')} AND {visible('s')} AND t.{kind}_name = :exact",
+        at=at,
+        exact=name.name,
+    )
+    same = [row for row in rows if (row[1].casefold(), row[2].casefold()) == wanted]
+    exact = [row for row in same if (row[1], row[2]) == (name.schema, name.name)]
+    return (exact or same)[0][0] if same else None
+
+
+def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
+    row = reader.row(
+        "SELECT t.table_uuid, s.schema_name, t.table_name, s.path, s.path_is_relative,"
+        " t.path, t.path_is_relative, t.begin_snapshot FROM ducklake_table t"
+        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+        f" WHERE t.table_id = :id AND {visible('t')} AND {visible('s')}",
+        at=at,
+        id=table_id,
+    )
+    if row is None:
+        raise NotFound(f"there is no table {table_id} at snapshot {at}")
+    return TableInfo(
+        id=table_id,
+        uuid=str(row[0]),
+        name=TableName(row[1], row[2]),
+        path=join_path(join_path(data_path, row[3], row[4]), row[5], row[6]),
+        schema=Schema(columns(reader, at, table_id)),
+        begin_snapshot=row[7],
+        tags=tags(reader, at, table_id),
+        partitioning=_partitioning(reader, at, table_id),
+        sorting=_sorting(reader, at, table_id),
+    )
+
+
+_COLUMN = (
+    "SELECT column_id, parent_column, column_name, column_type, nulls_allowed,"
+    " initial_default, default_value, default_value_type FROM ducklake_column"
+)
+
+
+def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
+    """The columns of a table at a snapshot, as trees."""
+    rows = reader.rows(
+        f"{_COLUMN} WHERE table_id = :id AND {visible()} ORDER BY column_order, column_id",
+        id=table_id,
+        at=at,
+    )
+    comments = {
+        row[0]: row[1]
+        for row in reader.rows(
+            'SELECT column_id, "value" FROM ducklake_column_tag'
+            f" WHERE table_id = :id AND \"key\" = 'comment' AND {visible()}",
+            id=table_id,
+            at=at,
+        )
+    }
+    below: dict[int | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        below[row[1]].append(row)
+
+    def build(row: Row) -> Column:
+        literal = row[6] if row[6] != "NULL" else None
+        return Column(
+            id=row[0],
+            name=row[2],
+            type=row[3].lower(),
+            nullable=bool(row[4]),
+            children=tuple(build(child) for child in below[row[0]]),
+            initial_default=row[5],
+            default=literal,
+            comment=comments.get(row[0]),
+        )
+
+    return tuple(build(row) for row in below[None])
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHistory:
+    """Ids of top-level columns whose insides were renamed, dropped or given defaults, and
+    ids of all columns, at any depth, whose type ever changed."""
+
+    reshaped: frozenset[int]
+    promoted: frozenset[int]
+
+
+def column_history(reader: Reader, table_id: int) -> ColumnHistory:
+    rows = reader.rows(
+        "SELECT column_id, parent_column, column_type, end_snapshot, initial_default"
+        " FROM ducklake_column WHERE table_id = :id",
+        id=table_id,
+    )
+    parents = {row[0]: row[1] for row in rows}
+    types: dict[int, set[str]] = defaultdict(set)
+    reshaped = set()
+    for column_id, parent, kind, ended, default in rows:
+        types[column_id].add(kind)
+        if parent is not None and (ended is not None or default is not None):
+            top = column_id
+            while parents[top] is not None:
+                top = parents[top]
+            reshaped.add(top)
+    return ColumnHistory(
+        frozenset(reshaped), frozenset(c for c, kinds in types.items() if len(kinds) > 1)
+    )
+
+
+def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
+    rows = reader.rows(
+        f'SELECT "key", "value" FROM ducklake_tag WHERE object_id = :id AND {visible()}',
+        id=object_id,
+        at=at,
+    )
+    return {row[0]: row[1] for row in rows if row[1] is not None}
+
+
+def partition_specs(reader: Reader, table_id: int) -> dict[int, PartitionSpec]:
+    """Every partitioning the table ever had, by id: files keep the one they were written with."""
+    rows = reader.rows(
+        "SELECT partition_id, column_id, transform FROM ducklake_partition_column"
+        " WHERE table_id = :id ORDER BY partition_id, partition_key_index",
+        id=table_id,
+    )
+    keys: dict[int, list[PartitionKey]] = defaultdict(list)
+    for partition_id, column_id, transform in rows:
+        keys[partition_id].append(PartitionKey(column_id, transform))
+    return {id_: PartitionSpec(id_, tuple(spec)) for id_, spec in keys.items()}
+
+
+def _partitioning(reader: Reader, at: int, table_id: int) -> PartitionSpec | None:
+    row = reader.row(
+        f"SELECT partition_id FROM ducklake_partition_info WHERE table_id = :id AND {visible()}",
+        id=table_id,
+        at=at,
+    )
+    return partition_specs(reader, table_id).get(row[0]) if row else None
+
+
+def _sorting(reader: Reader, at: int, table_id: int) -> tuple[SortKey, ...]:
+    rows = reader.rows(
+        "SELECT e.expression, e.sort_direction, e.null_order, e.dialect"
+        " FROM ducklake_sort_info i JOIN ducklake_sort_expression e ON e.sort_id = i.sort_id"
+        f" WHERE i.table_id = :id AND {visible('i')} ORDER BY e.sort_key_index",
+        id=table_id,
+        at=at,
+    )
+    return tuple(SortKey(*row) for row in rows)
+
+
+def view(reader: Reader, at: int, view_id: int) -> ViewInfo:
+    row = reader.rows(
+        'SELECT s.schema_name, v.view_name, v.dialect, v."sql", v.column_aliases'
+        " FROM ducklake_view v JOIN ducklake_schema s ON s.schema_id = v.schema_id"
+        f" WHERE v.view_id = :id AND {visible('v')} AND {visible('s')}",
+        id=view_id,
+        at=at,
+    )[0]
+    return ViewInfo(
+        id=view_id,
+        name=TableName(row[0], row[1]),
+        dialect=row[2],
+        sql=row[3],
+        column_aliases=_aliases(row[4] or ""),
+        tags=tags(reader, at, view_id),
+    )
+
+
+def _aliases(text: str) -> tuple[str, ...]:
+    return tuple(part[1:-1].replace('""', '"') for part in split_changes(text))
+
+
+def macros(reader: Reader, at: int) -> list[MacroInfo]:
+    found = []
+    for macro_id, name in names(reader, at, "macro"):
+        overloads = reader.rows(
+            'SELECT impl_id, "sql", "type", dialect FROM ducklake_macro_impl'
+            " WHERE macro_id = :id ORDER BY impl_id",
+            id=macro_id,
+        )
+        parameters = reader.rows(
+            "SELECT impl_id, parameter_name FROM ducklake_macro_parameters"
+            " WHERE macro_id = :id ORDER BY impl_id, column_id",
+            id=macro_id,
+        )
+        found.append(MacroInfo(macro_id, name, _overloads(overloads, parameters)))
+    return found
+
+
+def _overloads(
+    overloads: Sequence[Row], parameters: Iterable[Row]
+) -> tuple[tuple[tuple[str, ...], str, str, str], ...]:
+    named: dict[int, list[str]] = defaultdict(list)
+    for impl_id, name in parameters:
+        named[impl_id].append(name)
+    return tuple((tuple(named[impl]), sql, kind, dialect) for impl, sql, kind, dialect in overloads)
+
+
+def check_moment(value: object) -> int | datetime:
+    """A `known_at` as a snapshot id or an instant; text may be either."""
+    if isinstance(value, bool) or not isinstance(value, int | datetime | str):
+        raise Invalid(f"known_at={value!r} is neither a snapshot id nor a time")
+    if not isinstance(value, str):
+        return value
+    if value.strip().isdigit():
+        return int(value)
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise Invalid(
+            f"known_at={value!r} is neither a snapshot id nor a time",
+            hint="write a number, or a time such as 2024-03-20T12:00:00+00:00",
+        ) from None
+
+
+def snapshots_of_table(reader: Reader, table_id: int) -> frozenset[int]:
+    """Snapshots at which the table itself was created, renamed or dropped."""
+    rows = reader.rows(
+        "SELECT begin_snapshot, end_snapshot FROM ducklake_table WHERE table_id = :id", id=table_id
+    )
+    return frozenset(edge for row in rows for edge in row if edge is not None)

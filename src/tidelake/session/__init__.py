@@ -1,0 +1,1 @@
+"""Where the rooms meet: Lake, Table, Scan and the SQL front end."""

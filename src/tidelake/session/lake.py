@@ -1,0 +1,288 @@
+"""The lake: open it, look around, pin it to a moment."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tidelake.catalog import create, read
+from tidelake.catalog.database import Database, Reader
+from tidelake.catalog.url import parse_url
+from tidelake.engine.local import LocalEngine
+from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
+from tidelake.model.snapshot import Snapshot
+from tidelake.model.table import MacroInfo, TableInfo, ViewInfo
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.where import as_where
+from tidelake.session.planning import Request, plan_scan
+from tidelake.session.settings import resolve
+from tidelake.session.table import Table
+
+_ENGINES = ("local", "spark")
+_PLANS_KEPT = 64
+
+
+def connect(
+    url: str | None = None,
+    data_path: str | None = None,
+    *,
+    read_only: bool = False,
+    engine: str = "local",
+    spark: Any = None,
+    storage_options: Mapping[str, str] | None = None,
+    override_data_path: bool = False,
+) -> Lake:
+    """Open a lake, or create it where there is none.
+
+    `url` is a catalog address (`sqlite:///lake.db`, `duckdb:///…`, `postgresql://…`,
+    `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
+    ./tidelake.toml are asked. `data_path` is needed to create a lake on a database server;
+    an embedded catalog defaults to a folder beside it. For a lake that exists it must be
+    the lake's own, unless `override_data_path` says that the files have moved.
+    """
+    if engine not in _ENGINES:
+        raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
+    settings = resolve(url, None if data_path is None else str(data_path), storage_options)
+    database = Database(parse_url(settings.catalog), read_only=read_only)
+    try:
+        with database.reading() as reader:
+            exists = create.is_lake(reader)
+        if not exists:
+            _create(database, settings.data_path)
+        with database.reading() as reader:
+            info = read.lake_info(reader)
+        stored = absolute(info.data_path)
+        path = stored
+        if exists and settings.data_path is not None:
+            path = _checked(absolute(settings.data_path), stored, override_data_path)
+        return Lake(database, path, LocalEngine(settings.storage_options), engine, spark)
+    except BaseException:
+        database.close()
+        raise
+
+
+def absolute(data_path: str) -> str:
+    """A data path as it is used: complete, with a slash at the end."""
+    if "://" not in data_path:
+        data_path = str(Path(data_path).expanduser().absolute())
+    return data_path if data_path.endswith("/") else f"{data_path}/"
+
+
+def _create(database: Database, data_path: str | None) -> None:
+    if database.read_only:
+        raise NotFound(
+            f"there is no lake at {database.url}", hint="connect without read_only=True to create it"
+        )
+    if data_path is None:
+        if database.url.path is None:
+            raise Invalid(
+                f"a new lake at {database.url} needs a place for its files",
+                hint="pass data_path='s3://bucket/lake' or a folder",
+            )
+        data_path = f"{database.url.path}.files"
+    create.create_lake(database, absolute(data_path))
+
+
+def _checked(given: str, stored: str, override: bool) -> str:
+    if given != stored and not override:
+        raise Invalid(
+            f"the lake's data path is {stored}, not {given}",
+            hint="leave data_path out; if the files were moved, pass override_data_path=True",
+        )
+    return given
+
+
+class Lake:
+    """A lake, at its newest state or (after `known_at`) pinned to a snapshot.
+
+    Safe to share between threads for reading. Close it with `close()` or `with`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        data_path: str,
+        local: LocalEngine,
+        engine: str,
+        spark: Any = None,
+        snapshot_id: int | None = None,
+    ) -> None:
+        self._database = database
+        self._local = local
+        self._spark = spark
+        self._snapshot_id = snapshot_id
+        self._closed = False
+        self._plans: OrderedDict[object, ScanPlan] = OrderedDict()
+        self.data_path = data_path
+        self.engine = engine
+
+    def schemas(self) -> list[str]:
+        with self._reading() as reader:
+            return [s.name for s in read.schemas(reader, self._at(reader), self.data_path)]
+
+    def tables(self) -> list[str]:
+        """Qualified names, each fit for `table()`."""
+        return self._names("table")
+
+    def views(self) -> list[str]:
+        return self._names("view")
+
+    def macros(self) -> list[MacroInfo]:
+        with self._reading() as reader:
+            return read.macros(reader, self._at(reader))
+
+    def _names(self, kind: str) -> list[str]:
+        with self._reading() as reader:
+            return [str(name) for _, name in read.names(reader, self._at(reader), kind)]
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot that has not been expired, oldest first."""
+        with self._reading() as reader:
+            at = self._at(reader)
+            return [s for s in read.snapshots(reader) if s.snapshot_id <= at]
+
+    def table(self, name: str) -> Table:
+        """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
+        parsed = TableName.parse(name)
+        with self._reading() as reader:
+            at = self._at(reader)
+            if read.find(reader, at, "table", parsed) is None:
+                self._raise_unknown(reader, at, parsed)
+        return Table(self, parsed, self._snapshot_id)
+
+    def view(self, name: str) -> ViewInfo:
+        """A view's definition; its rows come from `sql("SELECT * FROM …")`."""
+        parsed = TableName.parse(name)
+        with self._reading() as reader:
+            at = self._at(reader)
+            view_id = read.find(reader, at, "view", parsed)
+            if view_id is None:
+                raise NotFound(f"there is no view {parsed} at snapshot {at}")
+            return read.view(reader, at, view_id)
+
+    def known_at(self, moment: int | str | datetime) -> Lake:
+        """The whole lake as it was known at a snapshot id or a time (UTC if it has no zone)."""
+        with self._reading() as reader:
+            snapshot_id = self._snapshot(reader, moment).snapshot_id
+        return Lake(
+            self._database, self.data_path, self._local, self.engine, self._spark, snapshot_id
+        )
+
+    def sql(self, query: str) -> Any:
+        """Run a SELECT over the lake's tables and views; the result has the same `to_*` methods.
+
+        A table may be followed by `VERSION AS OF n`, `TIMESTAMP AS OF t`,
+        `FOR SYSTEM_TIME AS OF …` or `AT (VERSION => n | TIMESTAMP => t)`.
+        """
+        from tidelake.session.sql import Query
+
+        return Query(self, query)
+
+    def close(self) -> None:
+        """Give the catalog connections back. Pinned lakes and tables made from it close too."""
+        self._closed = True
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"
+        return f"<Lake {self._database.url}{pinned}>"
+
+    @property
+    def _engine(self) -> Any:
+        return self._local if self.engine == "local" else self._spark_engine(None)
+
+    def _spark_engine(self, spark: Any) -> Any:
+        from tidelake.engine.spark import SparkEngine
+
+        return SparkEngine(spark or self._spark, self._local)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        if self._closed:
+            raise Invalid("this lake has been closed", hint="connect() again")
+        with self._database.reading() as reader:
+            yield reader
+
+    def _at(self, reader: Reader) -> int:
+        if self._snapshot_id is not None:
+            return self._snapshot_id
+        return read.head(reader).snapshot_id
+
+    def _snapshot(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
+        wanted = read.check_moment(moment)
+        if isinstance(wanted, int):
+            found = read.snapshot(reader, wanted)
+        else:
+            found = read.snapshot_at(reader, wanted)
+        if self._snapshot_id is not None and found.snapshot_id > self._snapshot_id:
+            raise Denied(
+                f"snapshot {found.snapshot_id} is after {self._snapshot_id}, to which the lake is"
+                " pinned",
+                hint="ask the unpinned lake",
+            )
+        return found
+
+    def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
+        table_id = read.find(reader, at, "table", name)
+        if table_id is None:
+            self._raise_unknown(reader, at, name)
+        return read.table(reader, at, table_id, self.data_path)
+
+    def _raise_unknown(self, reader: Reader, at: int, name: TableName) -> Any:
+        if read.find(reader, at, "view", name) is not None:
+            raise Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
+        known = [str(other) for _, other in read.names(reader, at, "table")]
+        listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        raise NotFound(
+            f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
+        )
+
+    def _plan(
+        self,
+        name: TableName,
+        snapshot_id: int | None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        prune_by: str | None = None,
+        counted: bool = False,
+    ) -> ScanPlan:
+        """Plan a read of a table. Plans are kept as long as the catalog's head stands still:
+        maintenance may change the files even of old snapshots, and it moves the head."""
+        wanted = None if columns is None else tuple(columns)
+        with self._reading() as reader:
+            head = read.head(reader).snapshot_id
+            at = snapshot_id if snapshot_id is not None else self._at(reader)
+            key = (head, at, name, wanted, where, prune_by, counted)
+            if (kept := self._plans.get(key)) is not None:
+                return kept
+            info = self._table_info(reader, at, name)
+            request = Request(wanted, as_where(where, info.schema), _prunable(prune_by, info))
+            plan = plan_scan(reader, at, info, request, counted=counted)
+        self._plans[key] = plan
+        while len(self._plans) > _PLANS_KEPT:
+            self._plans.popitem(last=False)
+        return plan
+
+
+def _prunable(text: str | None, info: TableInfo) -> Predicate | None:
+    where = as_where(text, info.schema)
+    return where.predicate if where else None

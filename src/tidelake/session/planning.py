@@ -1,0 +1,121 @@
+"""From a request to a plan: ask the catalog once, then prune without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidelake.catalog import files, inlined, read
+from tidelake.catalog.database import Reader
+from tidelake.catalog.narrow import narrowing
+from tidelake.errors import Invalid
+from tidelake.model.file import DataFile
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
+from tidelake.model.table import TableInfo
+from tidelake.plan.prune import prune
+from tidelake.plan.scan import PruneStep, ScanPlan
+from tidelake.plan.where import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller wants of a table at a snapshot.
+
+    `filter` decides which rows come back; `prune_by` may only be used to skip files, because
+    whoever asks applies it later (a WHERE clause around this table in a larger query).
+    """
+
+    columns: tuple[str, ...] | None = None
+    filter: Where | None = None
+    prune_by: Predicate | None = None
+
+    @property
+    def predicate(self) -> Predicate | None:
+        return self.filter.predicate if self.filter else self.prune_by
+
+
+def plan_scan(
+    reader: Reader, at: int, table: TableInfo, request: Request, *, counted: bool = False
+) -> ScanPlan:
+    """Everything an engine needs to answer the request.
+
+    With `counted`, also how many files the table has, which costs a count of all of them.
+    """
+    output = _output(table.schema, request.columns)
+    columns = _columns_read(table.schema, output, request.filter)
+    kept, pruned, total = _pruned_files(reader, at, table, request.predicate, counted)
+    mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
+    history = read.column_history(reader, table.id)
+    return ScanPlan(
+        table=table.name,
+        snapshot_id=at,
+        columns=columns,
+        output=output,
+        files=kept,
+        inlined=tuple(inlined.inlined_rows(reader, at, table.id, {c.id for c in columns})),
+        where=request.filter.sql if request.filter else None,
+        predicate=request.filter.predicate if request.filter else None,
+        mappings=files.name_mappings(reader, sorted(mapping_ids)),
+        reshaped=history.reshaped,
+        promoted=history.promoted,
+        total_files=total,
+        pruned=pruned,
+    )
+
+
+def _pruned_files(
+    reader: Reader, at: int, table: TableInfo, predicate: Predicate | None, counted: bool
+) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...], int]:
+    if predicate is None:
+        found = tuple(files.data_files(reader, at, table.id, table.path))
+        return found, (), len(found)
+    rules = narrowing(predicate, table.schema, reader.dialect.name)
+    candidates = files.data_files(reader, at, table.id, table.path, rules)
+    total = files.count(reader, at, table.id) if counted else len(candidates)
+    wanted = {table.schema.column(n).id for n in predicate.columns() if _is_column(table.schema, n)}
+    known = files.statistics(reader, table.id, wanted, [file.id for file in candidates])
+    kept, steps = prune(
+        candidates,
+        predicate=predicate,
+        schema=table.schema,
+        statistics=known,
+        specs=read.partition_specs(reader, table.id),
+    )
+    return kept, _with_narrowed(steps, total - len(candidates)), total
+
+
+def _with_narrowed(steps: Sequence[PruneStep], narrowed: int) -> tuple[PruneStep, ...]:
+    """Files that the catalog's own SQL ruled out were ruled out by column statistics too."""
+    counts = {step.reason: step.files for step in steps}
+    if narrowed:
+        counts["column statistics"] = counts.get("column statistics", 0) + narrowed
+    return tuple(PruneStep(reason, number) for reason, number in counts.items())
+
+
+def _is_column(schema: Schema, name: str) -> bool:
+    return any(column.name == name for column in schema)
+
+
+def _output(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    if wanted is None:
+        return tuple(schema.names)
+    if not wanted:
+        raise Invalid("columns=[] asks for nothing", hint="leave columns out to read all of them")
+    output = tuple(_spelled(schema, name) for name in wanted)
+    if len(set(output)) != len(output):
+        raise Invalid(f"a column is named twice in columns={list(wanted)!r}")
+    return output
+
+
+def _spelled(schema: Schema, name: str) -> str:
+    if name in (ROW_ID, ROW_SNAPSHOT) and not _is_column(schema, name):
+        return name
+    return schema.column(name).name
+
+
+def _columns_read(
+    schema: Schema, output: tuple[str, ...], where: Where | None
+) -> tuple[Column, ...]:
+    used = {*output, *(where.columns if where else ())}
+    return tuple(column for column in schema if column.name in used)

@@ -1,0 +1,231 @@
+"""SQL over the lake: find its tables in a query, plan each, and let the engine do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog import read
+from tidelake.errors import Invalid, NotFound, Unsupported
+from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.plan.scan import ScanPlan
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from tidelake.session.lake import Lake
+
+_READS_ONLY = "lake.sql() reads; it runs one SELECT"
+_DEEPEST_VIEW = 32
+
+
+class Query:
+    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked."""
+
+    def __init__(self, lake: Lake, text: str) -> None:
+        self._lake = lake
+        self._text = text
+        self._tables: dict[str, ScanPlan] = {}
+        dialect = "duckdb" if lake.engine == "local" else "spark"
+        statement = _parse(text, dialect)
+        self._bind(statement, DEFAULT_SCHEMA, depth=0)
+        self._sql = statement.sql(dialect=dialect)
+
+    def count(self) -> int:
+        return int(self._read().count())
+
+    def to_arrow(self) -> Any:
+        return self._read().to_arrow()
+
+    def to_pandas(self) -> Any:
+        return self._read().to_pandas()
+
+    def to_polars(self) -> Any:
+        return self._read().to_polars()
+
+    def to_batches(self, rows: int = 122_880) -> Any:
+        return self._read().to_batches(rows)
+
+    def to_duckdb(self) -> Any:
+        return self._read().to_duckdb()
+
+    def to_spark(self, spark: Any = None) -> Any:
+        if self._lake.engine == "local":
+            raise Unsupported(
+                "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
+            )
+        return self._lake._spark_engine(spark).query(self._sql, self._tables).to_spark()
+
+    def __repr__(self) -> str:
+        return f"<Query {self._text!r}>"
+
+    def _read(self) -> Any:
+        return self._lake._engine.query(self._sql, self._tables)
+
+    def _bind(self, statement: exp.Expr, schema: str, depth: int) -> None:
+        """Replace every table of the lake by the name its plan goes under."""
+        if depth > _DEEPEST_VIEW:
+            raise Invalid("the views in this query refer to each other in a circle")
+        for node in list(_tables(statement)):
+            name = TableName(node.db or schema, node.name)
+            moment = _moment(node)
+            with self._lake._reading() as reader:
+                at = self._lake._at(reader)
+                if moment is not None:
+                    at = self._lake._snapshot(reader, moment).snapshot_id
+                if read.find(reader, at, "table", name) is not None:
+                    view = None
+                elif (view_id := read.find(reader, at, "view", name)) is not None:
+                    view = read.view(reader, at, view_id)
+                elif schema != DEFAULT_SCHEMA and not node.db:
+                    name = TableName(DEFAULT_SCHEMA, node.name)
+                    self._lake._table_info(reader, at, name)
+                    view = None
+                else:
+                    self._lake._raise_unknown(reader, at, name)
+            if view is not None:
+                self._expand(node, view, depth)
+            else:
+                self._replace(node, name, at)
+
+    def _replace(self, node: exp.Table, name: TableName, at: int) -> None:
+        from sqlglot import exp
+
+        plan = self._lake._plan(name, at, prune_by=_own_condition(node, self._lake, name, at))
+        handle = f"t{len(self._tables)}"
+        self._tables[handle] = plan
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+        rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
+        node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
+
+    def _expand(self, node: exp.Table, view: Any, depth: int) -> None:
+        from sqlglot import exp
+
+        if view.dialect != "duckdb" or self._lake.engine != "local":
+            raise Unsupported(
+                f"view {view.name} is written in {view.dialect}'s SQL, which the"
+                f" {self._lake.engine} engine does not run",
+                hint="read it with engine='local', or query the tables behind it",
+            )
+        inner = _parse(view.sql, "duckdb")
+        self._bind(inner, view.name.schema, depth + 1)
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+        if view.column_aliases and not alias.args.get("columns"):
+            alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
+        joins = node.args.get("joins")
+        subquery = exp.Subquery(this=inner, alias=alias, **({"joins": joins} if joins else {}))
+        node.replace(subquery)
+
+
+def _parse(text: str, dialect: str) -> exp.Expr:
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        statements = [s for s in sqlglot.parse(text, dialect=dialect) if s is not None]
+    except sqlglot.errors.SqlglotError as error:
+        reason = str(error).split("\n")[0]
+        raise Invalid(f"cannot read the SQL: {reason}", hint=_READS_ONLY) from error
+    if len(statements) != 1:
+        raise Invalid(f"{len(statements)} statements in one query", hint=_READS_ONLY)
+    statement = statements[0]
+    if not isinstance(statement, exp.Query | exp.Values):
+        raise Unsupported(
+            f"{statement.key.upper()} is not a read", hint=_READS_ONLY
+        )
+    return statement
+
+
+def _tables(statement: exp.Expr) -> Iterator[exp.Table]:
+    """Tables that are not names of the query's own CTEs, nor functions such as range()."""
+    from sqlglot import exp
+
+    for node in statement.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier):
+            continue
+        if not node.db and node.name.casefold() in _ctes_in_sight(node):
+            continue
+        yield node
+
+
+def _ctes_in_sight(node: exp.Expr) -> set[str]:
+    names = set()
+    parent = node.parent
+    while parent is not None:
+        with_ = parent.args.get("with_") or parent.args.get("with")
+        if with_ is not None:
+            names |= {cte.alias_or_name.casefold() for cte in with_.expressions}
+        parent = parent.parent
+    return names
+
+
+def _moment(node: exp.Table) -> int | str | None:
+    """The snapshot or time that a table reference names, in any of the spellings we take."""
+    from sqlglot import exp
+
+    version = node.args.get("version")
+    when = node.args.get("when")
+    if version is None and when is None:
+        return None
+    clause = version or when
+    value = clause.expression
+    kind = (clause.name if version is not None else clause.text("kind")).upper()
+    literal = value if isinstance(value, exp.Literal) else value.find(exp.Literal)
+    if literal is None or kind not in ("VERSION", "TIMESTAMP"):
+        raise Invalid(f"cannot tell the moment in {clause.sql()!r}", hint="use a literal")
+    if kind == "VERSION" and not literal.this.isdigit():
+        raise Invalid(f"version {literal.this!r} is not a snapshot id")
+    return int(literal.this) if kind == "VERSION" else str(literal.this)
+
+
+def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str | None:
+    """The part of the enclosing WHERE that speaks of this table alone, for skipping files.
+
+    Only where no outer join could bring back rows that the condition would drop.
+    """
+    from sqlglot import exp
+
+    select = node.parent.parent if isinstance(node.parent, exp.From | exp.Join) else None
+    if not isinstance(select, exp.Select) or select.args.get("where") is None:
+        return None
+    joins = select.args.get("joins") or []
+    if any(join.side for join in joins) or node.args.get("joins"):
+        return None
+    alone = not joins
+    alias = node.alias_or_name.casefold()
+    chosen = []
+    for part in _conjuncts(select.args["where"].this):
+        columns = list(part.find_all(exp.Column))
+        if part.find(exp.Query) or not columns:
+            continue
+        qualifiers = {column.table.casefold() for column in columns}
+        if qualifiers == {alias} or (alone and qualifiers <= {alias, ""}):
+            bare = part.copy()
+            for column in bare.find_all(exp.Column):
+                column.set("table", None)
+            chosen.append(f"({bare.sql(dialect='duckdb')})")
+    return _accepted(" AND ".join(chosen), lake, name, at) if chosen else None
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    from sqlglot import exp
+
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    elif isinstance(condition, exp.Paren):
+        yield from _conjuncts(condition.this)
+    else:
+        yield condition
+
+
+def _accepted(condition: str, lake: Lake, name: TableName, at: int) -> str | None:
+    from tidelake.plan.where import parse_where
+
+    with lake._reading() as reader:
+        schema = lake._table_info(reader, at, name).schema
+    try:
+        parse_where(condition, schema)
+    except (Invalid, NotFound):
+        return None
+    return condition
