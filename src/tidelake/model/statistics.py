@@ -74,14 +74,14 @@ def _on_file(predicate: Predicate, schema: Schema) -> Callable[[Statistics], boo
         answer = predicate.value is True
         return lambda _: answer
     column = single_column(predicate, schema)
-    test = None if column is None else _on_column(predicate, column)
+    test = None if column is None else column_test(predicate, column)
     if column is None or test is None:
         return lambda _: True
-    column_id, column_test = column.id, test
+    column_id, known_test = column.id, test
 
     def on_file(stats: Statistics) -> bool:
         known = stats.get(column_id)
-        return known is None or column_test(known)
+        return known is None or known_test(known)
 
     return on_file
 
@@ -97,7 +97,7 @@ def single_column(predicate: Predicate, schema: Schema) -> Column | None:
         return None
 
 
-def _on_column(predicate: Predicate, column: Column) -> StatsTest | None:
+def column_test(predicate: Predicate, column: Column) -> StatsTest | None:
     """A test of the column's statistics; None if they cannot decide."""
     if column.type in UNCOUNTED:
         return None

@@ -193,14 +193,14 @@ def _value(node: exp.Expr, column: Column | None) -> Value:
     if isinstance(node, exp.Literal):
         return str(node.this) if node.is_string else _number(str(node.this))
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return -_number(str(node.this.this))
+        return _number("-" + str(node.this.this))
     if type(node) is exp.Cast:
         return _cast(node, column)
     raise _Foreign
 
 
 def _number(text: str) -> int | float | Decimal:
-    if text.isdigit():
+    if text.removeprefix("-").isdigit():
         return int(text)
     try:
         return float(text) if "e" in text.lower() else Decimal(text)
