@@ -132,10 +132,9 @@ def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
     from pyarrow import types
 
     kind = column.type
-    if types.is_nested(kind):
+    if not types.is_integer(kind):
         return _objects(column.to_pylist())
     name = str(kind).replace("uint", "UInt").replace("int", "Int")
-    name = {"float": "Float32", "double": "Float64"}.get(name, name)
     return column.to_pandas(types_mapper={kind: getattr(pandas, f"{name}Dtype")()}.get)
 
 
