@@ -30,7 +30,11 @@ class ScanPlan:
     `mappings` tell, by mapping id, how files without field ids are to be read.
     `reshaped` are ids of nested columns whose fields were renamed, dropped or given
     defaults over time, so that names inside old files cannot be trusted.
-    `promoted` are ids of columns, at any depth, whose type was widened over time.
+    `promoted` are ids of columns, at any depth, whose type was widened over time;
+    `former_types` tells the other types each of them has had, before or since.
+    `renamed` are ids of columns, at any depth, that have had another name, or whose name
+    another column beside them has had (case aside), so that a file may mean either by it;
+    None when nobody looked.
     """
 
     table: TableName
@@ -44,5 +48,7 @@ class ScanPlan:
     mappings: Mapping[int, tuple[MappedField, ...]] = field(default_factory=dict)
     reshaped: frozenset[int] = frozenset()
     promoted: frozenset[int] = frozenset()
+    former_types: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    renamed: frozenset[int] | None = None
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()
