@@ -12,36 +12,35 @@ CREATED_BY = "Tidelake"
 
 
 def is_lake(reader: Reader) -> bool:
-    return reader.has_table("ducklake_metadata")
+    """Whether a finished lake is there. The version row is written last of all."""
+    if not reader.has_table("ducklake_metadata"):
+        return False
+    rows = reader.rows("SELECT 1 FROM ducklake_metadata WHERE \"key\" = 'version'")
+    return bool(rows)
 
 
 def create_lake(database: Database, data_path: str) -> None:
-    """Write the 28 tables, snapshot 0 and the schema `main`. `data_path` ends in a slash."""
+    """Write the 28 tables, snapshot 0 and the schema `main`. `data_path` ends in a slash.
+
+    Several may try at once: one makes the lake, the others find it made. MySQL commits after
+    every CREATE, so there a creation that was cut off is taken up again where it stopped.
+    """
     with database.writing() as writer:
         if is_lake(writer):
             return
         for name in TABLES:
-            writer.execute(create_table(name, dict(database.dialect.types)))
-        _create_indexes(writer)
+            if not writer.has_table(name):
+                writer.execute(create_table(name, dict(database.dialect.types)))
+                for index, (table, columns) in INDEXES.items():
+                    if table == name:
+                        writer.execute(f'CREATE INDEX "{index}" ON "{table}" ({columns})')
         _first_rows(writer, data_path)
-
-
-def _create_indexes(writer: Writer) -> None:
-    for name, (table, columns) in INDEXES.items():
-        writer.execute(f'CREATE INDEX "{name}" ON "{table}" ({columns})')
 
 
 def _first_rows(writer: Writer, data_path: str) -> None:
     now = datetime.now(UTC)
     native = writer.dialect.types["time"].startswith("TIMESTAMP")
     moment: object = now if native else now.isoformat(sep=" ").replace("+00:00", "+00")
-    options = {
-        "version": VERSION,
-        "created_by": CREATED_BY,
-        "data_path": data_path,
-        "encrypted": "false",
-    }
-    writer.insert("ducklake_metadata", [{"key": k, "value": v} for k, v in options.items()])
     writer.insert(
         "ducklake_snapshot",
         [
@@ -69,3 +68,10 @@ def _first_rows(writer: Writer, data_path: str) -> None:
             }
         ],
     )
+    options = {
+        "version": VERSION,
+        "created_by": CREATED_BY,
+        "data_path": data_path,
+        "encrypted": "false",
+    }
+    writer.insert("ducklake_metadata", [{"key": k, "value": v} for k, v in options.items()])

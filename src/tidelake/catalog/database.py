@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.dialects import DIALECTS, Dialect, open_engine
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 Row = Any
 
+# A DuckDB file belongs to one process, and two writers in it would abort each other.
+_DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
+
 
 class Reader:
     """One transaction on the catalog that sees a single moment of it."""
@@ -27,7 +32,7 @@ class Reader:
     def rows(self, sql: str, **parameters: object) -> list[Row]:
         from sqlalchemy import text
 
-        return list(self._connection.execute(text(sql), parameters).tuples())
+        return list(self._connection.execute(text(sql), parameters))
 
     def row(self, sql: str, **parameters: object) -> Row | None:
         return next(iter(self.rows(sql, **parameters)), None)
@@ -88,10 +93,18 @@ class Database:
         """A transaction that commits at the end, or leaves no trace if the body raises."""
         if self.read_only:
             raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
-        with translated(self.url), self._engine.connect() as connection, connection.begin():
-            if self.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            yield Writer(connection, self.dialect)
+        alone = _DUCKDB_WRITERS[self.url] if self.url.kind == "duckdb" else nullcontext()
+        with alone, translated(self.url), self._engine.connect() as connection:
+            if self.dialect.write_isolation:
+                connection.execution_options(isolation_level=self.dialect.write_isolation)
+            with connection.begin():
+                if self.dialect.begin_write:
+                    connection.exec_driver_sql(self.dialect.begin_write)
+                try:
+                    yield Writer(connection, self.dialect)
+                finally:
+                    if self.dialect.end_write:
+                        connection.exec_driver_sql(self.dialect.end_write)
 
     def close(self) -> None:
         self._engine.dispose()

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_S = 10
 CONNECT_TIMEOUT_S = 10
 
+_LOCK = 0x7464_6C6B
+_LOCK_WAIT_S = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How one kind of database spells things.
 
-    `types` maps our kinds (see `layout`) to column types; `text` and `exists` are SQL with
-    a `{}` for a column, a table; `begin_read` opens a transaction that sees one moment.
+    `types` maps our kinds (see `layout`) to column types; `text` is SQL with a `{}` for a
+    column; `exists` asks for a table called :name. A reading transaction opens with
+    `begin_read`, a writing one with `begin_write`, which also waits for other writers;
+    what that leaves locked, `end_write` frees.
     """
 
     name: str
@@ -31,6 +36,9 @@ class Dialect:
     text: str
     exists: str
     begin_read: str | None = None
+    begin_write: str | None = None
+    end_write: str | None = None
+    write_isolation: str | None = None
 
 
 SQLITE = Dialect(
@@ -39,6 +47,7 @@ SQLITE = Dialect(
     text="{}",
     exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
     begin_read="BEGIN",
+    begin_write="BEGIN IMMEDIATE",
 )
 DUCKDB = Dialect(
     name="duckdb",
@@ -64,6 +73,9 @@ POSTGRESQL = Dialect(
     },
     text="CAST({} AS VARCHAR)",
     exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
+    # Reads after the lock must see what its last holder committed, hence READ COMMITTED.
+    begin_write=f"SELECT pg_advisory_xact_lock({_LOCK}, hashtext(current_schema()))",
+    write_isolation="READ COMMITTED",
 )
 MYSQL = Dialect(
     name="mysql",
@@ -77,6 +89,9 @@ MYSQL = Dialect(
     text="{}",
     exists="SELECT 1 FROM information_schema.tables"
     " WHERE table_schema = DATABASE() AND table_name = :name",
+    begin_write=f"SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), {_LOCK_WAIT_S})",
+    end_write="SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))",
+    write_isolation="READ COMMITTED",
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (SQLITE, DUCKDB, POSTGRESQL, MYSQL)}
