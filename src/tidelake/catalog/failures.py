@@ -88,15 +88,22 @@ def _classify(url: CatalogUrl, cause: Any) -> tuple[type[TidelakeError], str, st
         state = getattr(cause, "sqlstate", None) or ""
         known = _POSTGRES.get(state) or _POSTGRES.get(state[:2])
         if known is None and not state and "Operational" in type(cause).__name__:
-            refused = "authentication" in str(cause) or "no password supplied" in str(cause)
-            missing = "database" in str(cause) and "does not exist" in str(cause)
-            known = _POSTGRES["28" if refused else "3D" if missing else "08"]
+            known = _POSTGRES[_login_failure(str(cause))]
     elif url.kind == "mysql":
         code = cause.args[0] if getattr(cause, "args", None) else None
         known = _MYSQL.get(code) if isinstance(code, int) else None
     else:
         known = _duckdb(cause)
     return known or (Corrupt, "gave an unexpected error", "is it a DuckLake 1.0 catalog?")
+
+
+def _login_failure(text: str) -> str:
+    """libpq gives no SQLSTATE for a login that fails, only words."""
+    if "does not exist" in text and "database" in text:
+        return "3D"
+    if any(word in text for word in ("authentication", "password", "role", "pg_hba")):
+        return "28"
+    return "08"
 
 
 def _duckdb(cause: Any) -> tuple[type[TidelakeError], str, str] | None:
