@@ -31,6 +31,10 @@ _HARMLESS = re.compile(r"[0-9A-Za-z _.~+-]*", re.ASCII)
 _SLACK = 1e-12
 _FLOAT_SLACK = 1e-6
 _TINIEST = 1e-40
+# How moments with four-digit years AD look; a zone other than UTC is not in this order.
+_SHAPES = {"date": "____-__-__", "timestamptz": "____-__-__ __:__:__%+00"} | dict.fromkeys(
+    TIMESTAMPS - {"timestamptz"}, "____-__-__ __:__:__%"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +66,46 @@ def narrowing(
 class _Spelling:
     """How a database says things; {v} is a column of the statistics, {x} a literal.
 
-    `is_number` must be false for all text that `number` would misread or refuse.
+    `odd_number` must be true for all text that `number` would misread, and on PostgreSQL,
+    where misreading is an error, it is judged first.
     """
 
-    is_number: str
     number: str
+    odd_number: str
     in_order: str
     hex_text: str
-    last_three: str = "right({v}, 3)"
+    odd_moment: str = "{v} NOT LIKE '{x}'"
+    any_text: str = "%"
+    any_character: str = "_"
 
 
 _NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
 _SPELLINGS = {
     "sqlite": _Spelling(
-        is_number="{v} GLOB '*[0-9]' AND {v} NOT GLOB '*[^-0-9.]*'",
         number="CAST({v} AS REAL)",
+        # The cast stops at the first odd character; words give zero.
+        odd_number="CAST({v} AS REAL) = 0 AND ({v} NOT GLOB '*[0-9]' OR {v} GLOB '*[^-0-9.eE]*')",
         in_order="{v}",
         hex_text="CAST(X'{x}' AS TEXT)",
-        last_three="substr({v}, -3)",
+        odd_moment="{v} NOT GLOB '{x}'",
+        any_text="*",
+        any_character="?",
     ),
     "duckdb": _Spelling(
-        is_number=f"regexp_matches({{v}}, {_NUMBER})",
         number="TRY_CAST({v} AS DOUBLE)",
+        odd_number=f"NOT regexp_matches({{v}}, {_NUMBER})",
         in_order="{v}",
         hex_text="decode(unhex('{x}'))",
     ),
     "postgresql": _Spelling(
-        is_number=f"{{v}} ~ {_NUMBER}",
         number="CAST({v} AS double precision)",
+        odd_number=f"{{v}} !~ {_NUMBER}",
         in_order='({v}) COLLATE "C"',
         hex_text="convert_from(decode('{x}', 'hex'), 'UTF8')",
     ),
     "mysql": _Spelling(
-        is_number=f"{{v}} REGEXP {_NUMBER}",
         number="CAST({v} AS DOUBLE)",
+        odd_number=f"{{v}} NOT REGEXP {_NUMBER}",
         in_order="CAST({v} AS BINARY)",
         hex_text="X'{x}'",
     ),
@@ -187,9 +197,9 @@ class _Rule:
         edge = value + (abs(value) * slack + _TINIEST) * (1 if op == "<=" else -1)
         if not math.isfinite(edge):
             return None
-        guard = self.spelling.is_number.format(v=name)
+        odd = self.spelling.odd_number.format(v=name)
         number = self.spelling.number.format(v=name)
-        return f"CASE WHEN {guard} THEN {number} {op} {edge:.17e} ELSE TRUE END"
+        return f"CASE WHEN {odd} THEN TRUE ELSE {number} {op} {edge:.17e} END"
 
     def _moment(self, name: str, op: str, operand: Comparable) -> str | None:
         """Compares text, which within four-digit years AD sorts as time does.
@@ -198,18 +208,15 @@ class _Rule:
         they are, so an upper edge ends in a character after all those.
         """
         second = _second(operand.value)
-        zoned = self.column.type == "timestamptz"
-        if second is None or self.column.type not in TIMESTAMPS | {"date"}:
+        shape = _SHAPES.get(self.column.type)
+        if second is None or shape is None:
             return None
-        guard = f"substr({name}, 5, 1) = '-' AND substr({name}, 11, 1) = ' '"
-        guard += f" AND substr({name}, 12, 1) <> '('"
-        if self.column.type == "date":
-            guard, second = f"length({name}) = 10", second[:10]
-        if zoned:
-            guard += f" AND {self.spelling.last_three.format(v=name)} = '+00'"
-        edge = f"{second}~" if op == "<=" else second
+        spelled = shape.replace("_", self.spelling.any_character)
+        spelled = spelled.replace("%", self.spelling.any_text)
+        odd = self.spelling.odd_moment.format(v=name, x=spelled)
+        edge = second[:10] if self.column.type == "date" else second
         text = self.spelling.in_order.format(v=name)
-        return f"CASE WHEN {guard} THEN {text} {op} '{edge}' ELSE TRUE END"
+        return f"({text} {op} '{edge}{'~' if op == '<=' else ''}' OR {odd})"
 
     def _text(self, name: str, op: str, operand: Comparable) -> str | None:
         literal = self._text_literal(str(operand.value))
