@@ -1,0 +1,224 @@
+"""The Spark engine: plans become DataFrames, on a classic session and on Spark Connect alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from tidelake.engine import spark_arrow
+from tidelake.engine.spark_columns import reads_exactly, ticked
+from tidelake.engine.spark_errors import translated
+from tidelake.engine.spark_native import FIELD_IDS, NativeReader
+from tidelake.engine.spark_paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
+from tidelake.engine.spark_types import is_exact, spark_schema
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.file import DataFile
+from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Schema
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.spark_condition import render
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from tidelake.engine.local import LocalEngine
+
+__all__ = ["SparkEngine", "SparkReading", "spark_schema"]
+
+_TIME_TYPE = "spark.sql.timeType.enabled"
+_OTHER_SCHEMES = {"s3": ("s3", "s3a"), "s3n": ("s3a",)}
+
+
+class SparkEngine:
+    """Runs plans on a Spark session: the one given, else the active one.
+
+    Spark reads data files itself, by field id. For that the engine sets
+    `spark.sql.parquet.fieldId.read.enabled` on the session, and `spark.sql.timeType.enabled`
+    when a time column is read; a DataFrame keeps needing them until it has run. Files that Spark
+    cannot open, or not exactly, are read by the local engine on the executors.
+    """
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession | None, local: LocalEngine) -> None:
+        self._spark = spark or _active_session()
+        self._local = local
+        self._opens: dict[tuple[str, str], bool] = {}
+
+    def read(self, plan: ScanPlan) -> SparkReading:
+        """The plan as a query that runs when its rows are asked for."""
+        return SparkReading(self.frame(plan), f"cannot read {plan.table}")
+
+    def query(self, sql: str, tables: Mapping[str, ScanPlan]) -> SparkReading:
+        """A Spark SELECT over plans, each standing under the name it is given here."""
+        frames = {name: self.frame(plan) for name, plan in tables.items()}
+        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
+        text = sql.replace("{", "{{").replace("}", "}}")
+        with translated("cannot run the query"):
+            found = self._spark.sql(f"WITH {named} ({text})" if frames else sql, None, **frames)
+        return SparkReading(found, "cannot run the query")
+
+    def frame(self, plan: ScanPlan) -> DataFrame:
+        """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
+        _refuse(plan)
+        self._spark.conf.set(FIELD_IDS, "true")
+        if any(below.type == "time" for column in plan.columns for below in column.walk()):
+            self._spark.conf.set(_TIME_TYPE, "true")
+        native, others, uris = self._routes(plan)
+        parts = self._native_parts(plan, native, uris)
+        if others:
+            parts.append(spark_arrow.read_files(self._spark, self._local, plan, others))
+        if any(inlined.rows for inlined in plan.inlined) or not parts:
+            parts.append(spark_arrow.read_inlined(self._spark, self._local, plan))
+        names = [ticked(name) for name in plan.output]
+        united = parts[0].select(*names)
+        for part in parts[1:]:
+            united = united.union(part.select(*names))
+        return united
+
+    def _native_parts(
+        self, plan: ScanPlan, files: Sequence[DataFile], uris: dict[str, str]
+    ) -> list[DataFrame]:
+        if not files:
+            return []
+        reader = NativeReader(self._spark, plan, uris)
+        lineage = _lineage(plan)
+        plain: list[DataFile] = []
+        traced: list[DataFile] = []
+        for file in files:
+            whole = not (lineage or file.has_deletes or file.is_partial_at(plan.snapshot_id))
+            (plain if whole else traced).append(file)
+        parts = [reader.plain(plain)] if plain else []
+        if traced:
+            parts.append(reader.traced(traced, lineage))
+        where = _condition(plan)
+        return [part.where(where) for part in parts] if where else parts
+
+    def _routes(self, plan: ScanPlan) -> tuple[list[DataFile], list[DataFile], dict[str, str]]:
+        """Files for Spark's own reader, files for the other way, and URIs that Spark opens."""
+        native: list[DataFile] = []
+        others: list[DataFile] = []
+        uris: dict[str, str] = {}
+        exact = _speaks_spark(plan) and all(
+            is_exact(column) and reads_exactly(plan, column) for column in plan.columns
+        )
+        for file in plan.files:
+            found = self._uris(file) if exact and _is_plain_parquet(file) else None
+            (others if found is None else native).append(file)
+            uris.update(found or {})
+        return native, others, uris
+
+    def _uris(self, file: DataFile) -> dict[str, str] | None:
+        """The file and its delete file as Spark opens them; None if it cannot."""
+        paths = [file.path, *([file.deletes.path] if file.deletes else [])]
+        found = {path: uri for path in paths if (uri := self._uri(path))}
+        return found if len(found) == len(paths) else None
+
+    def _uri(self, path: str) -> str | None:
+        scheme, host = scheme_and_host(path)
+        if not is_readable_name(path):
+            return None
+        if scheme == "file":
+            return with_scheme(path, "file")
+        for other in _OTHER_SCHEMES.get(scheme, (scheme,)):
+            uri = with_scheme(path, other)
+            if (other, host) not in self._opens:
+                self._opens[other, host] = self._can_open(uri)
+            if self._opens[other, host]:
+                return uri
+        return None
+
+    def _can_open(self, uri: str) -> bool:
+        """Whether Spark has a file system for the URI, with credentials that see the file."""
+        try:
+            return bool(self._spark.read.schema("a INT").parquet(unglobbed(uri)).columns)
+        except Exception:  # classic and Connect sessions raise very different things here
+            return False
+
+
+class SparkReading:
+    """A DataFrame that has not run yet; each `to_*` runs it once."""
+
+    def __init__(self, frame: DataFrame, doing: str) -> None:
+        self._frame = frame
+        self._doing = doing
+
+    def to_spark(self) -> DataFrame:
+        return self._frame
+
+    def to_arrow(self) -> pa.Table:
+        with translated(self._doing):
+            return spark_arrow.as_table(self._frame)
+
+    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
+        return self.to_arrow().to_reader(max_chunksize=rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        with translated(self._doing):
+            return self._frame.toPandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def count(self) -> int:
+        with translated(self._doing):
+            return self._frame.count()
+
+
+def _active_session() -> SparkSession:
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise Invalid(
+            "there is no Spark session",
+            hint="make one with SparkSession.builder.getOrCreate(), or pass spark=…",
+        )
+    return found
+
+
+def _refuse(plan: ScanPlan) -> None:
+    """Raise Unsupported for what Spark cannot put out exactly, by any way."""
+    spark_schema(column for column in plan.columns if column.name in plan.output)
+    encrypted = (
+        file
+        for file in plan.files
+        if file.encryption_key or (file.deletes and file.deletes.encryption_key)
+    )
+    if next(encrypted, None):
+        raise Unsupported(
+            f"{plan.table} has encrypted files, which Spark cannot read",
+            hint="read it with engine='local'",
+        )
+
+
+def _is_plain_parquet(file: DataFile) -> bool:
+    return file.mapping_id is None and (file.deletes is None or file.deletes.format == "parquet")
+
+
+def _speaks_spark(plan: ScanPlan) -> bool:
+    return plan.where is None or _condition(plan) is not None
+
+
+def _condition(plan: ScanPlan) -> str | None:
+    """The row filter in Spark's SQL; None without one, or if Spark cannot say the same."""
+    if plan.predicate is None:
+        return None
+    try:
+        return render(plan.predicate, Schema(plan.columns))
+    except Unsupported:
+        return None
+
+
+def _lineage(plan: ScanPlan) -> list[str]:
+    """Which of `rowid` and `snapshot_id` are asked for, or may be in the filter."""
+    columns = {column.name.casefold() for column in plan.columns}
+    words = {*plan.output, *re.findall(r"\w+", (plan.where or "").casefold())}
+    return [name for name in (ROW_ID, ROW_SNAPSHOT) if name in words and name not in columns]

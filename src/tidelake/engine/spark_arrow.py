@@ -1,0 +1,174 @@
+"""Reading through Arrow: the local engine runs on Spark's executors.
+
+For files that Spark's own reader cannot open, or not exactly. The rows go from DuckDB to Spark
+inside the executors; they must have `tidelake` installed, as they must have Python.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as t
+
+from tidelake.engine.spark_columns import ticked, without_variant_null
+from tidelake.engine.spark_types import spark_schema
+from tidelake.model.schema import ROW_ID, Column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidelake.engine.local import LocalEngine
+    from tidelake.model.file import DataFile
+    from tidelake.plan.scan import ScanPlan
+
+_SLICE_BYTES = 32 * 1024 * 1024
+
+
+def output_columns(plan: ScanPlan) -> tuple[Column, ...]:
+    """What the plan puts out; without any, the row id stands in so that rows can be counted."""
+    known = {column.name: column for column in plan.columns}
+    names = plan.output or (ROW_ID,)
+    return tuple(known.get(name) or Column(0, name, "int64") for name in names)
+
+
+def read_files(
+    spark: SparkSession, local: LocalEngine, plan: ScanPlan, files: Sequence[DataFile]
+) -> DataFrame:
+    """The plan's output, already filtered, from these files."""
+    columns = output_columns(plan)
+    wanted = replace(plan, output=tuple(c.name for c in columns), inlined=(), pruned=())
+    tasks = [pickle.dumps(replace(wanted, files=part)) for part in _slices(files)]
+    read = _reader(local, tasks, arrow_schema(columns))
+    ids = spark.range(0, len(tasks), 1, len(tasks))
+    return _seen(ids.mapInArrow(read, _nullable(columns)), columns)
+
+
+def read_inlined(spark: SparkSession, local: LocalEngine, plan: ScanPlan) -> DataFrame:
+    """The plan's output, already filtered, from the rows that the catalog keeps."""
+    columns = output_columns(plan)
+    wanted = replace(plan, output=tuple(c.name for c in columns), files=())
+    schema = arrow_schema(columns)
+    batches = [_cast(batch, schema) for batch in local.batches(wanted)]
+    table = pa.Table.from_batches(batches, schema)
+    return _seen(spark.createDataFrame(table, _nullable(columns)), columns)
+
+
+def as_table(rows: DataFrame) -> pa.Table:
+    """All rows of a DataFrame. Spark's own `toArrow` fails on a variant that is NULL, so those
+    travel as a variant's own null, which no other value of ours is."""
+    variants = [n for n, f in enumerate(rows.schema) if isinstance(f.dataType, t.VariantType)]
+    if not variants:
+        return rows.toArrow()
+    filled = (
+        f"coalesce({ticked(name)}, parse_json('null')) AS {ticked(name)}"
+        if place in variants
+        else ticked(name)
+        for place, name in enumerate(rows.columns)
+    )
+    table = rows.selectExpr(*filled).toArrow()
+    for place in variants:
+        column = table.column(place)
+        is_null = pc.equal(pc.struct_field(column, "value"), b"\0")
+        absent = pa.nulls(len(table), column.type)
+        table = table.set_column(place, table.field(place), pc.if_else(is_null, absent, column))
+    return table
+
+
+def _reader(
+    local: LocalEngine, tasks: list[bytes], schema: pa.Schema
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for found in local.batches(pickle.loads(tasks[number])):
+                    yield _cast(found, schema)
+
+    return read
+
+
+def _slices(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:
+    """Neighbouring files together, so that each task has about as much to do."""
+    slices: list[list[DataFile]] = []
+    size = _SLICE_BYTES
+    for file in files:
+        if size >= _SLICE_BYTES:
+            slices.append([])
+            size = 0
+        slices[-1].append(file)
+        size += file.bytes
+    return [tuple(part) for part in slices]
+
+
+def _nullable(columns: Sequence[Column]) -> t.StructType:
+    return t.StructType([t.StructField(f.name, f.dataType) for f in spark_schema(columns)])
+
+
+def _seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    if not any(column.type == "variant" for column in columns):
+        return rows
+    return rows.selectExpr(
+        *(
+            f"{without_variant_null(ticked(c.name))} AS {ticked(c.name)}"
+            if c.type == "variant"
+            else ticked(c.name)
+            for c in columns
+        )
+    )
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow types that Spark takes for `spark_schema` of the columns."""
+    schema = spark_schema(columns)
+    return pa.schema([pa.field(f.name, _arrow_type(f.dataType)) for f in schema])
+
+
+_ARROW: dict[type[t.DataType], pa.DataType] = {
+    t.BooleanType: pa.bool_(),
+    t.ByteType: pa.int8(),
+    t.ShortType: pa.int16(),
+    t.IntegerType: pa.int32(),
+    t.LongType: pa.int64(),
+    t.FloatType: pa.float32(),
+    t.DoubleType: pa.float64(),
+    t.DateType: pa.date32(),
+    t.TimeType: pa.time64("ns"),
+    t.TimestampNTZType: pa.timestamp("us"),
+    t.TimestampType: pa.timestamp("us", "UTC"),
+    t.StringType: pa.string(),
+    t.BinaryType: pa.binary(),
+    t.VariantType: pa.struct(
+        [
+            pa.field("value", pa.binary(), nullable=False),
+            pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+        ]
+    ),
+}
+
+
+def _arrow_type(kind: t.DataType) -> pa.DataType:
+    if isinstance(kind, t.DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    if isinstance(kind, t.ArrayType):
+        return pa.list_(_arrow_type(kind.elementType))
+    if isinstance(kind, t.MapType):
+        return pa.map_(_arrow_type(kind.keyType), _arrow_type(kind.valueType))
+    if isinstance(kind, t.StructType):
+        return pa.struct([pa.field(f.name, _arrow_type(f.dataType)) for f in kind])
+    return _ARROW[type(kind)]
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Requires: the same columns in the same order. A value that does not fit is an error."""
+    arrays = [
+        _storage(array).cast(field.type) for array, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _storage(array: pa.Array) -> pa.Array:
+    return array.storage if isinstance(array, pa.ExtensionArray) else array

@@ -1,0 +1,41 @@
+"""Spark's exceptions, told in Tidelake's words where they mean one of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelake import errors
+
+_OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*)")
+_BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE\w*)\] ([^\n]*)")
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Run a Spark call. What Spark raises about the lake's files, or Tidelake raised inside
+    Spark, comes out as an error of our own tree; anything else stays Spark's."""
+    try:
+        yield
+    except errors.TidelakeError:
+        raise
+    except Exception as error:
+        ours = _translate(doing, str(error))
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _translate(doing: str, text: str) -> errors.TidelakeError | None:
+    if told := _OURS.search(text):
+        kind = getattr(errors, told[1], errors.TidelakeError)
+        found: errors.TidelakeError = kind(f"{doing}: {told[2].strip()}")
+        return found
+    if broken := _BROKEN.search(text):
+        what = "is missing" if "NOT_EXIST" in broken[1] or "NOT_FOUND" in broken[1] else "is broken"
+        return errors.Corrupt(
+            f"{doing}: a file that the catalog names {what}: {broken[2].strip()}",
+            hint="was the data moved, or cleaned up by another tool? Restore it from a copy",
+        )
+    return None

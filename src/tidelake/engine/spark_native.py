@@ -1,0 +1,161 @@
+"""Reading data files with Spark's own Parquet reader.
+
+A file that needs nothing but its columns is read by one plain `spark.read`. Files with deletes,
+with rows newer than the snapshot, or whose rows are asked for their ids are traced: each row
+learns its file's number from a small table of files and its position from `_metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from tidelake.engine.spark_columns import field_of, lineage_field, ticked
+from tidelake.engine.spark_errors import translated
+from tidelake.engine.spark_paths import reported, unglobbed
+from tidelake.model.schema import ROW_ID, ROW_ID_FIELD, ROW_SNAPSHOT, ROW_SNAPSHOT_FIELD
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidelake.model.file import DataFile
+    from tidelake.plan.scan import ScanPlan
+
+FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+
+# DuckDB writes the proleptic Gregorian calendar; a file that cannot be read is never skipped.
+_OPTIONS = {
+    "datetimeRebaseMode": "CORRECTED",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+}
+_DELETE_FILE = t.StructType(
+    [
+        t.StructField("pos", t.LongType()),
+        t.StructField("_ducklake_internal_snapshot_id", t.LongType()),
+    ]
+)
+_PATH, _FILE, _POSITION = "__tidelake_path", "__tidelake_file", "__tidelake_position"
+_START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
+_ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
+_FEW_DELETES = 2_000_000
+
+
+class NativeReader:
+    """Reads files of one plan. `uris` are the plan's files and delete files as Spark opens them.
+
+    Requires: every column of the plan reads exactly (`spark_columns.reads_exactly`).
+    """
+
+    def __init__(self, spark: SparkSession, plan: ScanPlan, uris: dict[str, str]) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._uris = uris
+        self._fields = [field_of(plan, column) for column in plan.columns]
+
+    def plain(self, files: Sequence[DataFile]) -> DataFrame:
+        """The plan's columns, from files of which every row is wanted."""
+        return self._read(self._fields_read(), files).selectExpr(*self._expressions())
+
+    def traced(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
+        """The plan's columns and those of `lineage`, from the rows that the snapshot sees."""
+        embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
+        rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
+            *self._expressions(),
+            *(ticked(field.name) for field in embedded),
+            f"_metadata.file_path AS {_PATH}",
+            f"_metadata.row_index AS {_POSITION}",
+        )
+        row_id, snapshot = (field.name for field in embedded)
+        rows = rows.join(self._facts(files).hint("broadcast"), _PATH, "left").selectExpr(
+            *self._names(),
+            f"{_known_file()} AS {_FILE}",
+            _POSITION,
+            _PARTIAL,
+            f"coalesce({row_id}, {_START} + {_POSITION}) AS {_ROW}",
+            f"coalesce({snapshot}, {_BEGIN}) AS {_SNAPSHOT}",
+        )
+        if any(file.is_partial_at(self._plan.snapshot_id) for file in files):
+            rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")
+        if any(file.has_deletes for file in files):
+            rows = rows.join(self._deletes(files), [_FILE, _POSITION], "left_anti")
+        columns = {ROW_ID: _ROW, ROW_SNAPSHOT: _SNAPSHOT}
+        return rows.selectExpr(*self._names(), *(f"{columns[name]} AS {name}" for name in lineage))
+
+    def _fields_read(self) -> list[t.StructField]:
+        return [field.read for field in self._fields]
+
+    def _expressions(self) -> list[str]:
+        return [field.expression for field in self._fields]
+
+    def _names(self) -> list[str]:
+        return [ticked(column.name) for column in self._plan.columns]
+
+    def _read(self, fields: list[t.StructField], files: Sequence[DataFile]) -> DataFrame:
+        return self._open(t.StructType(fields), [file.path for file in files])
+
+    def _open(self, schema: t.StructType, paths: Sequence[str]) -> DataFrame:
+        names = [unglobbed(self._uris[path]) for path in paths]
+        with translated(f"cannot read {self._plan.table}"):
+            return self._spark.read.options(**_OPTIONS).schema(schema).parquet(*names)
+
+    def _facts(self, files: Sequence[DataFile]) -> DataFrame:
+        at = self._plan.snapshot_id
+        return self._small(
+            (_PATH, pa.string(), [reported(self._uris[file.path]) for file in files]),
+            (_FILE, pa.int32(), list(range(len(files)))),
+            (_START, pa.int64(), [file.row_id_start for file in files]),
+            (_BEGIN, pa.int64(), [file.begin_snapshot for file in files]),
+            (_PARTIAL, pa.bool_(), [file.is_partial_at(at) for file in files]),
+        )
+
+    def _deletes(self, files: Sequence[DataFile]) -> DataFrame:
+        """(file, position) of every deleted row, each perhaps more than once."""
+        parts = []
+        if stored := [(n, file.deletes) for n, file in enumerate(files) if file.deletes]:
+            parts.append(self._stored_deletes([n for n, _ in stored], [d.path for _, d in stored]))
+        listed = [(n, p) for n, file in enumerate(files) for p in file.deleted_positions]
+        if listed:
+            numbers, positions = zip(*listed, strict=True)
+            parts.append(
+                self._small(
+                    (_FILE, pa.int32(), list(numbers)), (_POSITION, pa.int64(), list(positions))
+                )
+            )
+        count = len(listed) + sum(delete.rows for _, delete in stored)
+        united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
+        return united.hint("broadcast") if count <= _FEW_DELETES else united
+
+    def _stored_deletes(self, numbers: list[int], paths: list[str]) -> DataFrame:
+        """By name, where DuckDB goes by place: in every delete file known the two agree, and a
+        file in which they do not fails for want of positions."""
+        owners = self._small(
+            (_PATH, pa.string(), [reported(self._uris[path]) for path in paths]),
+            (_FILE, pa.int32(), numbers),
+        )
+        found = self._open(_DELETE_FILE, paths).selectExpr(
+            "pos", "_ducklake_internal_snapshot_id AS stamp", f"_metadata.file_path AS {_PATH}"
+        )
+        return (
+            found.join(owners.hint("broadcast"), _PATH, "left")
+            .where(f"stamp IS NULL OR stamp <= {self._plan.snapshot_id}")
+            .selectExpr(f"{_known_file()} AS {_FILE}", f"{_known_position()} AS {_POSITION}")
+        )
+
+    def _small(self, *columns: tuple[str, pa.DataType, list[Any]]) -> DataFrame:
+        arrays = [pa.array(values, kind) for _, kind, values in columns]
+        return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
+
+
+def _known_file() -> str:
+    """Spark spelling a path in a new way must stop the read, not bring deleted rows back."""
+    message = f"concat('tidelake.errors.Corrupt: not a file of this read: ', {_PATH})"
+    return f"coalesce({_FILE}, CAST(raise_error({message}) AS INT))"
+
+
+def _known_position() -> str:
+    message = f"concat('tidelake.errors.Corrupt: a delete file without positions: ', {_PATH})"
+    return f"coalesce(pos, CAST(raise_error({message}) AS BIGINT))"
