@@ -1,0 +1,19 @@
+"""The command line: a skin over the session. Commands parse, call, render."""
+
+from tidelake.cli import create, history, look, rows
+from tidelake.cli.program import Program, cli
+
+__all__ = ["main"]
+
+for _command in (
+    create.init,
+    look.tables,
+    look.show,
+    rows.scan,
+    history.log,
+    rows.sql,
+):
+    cli.add_command(_command)
+
+main: Program = cli
+"""The console script; also a click group, for those who want to embed it."""

@@ -1,0 +1,105 @@
+"""A table in words: what `show` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tidelake.cli import changes, render
+
+if TYPE_CHECKING:
+    from tidelake.model.schema import Column, Schema
+    from tidelake.model.table import PartitionSpec, SortKey
+    from tidelake.session.lake import Lake
+
+
+def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:
+    """All of it, as `--json` prints it. Requires: the lake is pinned."""
+    found = lake.table(name)
+    info = found.info
+    files = found.files()
+    snapshots = found.snapshots()
+    return {
+        "name": found.name,
+        "known_at": lake.snapshots()[-1].snapshot_id,
+        "comment": info.comment,
+        "columns": [_column(column) for column in info.schema],
+        "partitioning": _partitioning(info.partitioning, info.schema),
+        "sorting": [_sort_key(key) for key in info.sorting],
+        "tags": {key: value for key, value in info.tags.items() if key != "comment"},
+        "rows": found.count(),
+        "files": len(files),
+        "bytes": sum(file.bytes for file in files),
+        "files_with_deletes": sum(file.has_deletes for file in files),
+        "path": info.path,
+        "uuid": info.uuid,
+        "snapshots": changes.told(lake, snapshots[-last:][::-1]),
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "id": column.id,
+        "name": column.name,
+        "type": column.type,
+        "nullable": column.nullable,
+        "default": column.default,
+        "comment": column.comment,
+        "fields": [_column(child) for child in column.children],
+    }
+
+
+def _partitioning(spec: PartitionSpec | None, schema: Schema) -> list[str]:
+    """`day(ts)`, `bucket(8, symbol)`, or the column's name alone."""
+    names = {column.id: column.name for column in schema}
+    told = []
+    for key in spec.keys if spec else ():
+        column = names.get(key.column_id, f"column {key.column_id}")
+        transform, _, count = key.transform.partition("(")
+        if transform == "identity":
+            told.append(column)
+        else:
+            told.append(
+                f"{transform}({count[:-1]}, {column})" if count else f"{transform}({column})"
+            )
+    return told
+
+
+def _sort_key(key: SortKey) -> str:
+    return f"{key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
+
+
+def print_table(facts: dict[str, Any]) -> None:
+    render.line(f"{facts['name']}  (known at snapshot {facts['known_at']})")
+    if facts["comment"]:
+        render.line(render.cell(facts["comment"]))
+    render.line("")
+    lines = list(_lines(facts["columns"], depth=0))
+    render.listing(["column", "type", "null", "default", "comment"], lines)
+    render.line("")
+    summary = {
+        "partitioned by": ", ".join(facts["partitioning"]),
+        "sorted by": ", ".join(facts["sorting"]),
+        **{f"tag {key}": value for key, value in facts["tags"].items()},
+        "rows": facts["rows"],
+        "files": facts["files"],
+        "bytes": facts["bytes"],
+        "with deletes": facts["files_with_deletes"],
+        "path": facts["path"],
+    }
+    render.facts(None, {name: value for name, value in summary.items() if value not in ("", None)})
+    render.line("")
+    changes.print_log(facts["snapshots"])
+
+
+def _lines(columns: list[dict[str, Any]], depth: int) -> Iterator[list[str]]:
+    """A line for each column, with what is inside it indented below."""
+    for column in columns:
+        yield [
+            "  " * depth + column["name"],
+            column["type"],
+            "" if column["nullable"] or depth else "not null",
+            column["default"] or "",
+            column["comment"] or "",
+        ]
+        yield from _lines(column["fields"], depth + 1)

@@ -1,0 +1,39 @@
+"""What happened to the lake: `log`."""
+
+from __future__ import annotations
+
+import click
+
+from tidelake.cli import changes, render
+from tidelake.cli.program import Options, global_options, known_at_option
+
+_SHOWN = 20
+
+
+@click.command()
+@click.argument("table", required=False)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"Show the newest N snapshots, 0 for all [default: {_SHOWN}; all with --json].",
+)
+@known_at_option
+@global_options
+@click.pass_obj
+def log(options: Options, table: str | None, limit: int | None, known_at: str | None) -> None:
+    """Show the snapshots, newest first; with TABLE only those that changed it.
+
+    \b
+    Example:
+        tidelake log
+        tidelake log prices --limit 5 --json
+    """
+    wanted = limit if limit is not None else (0 if options.as_json else _SHOWN)
+    with options.lake(known_at) as lake:
+        snapshots = lake.snapshots() if table is None else lake.table(table).snapshots()
+        shown = snapshots[-wanted:][::-1]
+        told = changes.told(lake, shown)
+    if options.as_json:
+        render.document({"snapshots": told})
+    else:
+        changes.print_log(told, left_out=len(snapshots) - len(shown))

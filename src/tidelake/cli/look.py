@@ -1,0 +1,56 @@
+"""What is in the lake: `tables` and `show`."""
+
+from __future__ import annotations
+
+import click
+
+from tidelake.cli import describe, render
+from tidelake.cli.program import Options, global_options, known_at_option
+
+_LAST = 5
+
+
+@click.command()
+@known_at_option
+@global_options
+@click.pass_obj
+def tables(options: Options, known_at: str | None) -> None:
+    """List the tables and views.
+
+    \b
+    Example:
+        tidelake tables
+        tidelake tables --known-at 2024-03-20T12:00:00Z --json
+    """
+    with options.lake(known_at) as lake:
+        found = [{"name": name, "kind": "table"} for name in lake.tables()]
+        found += [{"name": name, "kind": "view"} for name in lake.views()]
+    if options.as_json:
+        render.document({"tables": found})
+    elif found:
+        render.listing(["name", "kind"], [[each["name"], each["kind"]] for each in found])
+    else:
+        render.line("The lake has no tables.")
+
+
+@click.command()
+@click.argument("table")
+@known_at_option
+@global_options
+@click.pass_obj
+def show(options: Options, table: str, known_at: str | None) -> None:
+    """Describe TABLE: columns, layout, size and latest snapshots.
+
+    \b
+    Example:
+        tidelake show prices
+        tidelake show analytics.prices --known-at 3 --json
+    """
+    with options.lake(known_at) as newest:
+        # Pinned, so that all parts of the answer speak of the same moment.
+        lake = newest.known_at(newest.snapshots()[-1].snapshot_id)
+        facts = describe.table(lake, table, last=_LAST)
+    if options.as_json:
+        render.document(facts)
+    else:
+        describe.print_table(facts)

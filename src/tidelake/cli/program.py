@@ -1,0 +1,131 @@
+"""The `tidelake` program: its global options, and how errors end it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from tidelake import __version__
+from tidelake.errors import TidelakeError
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
+
+_INTERRUPTED = 130
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Options:
+    """What the global options said, before or after the command's name."""
+
+    catalog: str | None = None
+    data_path: str | None = None
+    as_json: bool = False
+
+    @contextmanager
+    def lake(self, known_at: str | None = None) -> Iterator[Lake]:
+        """The lake, opened for reading only, and pinned if a moment is given."""
+        from tidelake.session.lake import connect
+
+        with connect(self.catalog, self.data_path, read_only=True) as lake:
+            yield lake if known_at is None else lake.known_at(known_at)
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is not None and value is not False:
+        setattr(context.ensure_object(Options), str(parameter.name), value)
+
+
+def global_options(function: Function) -> Function:
+    """The options that every command takes, and the program itself."""
+    for option in (
+        click.option(
+            "--json",
+            "as_json",
+            is_flag=True,
+            expose_value=False,
+            callback=_remember,
+            help="Print one JSON document instead of text.",
+        ),
+        click.option(
+            "--data-path",
+            metavar="PATH",
+            expose_value=False,
+            callback=_remember,
+            help="Where the lake keeps its files: a folder or s3://bucket/prefix.",
+        ),
+        click.option(
+            "--catalog",
+            metavar="URL",
+            expose_value=False,
+            callback=_remember,
+            help="The lake's catalog [default: TIDELAKE_CATALOG, then ./tidelake.toml].",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+known_at_option = click.option(
+    "--known-at",
+    metavar="N|TIME",
+    help="Read the lake as it was known at a snapshot or a time (UTC if it has no zone).",
+)
+
+
+class Program(click.Group):
+    """Ends with `error: …` and a hint where something went wrong, never with a traceback."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        extra["standalone_mode"] = False
+        given = extra.get("args") or (args[0] if args else None)
+        as_json = "--json" in (sys.argv[1:] if given is None else given)
+        try:
+            code = super().main(*args, **extra)
+        except TidelakeError as error:
+            _report(error.message, error.hint, type(error).__name__, error.exit_code, as_json)
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else "tidelake"
+            _report(error.format_message(), f"{path} --help", "Usage", 1, as_json)
+        except click.ClickException as error:
+            _report(error.format_message(), None, "Usage", 1, as_json)
+        except click.Abort:
+            sys.exit(_INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report(message: str, hint: str | None, kind: str, code: int, as_json: bool) -> NoReturn:
+    if as_json:
+        import json
+
+        said = {"kind": kind, "message": message, "hint": hint, "exit_code": code}
+        click.echo(json.dumps({"error": said}, ensure_ascii=False), err=True)
+    else:
+        click.echo(f"error: {message}", err=True)
+        if hint:
+            click.echo(f"hint: {hint}", err=True)
+    sys.exit(code)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tidelake")
+@global_options
+def cli() -> None:
+    """Look into a lake: its tables, its rows, its history.
+
+    The lake is named by --catalog, by TIDELAKE_CATALOG, or by a file
+    tidelake.toml in the working folder.
+
+    \b
+    Example:
+        tidelake --catalog sqlite:///lake.db init
+        tidelake --catalog sqlite:///lake.db tables
+        tidelake --catalog sqlite:///lake.db scan prices --known-at 3
+    """

@@ -1,0 +1,59 @@
+"""Rows as they arrive: memory stays bounded by a few batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+from tidelake.cli import render, values
+
+_TABLE_ROWS = 1_000
+"""Rows that share one drawn table; its columns are as wide as these need."""
+
+
+def print_text(batches: Any, limit: int) -> None:
+    """A table of at most `limit` rows (0: of all), and whether there were more."""
+    names = batches.schema.names
+    found = _rows(batches)
+    left = limit or None
+    shown = 0
+    while chunk := list(islice(found, _TABLE_ROWS if left is None else min(left, _TABLE_ROWS))):
+        render.listing(names, chunk)
+        shown += len(chunk)
+        left = None if left is None else left - len(chunk)
+    if shown == 0:
+        render.listing(names, [])
+    more = left == 0 and next(found, None) is not None
+    noun = "row" if shown == 1 else "rows"
+    render.line(
+        f"({shown:,} {noun}; there are more: use --limit)" if more else f"({shown:,} {noun})"
+    )
+
+
+def print_json(batches: Any, limit: int) -> None:
+    """One JSON object, with a line for each row; `complete` tells whether those were all."""
+    columns = [{"name": field.name, "type": str(field.type)} for field in batches.schema]
+    names = batches.schema.names
+    found = _rows(batches)
+    click.echo(f'{{"columns": {_json(columns)}, "rows": [', nl=False)
+    shown = 0
+    for row in islice(found, limit or None):
+        click.echo(
+            ("," if shown else "") + "\n" + _json(dict(zip(names, row, strict=True))), nl=False
+        )
+        shown += 1
+    complete = next(found, None) is None
+    click.echo(f'\n], "row_count": {shown}, "complete": {_json(complete)}}}')
+
+
+def _rows(batches: Any) -> Iterator[tuple[Any, ...]]:
+    for batch in batches:
+        yield from values.rows(batch)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
