@@ -42,6 +42,7 @@ OWNERS = {
     "psycopg": {"catalog"},
     "pyarrow": {"engine"},
     "pymysql": {"catalog"},
+    "pyroaring": {"model"},
     "pyspark": {"engine/spark"},
     "rich": {"cli"},
     "sqlalchemy": {"catalog"},

@@ -99,7 +99,9 @@ def test_layout_is_duckdbs_own(kind: str, tmp_path: Path, duck: DuckFactory) -> 
     tidelake.connect(f"{kind}:///{tmp_path}/ours.db", data_path=str(tmp_path / "a")).close()
     attach(ours, f"{kind}:///{tmp_path}/ours.db")
     prefix = "sqlite:" if kind == "sqlite" else ""
-    theirs.execute(f"ATTACH 'ducklake:{prefix}{tmp_path}/theirs.db' AS lake (DATA_PATH '{tmp_path}/b/')")
+    theirs.execute(
+        f"ATTACH 'ducklake:{prefix}{tmp_path}/theirs.db' AS lake (DATA_PATH '{tmp_path}/b/')"
+    )
     found = "SELECT table_name, column_name, data_type FROM duckdb_columns()"
     found += " WHERE database_name = '__ducklake_metadata_lake' ORDER BY table_name, column_index"
     assert ours.execute(found).fetchall() == theirs.execute(found).fetchall()
@@ -128,9 +130,13 @@ def test_a_cut_off_creation_on_mysql_is_finished(
 
     url = mariadb_server.new_database()
     host, database = url.removeprefix("mysql://root@").split("/")
-    raw = pymysql.connect(host=host.split(":")[0], port=int(host.split(":")[1]), user="root", database=database)
+    raw = pymysql.connect(
+        host=host.split(":")[0], port=int(host.split(":")[1]), user="root", database=database
+    )
     with raw.cursor() as cursor:
-        cursor.execute("CREATE TABLE ducklake_metadata (`key` TEXT, `value` TEXT, scope TEXT, scope_id BIGINT)")
+        cursor.execute(
+            "CREATE TABLE ducklake_metadata (`key` TEXT, `value` TEXT, scope TEXT, scope_id BIGINT)"
+        )
     raw.close()
     with tidelake.connect(url, data_path=str(tmp_path)) as lake:
         assert lake.schemas() == ["main"]

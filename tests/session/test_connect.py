@@ -1,7 +1,6 @@
 """Where a lake is, and what a bad address gets."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +62,9 @@ def test_passwords_stay_out_of_messages() -> None:
     assert "secret" not in str(parse_url("postgresql://me:secret@db/lake"))
 
 
-@pytest.mark.parametrize("text", ["", "lake.db", "oracle://x/y", "sqlite://", "ducklake:", "postgresql://h"])
+@pytest.mark.parametrize(
+    "text", ["", "lake.db", "oracle://x/y", "sqlite://", "ducklake:", "postgresql://h"]
+)
 def test_a_bad_address_says_what_to_write(text: str) -> None:
     with pytest.raises(Invalid) as caught:
         tidelake.connect(text)
@@ -146,7 +147,7 @@ def test_read_only_never_writes_a_byte(kind: str, tmp_path: Path, duck: DuckFact
 
 def _fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
     return {
-        str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), os.stat(path).st_mtime_ns)
+        str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }

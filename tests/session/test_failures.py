@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable, Unsupported
+from tidelake.errors import (
+    Corrupt,
+    Denied,
+    Invalid,
+    NotFound,
+    TidelakeError,
+    Unavailable,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +35,9 @@ def lake_path(tmp_path: Path, duck: DuckFactory) -> Path:
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )
-    connection.execute("CREATE TABLE lake.t AS SELECT range AS i, 's' || range AS s FROM range(100)")
+    connection.execute(
+        "CREATE TABLE lake.t AS SELECT range AS i, 's' || range AS s FROM range(100)"
+    )
     connection.execute("CREATE VIEW lake.v AS SELECT i FROM lake.t WHERE i < 10")
     connection.execute("DETACH lake")
     return tmp_path

@@ -43,7 +43,13 @@ class Dialect:
 
 SQLITE = Dialect(
     name="sqlite",
-    types={"int": "BIGINT", "text": "VARCHAR", "bool": "BIGINT", "time": "VARCHAR", "uuid": "VARCHAR"},
+    types={
+        "int": "BIGINT",
+        "text": "VARCHAR",
+        "bool": "BIGINT",
+        "time": "VARCHAR",
+        "uuid": "VARCHAR",
+    },
     text="{}",
     exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
     begin_read="BEGIN",

@@ -97,6 +97,3 @@ class DuckDBDialect(DefaultDialect):
 
     def initialize(self, connection: Any) -> None:
         """Nothing to ask: there is one version of one server."""
-
-    def do_ping(self, dbapi_connection: Any) -> bool:
-        return True

@@ -53,9 +53,7 @@ def data_files(
     ]
 
 
-def _file_rows(
-    reader: Reader, at: int, table_id: int, narrowing: Sequence[Narrowing]
-) -> list[Row]:
+def _file_rows(reader: Reader, at: int, table_id: int, narrowing: Sequence[Narrowing]) -> list[Row]:
     conditions = "".join(
         f" AND d.data_file_id IN (SELECT data_file_id FROM ducklake_file_column_stats"
         f" WHERE table_id = :id AND column_id = {rule.column_id} AND ({_verbatim(rule.keep_sql)}))"
@@ -172,9 +170,7 @@ def statistics(
     return found
 
 
-def name_mappings(
-    reader: Reader, mapping_ids: Iterable[int]
-) -> dict[int, tuple[MappedField, ...]]:
+def name_mappings(reader: Reader, mapping_ids: Iterable[int]) -> dict[int, tuple[MappedField, ...]]:
     """How files without field ids map to columns, by mapping id."""
     return {mapping_id: _name_mapping(reader, mapping_id) for mapping_id in mapping_ids}
 

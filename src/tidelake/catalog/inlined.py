@@ -1,4 +1,4 @@
-"""Rows that DuckLake keeps in the catalog itself, and the forms that each database keeps them in."""
+"""Rows that DuckLake keeps in the catalog itself, in whatever form each database gives them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -179,12 +179,16 @@ def find(reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         lower=name.name.lower(),
         exact=name.name,
     )
-    rows += [] if name.name.isascii() else reader.rows(
-        f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
-        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
-        f" WHERE {visible('t')} AND {visible('s')} AND t.{kind}_name = :exact",
-        at=at,
-        exact=name.name,
+    rows += (
+        []
+        if name.name.isascii()
+        else reader.rows(
+            f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
+            " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+            f" WHERE {visible('t')} AND {visible('s')} AND t.{kind}_name = :exact",
+            at=at,
+            exact=name.name,
+        )
     )
     same = [row for row in rows if (row[1].casefold(), row[2].casefold()) == wanted]
     exact = [row for row in same if (row[1], row[2]) == (name.schema, name.name)]
@@ -259,32 +263,49 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnHistory:
-    """Ids of top-level columns whose insides were renamed, dropped or given defaults, and
-    ids of all columns, at any depth, whose type ever changed."""
+    """What old files may know a table's columns as.
+
+    `reshaped`: top-level columns whose insides were renamed, dropped or given defaults;
+    `types`: every type a column has had, at any depth; `renamed`: columns that have had
+    several names, or share one with another column of the same parent.
+    """
 
     reshaped: frozenset[int]
-    promoted: frozenset[int]
+    types: Mapping[int, frozenset[str]]
+    renamed: frozenset[int]
 
 
 def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     rows = reader.rows(
-        "SELECT column_id, parent_column, column_type, end_snapshot, initial_default"
+        "SELECT column_id, parent_column, column_name, column_type, end_snapshot, initial_default"
         " FROM ducklake_column WHERE table_id = :id",
         id=table_id,
     )
     parents = {row[0]: row[1] for row in rows}
     types: dict[int, set[str]] = defaultdict(set)
+    names: dict[int, set[str]] = defaultdict(set)
+    bearers: dict[tuple[int | None, str], set[int]] = defaultdict(set)
     reshaped = set()
-    for column_id, parent, kind, ended, default in rows:
-        types[column_id].add(kind)
+    for column_id, parent, name, kind, ended, default in rows:
+        types[column_id].add(kind.lower())
+        names[column_id].add(name)
+        bearers[parent, name.casefold()].add(column_id)
         if parent is not None and (ended is not None or default is not None):
-            top = column_id
-            while parents[top] is not None:
-                top = parents[top]
-            reshaped.add(top)
+            reshaped.add(_top(column_id, parents))
+    renamed = {column_id for column_id, known in names.items() if len(known) > 1}
+    for ids in bearers.values():
+        renamed |= ids if len(ids) > 1 else set()
     return ColumnHistory(
-        frozenset(reshaped), frozenset(c for c, kinds in types.items() if len(kinds) > 1)
+        frozenset(reshaped),
+        {column_id: frozenset(kinds) for column_id, kinds in types.items()},
+        frozenset(renamed),
     )
+
+
+def _top(column_id: int, parents: Mapping[int, int | None]) -> int:
+    while (parent := parents[column_id]) is not None:
+        column_id = parent
+    return column_id
 
 
 def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:

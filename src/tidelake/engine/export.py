@@ -64,7 +64,10 @@ def _column(name: str, kind: Any) -> Column:
     if kind.id == "map":
         parts = dict(kind.children)
         return Column(
-            0, name, "map", children=(_column("key", parts["key"]), _column("value", parts["value"]))
+            0,
+            name,
+            "map",
+            children=(_column("key", parts["key"]), _column("value", parts["value"])),
         )
     if kind.id == "struct":
         fields = tuple(

@@ -35,9 +35,14 @@ def shapes(
 def _field(nodes: Iterator[Any]) -> Source:
     _, name, child_count, field_id, converted, logical = next(nodes)
     children = tuple(_field(nodes) for _ in range(child_count or 0))
-    kinds = {converted, logical}
-    if kinds & _MAPS and len(children) == 1:
-        children = children[0].children
-    elif kinds & _LISTS and len(children) == 1 and len(children[0].children) == 1:
-        children = children[0].children
-    return Source(name, field_id, children)
+    return Source(name, field_id, _unwrapped(children, {converted, logical}))
+
+
+def _unwrapped(children: tuple[Source, ...], kinds: set[str | None]) -> tuple[Source, ...]:
+    """The children of a list or map without the repeated group that Parquet puts between."""
+    if len(children) != 1:
+        return children
+    within = children[0].children
+    if kinds & _MAPS or (kinds & _LISTS and len(within) == 1):
+        return within
+    return children

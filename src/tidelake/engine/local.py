@@ -194,7 +194,7 @@ class Workbench:
         ]
 
     def _vector(self, delete: DeleteFile) -> list[int]:
-        from tidelake.engine.deletion_vector import positions
+        from tidelake.model.deletion_vector import positions
 
         return positions(self._store.read(delete.path), delete.path)
 

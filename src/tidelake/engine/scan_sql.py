@@ -28,14 +28,18 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _POSITION = Column(2147483645, "pos", "int64")
 
 
+Shape = tuple[Source, ...]
+Partition = tuple[tuple[int, str | None], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Files that one `read_parquet` call reads. `shape` is set when footers were inspected;
     `partition` then holds column values that are spelled in the path."""
 
     files: tuple[DataFile, ...]
-    shape: tuple[Source, ...] | None = None
-    partition: tuple[tuple[int, str | None], ...] = ()
+    shape: Shape | None = None
+    partition: Partition = ()
 
 
 def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
@@ -47,20 +51,19 @@ def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
 
 def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[Group]:
     """Sort the plan's files into groups; `shapes` holds the inspected footers by path."""
-    groups: dict[object, list[DataFile]] = defaultdict(list)
+    groups: dict[tuple[Shape | None, Partition, object], list[DataFile]] = defaultdict(list)
     for file in plan.files:
         shape, partition = _shape(plan, file, shapes)
         treatment = (file.encryption_key, file.has_deletes, file.is_partial_at(plan.snapshot_id))
         groups[shape, partition, treatment].append(file)
     return [
-        Group(tuple(files), shape, partition)
-        for (shape, partition, _), files in groups.items()  # type: ignore[misc]
+        Group(tuple(files), shape, partition) for (shape, partition, _), files in groups.items()
     ]
 
 
 def _shape(
     plan: ScanPlan, file: DataFile, shapes: Mapping[str, tuple[Source, ...]]
-) -> tuple[tuple[Source, ...] | None, tuple[tuple[int, str | None], ...]]:
+) -> tuple[Shape | None, Partition]:
     if not needs_inspection(plan, file):
         return None, ()
     if file.encryption_key:
@@ -82,7 +85,7 @@ def _shape(
 
 def _partition_values(
     path: str, mapped: Sequence[MappedField]
-) -> tuple[tuple[int, str | None], ...]:
+) -> Partition:
     folders = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
     values = []
     for field in mapped:
@@ -168,7 +171,9 @@ def _by_shape(
 
 
 def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
-    starts = ", ".join("NULL" if f.row_id_start is None else str(f.row_id_start) for f in group.files)
+    starts = ", ".join(
+        "NULL" if f.row_id_start is None else str(f.row_id_start) for f in group.files
+    )
     begins = ", ".join(str(f.begin_snapshot) for f in group.files)
     place = "[CAST(f.file_index AS BIGINT) + 1]"
     return {

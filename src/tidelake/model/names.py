@@ -48,9 +48,11 @@ class TableName:
         if position != len(text) or len(parts) not in (1, 2) or not all(parts):
             raise Invalid(
                 f"{text!r} is not a table name",
-                hint="write table, schema.table, or quote odd names: \"my schema\".\"my.table\"",
+                hint='write table, schema.table, or quote odd names: "my schema"."my.table"',
             )
         return TableName(parts[0] if len(parts) == 2 else DEFAULT_SCHEMA, parts[-1])
 
     def __str__(self) -> str:
-        return ".".join(p if re.fullmatch(r"\w+", p) else quote(p) for p in (self.schema, self.name))
+        return ".".join(
+            p if re.fullmatch(r"\w+", p) else quote(p) for p in (self.schema, self.name)
+        )

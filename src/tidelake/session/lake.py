@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from tidelake.catalog import create, read
 from tidelake.catalog.database import Database, Reader
@@ -78,7 +78,8 @@ def absolute(data_path: str) -> str:
 def _create(database: Database, data_path: str | None) -> None:
     if database.read_only:
         raise NotFound(
-            f"there is no lake at {database.url}", hint="connect without read_only=True to create it"
+            f"there is no lake at {database.url}",
+            hint="connect without read_only=True to create it",
         )
     if data_path is None:
         if database.url.path is None:
@@ -246,7 +247,7 @@ class Lake:
             self._raise_unknown(reader, at, name)
         return read.table(reader, at, table_id, self.data_path)
 
-    def _raise_unknown(self, reader: Reader, at: int, name: TableName) -> Any:
+    def _raise_unknown(self, reader: Reader, at: int, name: TableName) -> NoReturn:
         if read.find(reader, at, "view", name) is not None:
             raise Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
         known = [str(other) for _, other in read.names(reader, at, "table")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog import files, inlined, read
@@ -47,6 +47,7 @@ def plan_scan(
     kept, pruned, total = _pruned_files(reader, at, table, request.predicate, counted)
     mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
     history = read.column_history(reader, table.id)
+    former = _former_types(columns, history.types)
     return ScanPlan(
         table=table.name,
         snapshot_id=at,
@@ -58,10 +59,21 @@ def plan_scan(
         predicate=request.filter.predicate if request.filter else None,
         mappings=files.name_mappings(reader, sorted(mapping_ids)),
         reshaped=history.reshaped,
-        promoted=history.promoted,
+        promoted=frozenset(former),
+        former_types=former,
+        renamed=history.renamed,
         total_files=total,
         pruned=pruned,
     )
+
+
+def _former_types(
+    columns: Sequence[Column], types: Mapping[int, frozenset[str]]
+) -> dict[int, tuple[str, ...]]:
+    """The types that columns, at any depth, have at other snapshots."""
+    below = [child for column in columns for child in column.walk()]
+    others = {child.id: types.get(child.id, frozenset()) - {child.type} for child in below}
+    return {column_id: tuple(sorted(kinds)) for column_id, kinds in others.items() if kinds}
 
 
 def _pruned_files(

@@ -94,7 +94,9 @@ class Query:
         plan = self._lake._plan(name, at, prune_by=_own_condition(node, self._lake, name, at))
         handle = f"t{len(self._tables)}"
         self._tables[handle] = plan
-        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+        alias = node.args.get("alias") or exp.TableAlias(
+            this=exp.to_identifier(node.name, quoted=True)
+        )
         rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
         node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
 
@@ -109,7 +111,9 @@ class Query:
             )
         inner = _parse(view.sql, "duckdb")
         self._bind(inner, view.name.schema, depth + 1)
-        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+        alias = node.args.get("alias") or exp.TableAlias(
+            this=exp.to_identifier(node.name, quoted=True)
+        )
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
         joins = node.args.get("joins")
@@ -130,9 +134,7 @@ def _parse(text: str, dialect: str) -> exp.Expr:
         raise Invalid(f"{len(statements)} statements in one query", hint=_READS_ONLY)
     statement = statements[0]
     if not isinstance(statement, exp.Query | exp.Values):
-        raise Unsupported(
-            f"{statement.key.upper()} is not a read", hint=_READS_ONLY
-        )
+        raise Unsupported(f"{statement.key.upper()} is not a read", hint=_READS_ONLY)
     return statement
 
 
@@ -163,13 +165,11 @@ def _moment(node: exp.Table) -> int | str | None:
     """The snapshot or time that a table reference names, in any of the spellings we take."""
     from sqlglot import exp
 
-    version = node.args.get("version")
-    when = node.args.get("when")
-    if version is None and when is None:
+    clause = node.args.get("version") or node.args.get("when")
+    if clause is None:
         return None
-    clause = version or when
     value = clause.expression
-    kind = (clause.name if version is not None else clause.text("kind")).upper()
+    kind = (clause.name if isinstance(clause, exp.Version) else clause.text("kind")).upper()
     literal = value if isinstance(value, exp.Literal) else value.find(exp.Literal)
     if literal is None or kind not in ("VERSION", "TIMESTAMP"):
         raise Invalid(f"cannot tell the moment in {clause.sql()!r}", hint="use a literal")

@@ -15,7 +15,6 @@ from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.planning import Request, plan_scan
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -82,7 +81,11 @@ class Table:
             at = self._at(reader)
             table_id = self._info(reader, at).id
             ids = read.snapshots_of_table(reader, table_id)
-            return [s for s in read.snapshots(reader) if s.snapshot_id <= at and _touches(s, table_id, ids)]
+            return [
+                s
+                for s in read.snapshots(reader)
+                if s.snapshot_id <= at and _touches(s, table_id, ids)
+            ]
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""

@@ -51,7 +51,6 @@ class Store:
         parts = urlsplit(uri)
         root = f"{parts.scheme}://{parts.netloc}"
         options: dict[str, Any] = dict(self._options)
-        client = {}
-        if str(options.pop("allow_http", "")).lower() == "true":
-            client["allow_http"] = True
-        return from_url(root, client_options=client or None, **options), parts.path.lstrip("/")
+        plain_http = str(options.pop("allow_http", "")).lower() == "true"
+        store = from_url(root, client_options={"allow_http": plain_http}, **options)
+        return store, parts.path.lstrip("/")
