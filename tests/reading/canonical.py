@@ -74,6 +74,8 @@ def _extension(array: pa.Array) -> list[Any]:
     stored = array.storage
     if array.type.extension_name == "arrow.uuid":
         return [v if v is None else str(uuid.UUID(bytes=v)) for v in stored.to_pylist()]
+    if array.type.extension_name == "arrow.bool8":
+        return [v if v is None else bool(v) for v in stored.to_pylist()]
     name = getattr(array.type, "type_name", None)
     if name in _OPAQUE_INTEGERS:
         signed = _OPAQUE_INTEGERS[name]
@@ -123,4 +125,4 @@ def _extension_type_name(kind: pa.BaseExtensionType) -> str:
         return "decimal128(38, 0)"
     if kind.extension_name in ("arrow.uuid", "arrow.json"):
         return "string"
-    return str(kind)
+    return "bool" if kind.extension_name == "arrow.bool8" else str(kind)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Name = tuple[str, str]
 
+VARIANT = "VARIANT"
+TIMETZ = "TIME WITH TIME ZONE"
+TEXT_ONLY = (VARIANT, TIMETZ)
+
 
 @dataclass(frozen=True)
 class MadeLake:
@@ -32,7 +36,7 @@ class MadeLake:
 
 @dataclass(frozen=True)
 class TableTruth:
-    """A table at one snapshot. Variant columns hold DuckDB's text of the value."""
+    """A table at one snapshot. Columns of `TEXT_ONLY` types hold DuckDB's text of the value."""
 
     columns: list[str]
     duckdb_types: list[str]
@@ -170,11 +174,12 @@ class Oracle:
 
 
 def exact_arrow(relation: duckdb.DuckDBPyRelation) -> pa.Table:
-    """The rows as Arrow; a variant, for which DuckDB has no Arrow form, as its text."""
-    pairs = zip(relation.columns, relation.types, strict=True)
+    """The rows as Arrow; what Arrow cannot carry (variants, zoned times) as DuckDB's text."""
     columns = [
-        f"CAST({quote(n)} AS VARCHAR) AS {quote(n)}" if "VARIANT" in str(k) else quote(n)
-        for n, k in pairs
+        f"CAST({quote(name)} AS VARCHAR) AS {quote(name)}"
+        if any(word in str(kind) for word in TEXT_ONLY)
+        else quote(name)
+        for name, kind in zip(relation.columns, relation.types, strict=True)
     ]
     return relation.project(", ".join(columns)).to_arrow_table()
 

@@ -182,6 +182,7 @@ SCRIPTS = [
         """,
         "types time_ns inline",
         inline=10,
+        catalogs=("sqlite", "duckdb"),  # PostgreSQL has no such type
     ),
     script(
         "timestamps",
