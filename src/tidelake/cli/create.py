@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options
+from tidelake.cli.program import Options, global_options, pass_options
 
 
 @click.command()
 @global_options
-@click.pass_obj
+@pass_options
 def init(options: Options) -> None:
     """Create an empty lake; a lake that is there already is left as it is.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidelake.cli import changes, render
-from tidelake.cli.program import Options, global_options, known_at_option
+from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 
 _SHOWN = 20
 
@@ -19,7 +19,7 @@ _SHOWN = 20
 )
 @known_at_option
 @global_options
-@click.pass_obj
+@pass_options
 def log(options: Options, table: str | None, limit: int | None, known_at: str | None) -> None:
     """Show the snapshots, newest first; with TABLE only those that changed it.
 

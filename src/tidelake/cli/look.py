@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidelake.cli import describe, render
-from tidelake.cli.program import Options, global_options, known_at_option
+from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 
 _LAST = 5
 
@@ -13,7 +13,7 @@ _LAST = 5
 @click.command()
 @known_at_option
 @global_options
-@click.pass_obj
+@pass_options
 def tables(options: Options, known_at: str | None) -> None:
     """List the tables and views.
 
@@ -37,7 +37,7 @@ def tables(options: Options, known_at: str | None) -> None:
 @click.argument("table")
 @known_at_option
 @global_options
-@click.pass_obj
+@pass_options
 def show(options: Options, table: str, known_at: str | None) -> None:
     """Describe TABLE: columns, layout, size and latest snapshots.
 

@@ -38,6 +38,9 @@ class Options:
             yield lake if known_at is None else lake.known_at(known_at)
 
 
+pass_options = click.make_pass_decorator(Options, ensure=True)
+
+
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value is not None and value is not False:
         setattr(context.ensure_object(Options), str(parameter.name), value)
@@ -114,10 +117,16 @@ def _report(message: str, hint: str | None, kind: str, code: int, as_json: bool)
     sys.exit(code)
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "tidelake",
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="tidelake")
 @global_options
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Look into a lake: its tables, its rows, its history.
 
     The lake is named by --catalog, by TIDELAKE_CATALOG, or by a file
@@ -129,3 +138,5 @@ def cli() -> None:
         tidelake --catalog sqlite:///lake.db tables
         tidelake --catalog sqlite:///lake.db scan prices --known-at 3
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

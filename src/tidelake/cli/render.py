@@ -67,7 +67,7 @@ def listing(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         output.print(drawn, no_wrap=True, crop=False)
         return
     for number, row in enumerate(rows, 1):
-        output.rule(f"row {number}", align="left")
+        output.rule(f"row {number}", align="left", style="dim")
         facts(None, dict(zip(names, map(cell, row), strict=True)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tidelake.cli import render, stream
-from tidelake.cli.program import Options, global_options, known_at_option
+from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 
 _SHOWN = 50
 _BATCH_ROWS = 122_880
@@ -28,7 +28,7 @@ limit_option = click.option(
 @click.option("--explain", is_flag=True, help="Show which files would be read, not the rows.")
 @known_at_option
 @global_options
-@click.pass_obj
+@pass_options
 def scan(
     options: Options,
     table: str,
@@ -60,7 +60,7 @@ def scan(
 @limit_option
 @known_at_option
 @global_options
-@click.pass_obj
+@pass_options
 def sql(options: Options, query: str, limit: int | None, known_at: str | None) -> None:
     """Run a SELECT over the lake's tables and views. QUERY may be - for standard input.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
-
-import click
 
 from tidelake.cli import render, values
 
@@ -39,15 +38,14 @@ def print_json(batches: Any, limit: int) -> None:
     columns = [{"name": field.name, "type": str(field.type)} for field in batches.schema]
     names = batches.schema.names
     found = _rows(batches)
-    click.echo(f'{{"columns": {_json(columns)}, "rows": [', nl=False)
+    write = sys.stdout.write  # click.echo would flush every row
+    write(f'{{"columns": {_json(columns)}, "rows": [')
     shown = 0
     for row in islice(found, limit or None):
-        click.echo(
-            ("," if shown else "") + "\n" + _json(dict(zip(names, row, strict=True))), nl=False
-        )
+        write((",\n" if shown else "\n") + _json(dict(zip(names, row, strict=True))))
         shown += 1
     complete = next(found, None) is None
-    click.echo(f'\n], "row_count": {shown}, "complete": {_json(complete)}}}')
+    write(f'\n], "row_count": {shown}, "complete": {_json(complete)}}}\n')
 
 
 def _rows(batches: Any) -> Iterator[tuple[Any, ...]]:

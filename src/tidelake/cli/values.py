@@ -8,12 +8,13 @@ spelled as in SQL: `12000-01-01`, `0044-03-15 (BC)`, `infinity`. A map is a list
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
 Convert = Callable[[Any], Any]
 
+_PLAIN = ("int", "uint", "bool", "string", "large_string")
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _SECONDS_A_DAY = 86_400
@@ -23,8 +24,14 @@ _ENDLESS_TIMESTAMP = 2**63 - 1
 
 def rows(batch: Any) -> Iterator[tuple[Any, ...]]:
     """The rows of an Arrow batch, each a tuple of such values."""
-    columns = [map(converter(column.type), column) for column in batch.columns]
-    return zip(*columns, strict=True)
+    return zip(*map(_values, batch.columns), strict=True)
+
+
+def _values(column: Any) -> Iterable[Any]:
+    if str(column.type).startswith(_PLAIN):
+        plain: list[Any] = column.to_pylist()
+        return plain
+    return map(converter(column.type), column)
 
 
 def converter(kind: Any) -> Convert:

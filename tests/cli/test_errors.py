@@ -1,0 +1,70 @@
+"""What goes wrong is told in one line, with a hint, and never with a traceback."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tidelake.cli import main
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["scan", "nope"], "there is no table main.nope"),
+        (["show", "cheap"], "main.cheap is a view"),
+        (["scan", "prices", "--columns", "nope"], "no column 'nope'"),
+        (["scan", "prices", "--where", "price >"], ""),
+        (["scan", "prices", "--known-at", "999"], "there is no snapshot 999"),
+        (["scan", "prices", "--known-at", "soon"], "neither a snapshot id nor a time"),
+        (["sql", "DROP TABLE prices"], "not a read"),
+        (["scan", "a.b.c"], "is not a table name"),
+        (["scan"], "Missing argument 'TABLE'"),
+        (["scan", "prices", "--limit", "many"], "'many' is not a valid integer"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_an_error_is_one_line_with_exit_code_1(lake_url, words, said):
+    result = CliRunner().invoke(main, ["--catalog", lake_url, *words])
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    first, *rest = result.stderr.splitlines()
+    assert first.startswith("error: ")
+    assert said in first
+    assert all(line.startswith("hint: ") for line in rest)
+    assert len(rest) <= 1
+
+
+def test_with_json_an_error_is_an_object_on_stderr(tidelake):
+    result = tidelake("scan", "nope", "--json", ok=False)
+    error = json.loads(result.stderr)["error"]
+    assert error["kind"] == "NotFound"
+    assert error["exit_code"] == result.exit_code == 1
+    assert "main.nope" in error["message"]
+    assert "main.prices" in error["hint"]
+    assert result.stdout == ""
+
+
+def test_a_wrong_option_is_an_object_too(tidelake):
+    error = json.loads(tidelake("--json", "scan", "t", "--nope", ok=False).stderr)["error"]
+    assert (error["kind"], error["hint"]) == ("Usage", "tidelake scan --help")
+
+
+def test_no_catalog_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIDELAKE_CATALOG", raising=False)
+    result = CliRunner().invoke(main, ["tables"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: no catalog was named")
+
+
+def test_a_read_does_not_create_a_lake(empty, tmp_path):
+    assert "there is no catalog" in empty("tables", ok=False).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_is_never_printed():
+    url = "postgresql://ann:secret@127.0.0.1:1/db"
+    result = CliRunner().invoke(main, ["tables", "--catalog", url])
+    assert result.exit_code == 1
+    assert "secret" not in result.output
