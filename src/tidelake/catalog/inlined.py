@@ -31,17 +31,6 @@ def inlined_rows(
     return found
 
 
-def count(reader: Reader, at: int, table_id: int) -> int:
-    tables = reader.rows(
-        "SELECT table_name FROM ducklake_inlined_data_tables WHERE table_id = :id", id=table_id
-    )
-    total = 0
-    for (name,) in tables:
-        if reader.has_table(name):
-            total += reader.rows(f'SELECT count(*) FROM "{name}" WHERE {visible()}', at=at)[0][0]
-    return total
-
-
 def _columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
     """The table's columns when that version of it began.
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from tidelake.catalog.database import Reader, Row
 from tidelake.catalog.layout import VERSION
-from tidelake.errors import Corrupt, Invalid, NotFound, Unsupported
+from tidelake.errors import Corrupt, NotFound, Unsupported
 from tidelake.model.changes import split_changes
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column, Schema
-from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import (
     MacroInfo,
     PartitionKey,
@@ -22,12 +20,6 @@ from tidelake.model.table import (
     SortKey,
     TableInfo,
     ViewInfo,
-)
-
-_SNAPSHOT = (
-    "SELECT s.snapshot_id, s.snapshot_time, s.schema_version, c.changes_made, c.author,"
-    " c.commit_message, c.commit_extra_info, s.next_file_id FROM ducklake_snapshot s"
-    " LEFT JOIN ducklake_snapshot_changes c ON c.snapshot_id = s.snapshot_id"
 )
 
 
@@ -66,80 +58,6 @@ def lake_info(reader: Reader) -> LakeInfo:
     return LakeInfo(
         known["data_path"], known.get("created_by", ""), known.get("encrypted") == "true"
     )
-
-
-def snapshots(reader: Reader) -> list[Snapshot]:
-    rows = reader.rows(f"{_snapshot_sql(reader)} ORDER BY s.snapshot_id")
-    return [_snapshot(row) for row in rows]
-
-
-def head(reader: Reader) -> Snapshot:
-    row = reader.row(f"{_snapshot_sql(reader)} ORDER BY s.snapshot_id DESC LIMIT 1")
-    if row is None:
-        raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
-    return _snapshot(row)
-
-
-def snapshot(reader: Reader, snapshot_id: int) -> Snapshot:
-    row = reader.row(f"{_snapshot_sql(reader)} WHERE s.snapshot_id = :id", id=snapshot_id)
-    if row is not None:
-        return _snapshot(row)
-    first, last = reader.rows("SELECT min(snapshot_id), max(snapshot_id) FROM ducklake_snapshot")[0]
-    raise NotFound(
-        f"there is no snapshot {snapshot_id}",
-        hint=f"the oldest is {first} and the newest {last}; some between may have been expired",
-    )
-
-
-def snapshot_at(reader: Reader, moment: datetime) -> Snapshot:
-    """The newest snapshot committed at or before a moment (a naive one is in UTC)."""
-    instant = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    times = {s[0]: _instant(s[1]) for s in reader.rows(_times_sql(reader))}
-    earlier = [(at, snapshot_id) for snapshot_id, at in times.items() if at <= instant]
-    if earlier:
-        return snapshot(reader, max(earlier)[1])
-    oldest = min(times.values())
-    raise NotFound(
-        f"the lake has no snapshot at or before {instant.isoformat()}",
-        hint=f"the oldest is of {oldest.isoformat()}",
-    )
-
-
-def _time_column(reader: Reader, column: str) -> str:
-    return reader.dialect.text.format(column) if reader.dialect.name == "duckdb" else column
-
-
-def _snapshot_sql(reader: Reader) -> str:
-    return _SNAPSHOT.replace("s.snapshot_time", _time_column(reader, "s.snapshot_time"))
-
-
-def _times_sql(reader: Reader) -> str:
-    return f"SELECT snapshot_id, {_time_column(reader, 'snapshot_time')} FROM ducklake_snapshot"
-
-
-def _snapshot(row: Row) -> Snapshot:
-    return Snapshot(
-        snapshot_id=row[0],
-        time=_instant(row[1]),
-        schema_version=row[2],
-        changes=split_changes(row[3] or ""),
-        author=row[4],
-        message=row[5],
-        extra=row[6],
-    )
-
-
-def _instant(value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise Corrupt(
-            f"a snapshot has the time {value!r}, which is no timestamp",
-            hint="mend ducklake_snapshot.snapshot_time",
-        ) from None
-    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
 
 
 def join_path(parent: str, path: str | None, relative: object) -> str:
@@ -396,28 +314,3 @@ def _overloads(
     for impl_id, name in parameters:
         named[impl_id].append(name)
     return tuple((tuple(named[impl]), sql, kind, dialect) for impl, sql, kind, dialect in overloads)
-
-
-def check_moment(value: object) -> int | datetime:
-    """A `known_at` as a snapshot id or an instant; text may be either."""
-    if isinstance(value, bool) or not isinstance(value, int | datetime | str):
-        raise Invalid(f"known_at={value!r} is neither a snapshot id nor a time")
-    if not isinstance(value, str):
-        return value
-    if value.strip().isdigit():
-        return int(value)
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        raise Invalid(
-            f"known_at={value!r} is neither a snapshot id nor a time",
-            hint="write a number, or a time such as 2024-03-20T12:00:00+00:00",
-        ) from None
-
-
-def snapshots_of_table(reader: Reader, table_id: int) -> frozenset[int]:
-    """Snapshots at which the table itself was created, renamed or dropped."""
-    rows = reader.rows(
-        "SELECT begin_snapshot, end_snapshot FROM ducklake_table WHERE table_id = :id", id=table_id
-    )
-    return frozenset(edge for row in rows for edge in row if edge is not None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from tidelake.catalog import create, read
+from tidelake.catalog import create, read, snapshots
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
@@ -147,7 +147,7 @@ class Lake:
         """Every snapshot that has not been expired, oldest first."""
         with self._reading() as reader:
             at = self._at(reader)
-            return [s for s in read.snapshots(reader) if s.snapshot_id <= at]
+            return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
@@ -225,14 +225,14 @@ class Lake:
     def _at(self, reader: Reader) -> int:
         if self._snapshot_id is not None:
             return self._snapshot_id
-        return read.head(reader).snapshot_id
+        return snapshots.head_id(reader)
 
     def _snapshot(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
-        wanted = read.check_moment(moment)
+        wanted = snapshots.parse_moment(moment)
         if isinstance(wanted, int):
-            found = read.snapshot(reader, wanted)
+            found = snapshots.by_id(reader, wanted)
         else:
-            found = read.snapshot_at(reader, wanted)
+            found = snapshots.by_time(reader, wanted)
         if self._snapshot_id is not None and found.snapshot_id > self._snapshot_id:
             raise Denied(
                 f"snapshot {found.snapshot_id} is after {self._snapshot_id}, to which the lake is"
@@ -270,7 +270,7 @@ class Lake:
         maintenance may change the files even of old snapshots, and it moves the head."""
         wanted = None if columns is None else tuple(columns)
         with self._reading() as reader:
-            head = read.head(reader).snapshot_id
+            head = snapshots.head_id(reader)
             at = snapshot_id if snapshot_id is not None else self._at(reader)
             key = (head, at, name, wanted, where, prune_by, counted)
             if (kept := self._plans.get(key)) is not None:

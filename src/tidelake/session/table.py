@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.catalog import files, inlined, read
+from tidelake.catalog import counting, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
@@ -80,10 +80,10 @@ class Table:
         with self._lake._reading() as reader:
             at = self._at(reader)
             table_id = self._info(reader, at).id
-            ids = read.snapshots_of_table(reader, table_id)
+            ids = snapshots.of_table(reader, table_id)
             return [
                 s
-                for s in read.snapshots(reader)
+                for s in snapshots.every(reader)
                 if s.snapshot_id <= at and _touches(s, table_id, ids)
             ]
 
@@ -148,22 +148,9 @@ class Table:
         )
 
     def _count_from_catalog(self) -> int | None:
-        """The number of rows, if the catalog alone can tell.
-
-        It cannot where a file holds rows or deletes of several snapshots and not all of them
-        count, nor where two sources of deletes may name the same row.
-        """
         with self._lake._reading() as reader:
             at = self._at(reader)
-            info = self._info(reader, at)
-            newest = at == read.head(reader).snapshot_id
-            total = inlined.count(reader, at, info.id)
-            for file in files.data_files(reader, at, info.id, info.path):
-                deletes = file.deletes
-                if file.is_partial_at(at) or (deletes and (not newest or file.deleted_positions)):
-                    return None
-                total += file.rows - len(file.deleted_positions) - (deletes.rows if deletes else 0)
-            return total
+            return counting.row_count(reader, at, self._info(reader, at).id)
 
 
 def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:
