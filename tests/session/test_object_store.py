@@ -77,6 +77,6 @@ def test_an_unreachable_store(lake_url: str, s3_server: "S3Server") -> None:
     options = {**s3_server.storage_options, "endpoint": "http://127.0.0.1:1"}
     with (
         tidelake.connect(lake_url, read_only=True, storage_options=options) as lake,
-        pytest.raises(TidelakeError, match="endpoint|store|reach"),
+        pytest.raises(TidelakeError, match=r"endpoint|store|reach"),
     ):
         lake.table("t").to_arrow()

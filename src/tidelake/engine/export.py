@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.reshape import Source, rebuild
@@ -20,19 +21,35 @@ _WIDE_INTEGERS = {"int128", "uint128"}
 _PYTHON_ONLY = {"variant", "timetz"}
 
 
-def arrow_column(column: Column) -> str:
-    """How to select a column so that Arrow holds it without loss."""
-    kinds = {below.type for below in column.walk()}
-    if "timetz" in kinds:
+def arrow_sql(sql: str, columns: Sequence[Column]) -> str:
+    """A query that gives the rows of `sql` in types that Arrow holds without loss.
+
+    Columns go by position: two of them may have the same name.
+    """
+    if not any(_kinds(column) & (_WIDE_INTEGERS | _PYTHON_ONLY) for column in columns):
+        return sql
+    places = ", ".join(f"c{place}" for place in range(len(columns)))
+    chosen = ", ".join(
+        f"{_arrow_column(column, f'c{place}')} AS {quote(column.name)}"
+        for place, column in enumerate(columns)
+    )
+    return f"SELECT {chosen} FROM ({sql}) AS r({places})"
+
+
+def _kinds(column: Column) -> set[str]:
+    return {below.type for below in column.walk()}
+
+
+def _arrow_column(column: Column, reference: str) -> str:
+    if "timetz" in _kinds(column):
         raise Unsupported(
             f"column {column.name!r} holds timetz, and Arrow's time has no zone",
             hint=f"use to_pandas() or to_duckdb(), leave {column.name!r} out with columns=[…],"
             " or cast it to VARCHAR with lake.sql()",
         )
-    name = quote(column.name)
-    if not kinds & (_WIDE_INTEGERS | _PYTHON_ONLY):
-        return name
-    return f"{rebuild(column, Source.of(column), name, _arrow_leaf)} AS {name}"
+    if not _kinds(column) & (_WIDE_INTEGERS | _PYTHON_ONLY):
+        return reference
+    return rebuild(column, Source.of(column), reference, _arrow_leaf)
 
 
 def _arrow_leaf(column: Column, reference: str) -> str:
@@ -83,36 +100,34 @@ def as_pandas(
 ) -> pandas.DataFrame:
     """A DataFrame that loses nothing: integers with nulls become pandas' nullable integers,
     decimals stay decimals, variants and zoned times are Python objects."""
-    objects = [c for c in columns if {below.type for below in c.walk()} & _PYTHON_ONLY]
-    if not objects:
-        chosen = ", ".join(arrow_column(column) for column in columns)
-        return _frame(connection.execute(f"SELECT {chosen} FROM ({sql}) AS r").to_arrow_table())
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {sql}")
-    plain = [column for column in columns if column not in objects]
-    chosen = ", ".join(arrow_column(c) for c in plain) or "1"
-    frame = _frame(connection.execute(f"SELECT {chosen} FROM materialised").to_arrow_table())
+    import pandas
+
+    numbered = [replace(column, name=f"c{place}") for place, column in enumerate(columns)]
+    objects = [column for column in numbered if _kinds(column) & _PYTHON_ONLY]
+    plain = [column for column in numbered if column not in objects]
+    source = f"SELECT * FROM ({sql}) AS r({', '.join(c.name for c in numbered)})"
+    if objects:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {source}")
+        source = "SELECT * FROM materialised"
+    chosen = ", ".join(column.name for column in plain) or "1 AS none"
+    table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain))
+    series = {name: _series(column) for name, column in _columns(table.to_arrow_table())}
     for column in objects:
-        rows = connection.execute(f"SELECT {quote(column.name)} FROM materialised").fetchall()
-        frame[column.name] = _objects([row[0] for row in rows])
-    return frame[[column.name for column in columns]]
+        rows = connection.execute(f"SELECT {column.name} FROM materialised").fetchall()
+        series[column.name] = _objects([row[0] for row in rows])
+    frame = pandas.DataFrame({column.name: series[column.name] for column in numbered})
+    frame.columns = pandas.Index([column.name for column in columns])
+    return frame
+
+
+def _columns(table: pa.Table) -> Iterable[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)
 
 
 def _objects(values: list[Any]) -> pandas.Series[Any]:
     import pandas
 
     return pandas.Series(values, dtype=object)
-
-
-def _frame(table: pa.Table) -> pandas.DataFrame:
-    import pandas
-
-    if not table.num_columns:
-        return pandas.DataFrame(index=range(table.num_rows))
-    plain = [n for n, c in zip(table.column_names, table.columns, strict=True) if _is_plain(c)]
-    frame = table.select(plain).to_pandas()
-    for name in set(table.column_names) - set(plain):
-        frame[name] = _series(table.column(name))
-    return frame[table.column_names]
 
 
 def _is_plain(column: pa.ChunkedArray) -> bool:
@@ -134,18 +149,19 @@ def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
     import pandas
     from pyarrow import types
 
-    kind = column.type
-    if not types.is_integer(kind):
+    if _is_plain(column):
+        return column.to_pandas()
+    if not types.is_integer(column.type):
         return _objects(column.to_pylist())
-    name = str(kind).replace("uint", "UInt").replace("int", "Int")
-    return column.to_pandas(types_mapper={kind: getattr(pandas, f"{name}Dtype")()}.get)
+    name = str(column.type).replace("uint", "UInt").replace("int", "Int")
+    return column.to_pandas(types_mapper={column.type: getattr(pandas, f"{name}Dtype")()}.get)
 
 
 def as_polars(table: pa.Table, columns: Sequence[Column]) -> polars.DataFrame:
     import polars
 
     for column in columns:
-        if "interval" in {below.type for below in column.walk()}:
+        if "interval" in _kinds(column):
             raise Unsupported(
                 f"column {column.name!r} holds intervals of months, days and time; Polars has"
                 " only durations",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine import scan_sql
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.duck_storage import allow_remote
-from tidelake.engine.export import arrow_column, as_pandas, as_polars
+from tidelake.engine.export import arrow_sql, as_pandas, as_polars, described
 from tidelake.engine.footer import shapes
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.schema import Column
@@ -107,14 +107,11 @@ class Reading:
 
     def _described(self) -> Sequence[Column]:
         if self._columns is None:
-            from tidelake.engine.export import described
-
             self._columns = described(self._work.connection, self._sql)
         return self._columns
 
     def _arrow_sql(self) -> str:
-        chosen = ", ".join(arrow_column(column) for column in self._described())
-        return f"SELECT {chosen} FROM ({self._sql}) AS r" if chosen != "*" else self._sql
+        return arrow_sql(self._sql, self._described())
 
 
 class Workbench:

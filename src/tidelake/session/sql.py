@@ -66,6 +66,7 @@ class Query:
         """Replace every table of the lake by the name its plan goes under."""
         if depth > _DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
+        _shorten_columns(statement)
         for node in list(_tables(statement)):
             name = TableName(node.db or schema, node.name)
             moment = _moment(node)
@@ -94,9 +95,7 @@ class Query:
         plan = self._lake._plan(name, at, prune_by=_own_condition(node, self._lake, name, at))
         handle = f"t{len(self._tables)}"
         self._tables[handle] = plan
-        alias = node.args.get("alias") or exp.TableAlias(
-            this=exp.to_identifier(node.name, quoted=True)
-        )
+        alias = node.args.get("alias") or _alias_of(node)
         rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
         node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
 
@@ -111,9 +110,7 @@ class Query:
             )
         inner = _parse(view.sql, "duckdb")
         self._bind(inner, view.name.schema, depth + 1)
-        alias = node.args.get("alias") or exp.TableAlias(
-            this=exp.to_identifier(node.name, quoted=True)
-        )
+        alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
         joins = node.args.get("joins")
@@ -159,6 +156,38 @@ def _ctes_in_sight(node: exp.Expr) -> set[str]:
             names |= {cte.alias_or_name.casefold() for cte in with_.expressions}
         parent = parent.parent
     return names
+
+
+def _alias_of(node: exp.Table) -> exp.TableAlias:
+    """What an unaliased table is called in the rest of the query: with its schema where one was
+    written, as columns may be qualified by it."""
+    from sqlglot import exp
+
+    name = f"{node.db}.{node.name}" if node.meta.get("qualified") else node.name
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+
+
+def _shorten_columns(statement: exp.Expr) -> None:
+    """Turn `catalog.schema.table.column` into a column of one qualifier.
+
+    Two tables of the same name from different schemas keep apart by their full names.
+    """
+    from sqlglot import exp
+
+    bare = [node for node in _tables(statement) if not node.alias]
+    schemas: dict[str, set[str]] = {}
+    for node in bare:
+        schemas.setdefault(node.name.casefold(), set()).add(node.db.casefold())
+    for node in bare:
+        node.meta["qualified"] = bool(node.db) and len(schemas[node.name.casefold()]) > 1
+    for column in list(statement.find_all(exp.Column)):
+        if not column.db:
+            continue
+        if len(schemas.get(column.table.casefold(), ())) > 1:
+            name = f"{column.db}.{column.table}"
+            column.set("table", exp.to_identifier(name, quoted=True))
+        column.set("db", None)
+        column.set("catalog", None)
 
 
 def _moment(node: exp.Table) -> int | str | None:
