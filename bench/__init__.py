@@ -1,0 +1,1 @@
+"""Benchmarks: what Tidelake costs beside its peers, as ratios from one run."""

@@ -1,0 +1,45 @@
+"""`python -m bench [scan] [plan] [start] [--json FILE]`"""
+
+import argparse
+import json
+from pathlib import Path
+
+from bench import plan, scan, start
+from bench.report import aligned, machine
+from bench.timing import ROOT
+
+PARTS = {"scan": scan.run, "plan": plan.run, "start": start.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Tidelake and its peers")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
+    options = parser.parse_args()
+    unknown = set(options.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}")
+    folder = _folder()
+    about = machine()
+    print(", ".join(f"{name}: {value}" for name, value in about.items()), end="\n\n", flush=True)
+    done = {}
+    for name in options.parts or PARTS:
+        done[name] = PARTS[name](folder)
+        print(done[name].text(), flush=True)
+    verdicts = [verdict.row() for part in done.values() for verdict in part.verdicts]
+    print("\n".join(["Verdicts", "========", "", *aligned(verdicts)]))
+    if options.json:
+        parts = {name: part.json() for name, part in done.items()}
+        options.json.write_text(json.dumps({"machine": about, "parts": parts}, indent=2))
+
+
+def _folder() -> Path:
+    """Where lakes are kept between runs; Git ignores it."""
+    folder = ROOT / ".bench"
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text("*\n")
+    return folder
+
+
+if __name__ == "__main__":
+    main()

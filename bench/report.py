@@ -1,0 +1,83 @@
+"""What a part of the benchmark found, as text and as JSON."""
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One number against its target; `value` is None when it could not be measured."""
+
+    what: str
+    value: float | None
+    target: float
+    at_most: bool = True
+    unit: str = "x"
+
+    @property
+    def passed(self) -> bool | None:
+        if self.value is None:
+            return None
+        return self.value <= self.target if self.at_most else self.value >= self.target
+
+    @property
+    def word(self) -> str:
+        return {True: "PASS", False: "MISS", None: "NOT MEASURED"}[self.passed]
+
+    def row(self) -> list[str]:
+        sign = "<=" if self.at_most else ">="
+        value = "-" if self.value is None else f"{self.value:.2f} {self.unit}"
+        return [self.word, self.what, value, f"{sign} {self.target:g} {self.unit}"]
+
+
+@dataclass
+class Part:
+    """A table of measurements, remarks on how they were made, and the verdicts."""
+
+    title: str
+    header: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        lines = [self.title, "=" * len(self.title), "", *aligned([self.header, *self.rows]), ""]
+        lines += [*(f"- {note}" for note in self.notes), ""]
+        return "\n".join([*lines, *aligned([verdict.row() for verdict in self.verdicts]), ""])
+
+    def json(self) -> dict[str, Any]:
+        verdicts = [{**asdict(verdict), "result": verdict.word} for verdict in self.verdicts]
+        return {"title": self.title, "numbers": self.numbers, "verdicts": verdicts}
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of equal width: words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_cells(row, widths)).rstrip() for row in rows]
+
+
+def _cells(row: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
+    for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        numeric = place > 0 and cell[:1] in "0123456789-"
+        yield cell.rjust(width) if numeric else cell.ljust(width)
+
+
+def milliseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds * 1000:.1f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
+
+
+def machine() -> dict[str, Any]:
+    """The machine in general words, and how busy it was."""
+    import os
+
+    return {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+    }
