@@ -1,11 +1,9 @@
 """Lakes made by DuckDB, planned by Tidelake, and DuckDB's own answer to compare with."""
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,6 +18,7 @@ class DuckLake:
 
     def __init__(self, folder: Path, data: str = "data", options: str = "") -> None:
         self.data = folder / data
+        self.data.mkdir()
         self.catalog = folder / "lake.db"
         self.duck = duck_connection()
         inlining = "" if "INLINING" in options else ", DATA_INLINING_ROW_LIMIT 0"
@@ -35,12 +34,16 @@ class DuckLake:
             self.duck.execute(statement)
 
     def plan(
-        self, table: str = "t", *, at: int | None = None, columns: Sequence[str] | None = None
+        self,
+        table: str = "t",
+        *,
+        at: int | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
     ) -> ScanPlan:
         with tidelake.connect(f"sqlite:///{self.catalog}", read_only=True) as lake:
             found = lake.table(table) if at is None else lake.table(table).known_at(at)
-            plan = found.scan(columns=columns).plan()
-            return with_history(plan, self.catalog, table)
+            return found.scan(columns=columns, where=where).plan()
 
     def snapshots(self, table: str = "t") -> list[int]:
         """Those at which the table is there."""
@@ -57,35 +60,8 @@ class DuckLake:
         """DuckDB's rows of the plan's output, in the types that Spark is to show."""
         names = ", ".join('"' + name.replace('"', '""') + '"' for name in plan.output)
         query = f"SELECT {names} FROM {plan.table} AT (VERSION => {plan.snapshot_id})"
+        query += f" WHERE {plan.where}" if plan.where else ""
         return sorted_rows(self.duck.sql(query).to_arrow_table(), plan)
-
-
-def with_history(plan: ScanPlan, catalog: Path, table: str) -> ScanPlan:
-    """What the catalog knows of the names and types that columns have had."""
-    with sqlite3.connect(catalog) as connection:
-        rows = connection.execute(
-            "SELECT column_id, parent_column, lower(column_name), column_type FROM ducklake_column"
-            " WHERE table_id IN (SELECT table_id FROM ducklake_table WHERE table_name = ?)",
-            [table],
-        ).fetchall()
-    types: dict[int, set[str]] = defaultdict(set)
-    holders: dict[tuple[Any, str], set[int]] = defaultdict(set)
-    names: dict[int, set[str]] = defaultdict(set)
-    for column, parent, name, kind in rows:
-        types[column].add(kind)
-        names[column].add(name)
-        holders[parent, name].add(column)
-    shared = (column for ids in holders.values() if len(ids) > 1 for column in ids)
-    renamed = {*shared, *(column for column, known in names.items() if len(known) > 1)}
-    now = {below.id: below.type for column in plan.columns for below in column.walk()}
-    former = {
-        column: tuple(sorted(types[column] - {kind}))
-        for column, kind in now.items()
-        if len(types[column]) > 1
-    }
-    return replace(
-        plan, renamed=frozenset(renamed), former_types=former, promoted=frozenset(former)
-    )
 
 
 def by_arrow(plan: ScanPlan) -> ScanPlan:

@@ -54,8 +54,10 @@ def read_inlined(spark: SparkSession, local: LocalEngine, plan: ScanPlan) -> Dat
     wanted = replace(plan, output=tuple(c.name for c in columns), files=())
     schema = arrow_schema(columns)
     batches = [_cast(batch, schema) for batch in local.batches(wanted)]
-    table = pa.Table.from_batches(batches, schema)
-    return _seen(spark.createDataFrame(table, _nullable(columns)), columns)
+    rows: pa.Table | list[None] = pa.Table.from_batches(batches, schema)
+    if not batches:
+        rows = []  # Spark fails on an Arrow table without batches
+    return _seen(spark.createDataFrame(rows, _nullable(columns)), columns)
 
 
 def as_table(rows: DataFrame) -> pa.Table:

@@ -1,8 +1,9 @@
 """How Spark's own Parquet reader is to read a column, and whether it reads it exactly.
 
-Spark matches fields by id but uses their names too: a filter is pushed down to the statistics
-of whatever field has the name, and a field's type is looked up by name before id. So wherever a
-name could mislead, the column is read under a name that no file has, and renamed afterwards.
+Spark matches fields by id, but not always: filters are pushed down to the statistics of whatever
+field has the name, types are looked up by name before id, and a nested column of which only a part
+is wanted is matched by name alone. So wherever a name could mislead, the column is read under a
+name that no file has, and a nested one whole: a cast to its real names is opaque to Spark.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ _WHOLE = r"-?\d{1,20}"
 _REAL = r"-?\d+(\.\d+)?([eE][+-]?\d+)?"
 _DAY = r"\d{4}-\d\d-\d\d"
 _MOMENT = rf"{_DAY} \d\d:\d\d:\d\d"
-# Defaults that Spark's cast from text understands as DuckDB's does.
+# Defaults that Spark's cast from text understands as DuckDB's does, and whose types its reader can
+# fill in: not binary, and no decimals that are wider than 18 digits.
 _PLAIN_DEFAULT = {
     "boolean": "true|false",
     **dict.fromkeys(("int8", "int16", "int32", "int64"), _WHOLE),
-    **dict.fromkeys(("uint8", "uint16", "uint32", "uint64"), _WHOLE),
+    **dict.fromkeys(("uint8", "uint16", "uint32"), _WHOLE),
     "float32": _REAL,
     "float64": _REAL,
     "varchar": ".*",
@@ -85,7 +87,9 @@ def _default_is_plain(column: Column) -> bool:
         return False
     if column.initial_default is None:
         return True
-    pattern = _REAL if _DECIMAL.fullmatch(column.type) else _PLAIN_DEFAULT.get(column.type)
+    pattern = _PLAIN_DEFAULT.get(column.type)
+    if (decimal := _DECIMAL.fullmatch(column.type)) and int(decimal[1]) <= 18:
+        pattern = _REAL
     return pattern is not None and bool(re.fullmatch(pattern, column.initial_default, re.DOTALL))
 
 
@@ -100,15 +104,17 @@ class Field:
 
 def field_of(plan: ScanPlan, column: Column) -> Field:
     """How to read `column`. Requires: `reads_exactly(plan, column)`."""
-    insides_differ = _insides_differ(plan, column)
-    named = not insides_differ and _name_is_safe(plan, column)
-    name = column.name if named else _own_name(column)
+    by_name = _name_is_safe(plan, column)
+    name = column.name if by_name else _own_name(column)
     metadata: dict[str, object] = {"parquet.field.id": column.id}
     if column.initial_default is not None:
         metadata["EXISTS_DEFAULT"] = _default_sql(column)
-    read = t.StructField(name, _read_type(column, insides_differ), True, metadata)
-    seen = _seen(column, ticked(name), insides_differ)
-    if not column.is_nested:
+    read = t.StructField(name, _read_type(column, by_name), True, metadata)
+    value = ticked(name)
+    if column.children and not by_name:
+        value = f"CAST({value} AS {_stored_sql(column)})"
+    seen = _seen(column, value)
+    if not column.children:
         # A cast to the same type costs nothing and drops the field's metadata.
         seen = f"CAST({seen} AS {spark_type(column).simpleString()})"
     return Field(column, read, f"{seen} AS {ticked(column.name)}")
@@ -123,24 +129,23 @@ def _own_name(column: Column) -> str:
     return f"__tidelake_{column.id}"
 
 
-def _insides_differ(plan: ScanPlan, column: Column) -> bool:
-    if not column.children:
-        return False
-    ids = {below.id for below in column.walk()}
-    return plan.renamed is None or bool(ids & plan.reshaped) or bool(ids & plan.renamed)
-
-
 def _name_is_safe(plan: ScanPlan, column: Column) -> bool:
-    """Whether a filter on the column may be judged by statistics that a file has for the name.
+    """Whether every file that has the column has it, and all in it, under the present names,
+    and filters may be judged by the statistics that a file has for it.
 
-    Never for floats: writers leave NaN out of their statistics, and NaN is above all numbers.
+    Not so for floats: writers leave NaN out of their statistics, and NaN is above all numbers.
     """
-    if plan.renamed is None or column.name.casefold() == "_metadata":
+    if plan.renamed is None or column.name.casefold() == "_metadata" or _has_float(column):
         return False
-    if any(below.type in ("float32", "float64") for below in column.walk()):
-        return False
-    changed = plan.renamed | plan.promoted | plan.former_types.keys()
+    changed = plan.renamed | plan.reshaped | plan.promoted | plan.former_types.keys()
     return not any(below.id in changed for below in column.walk())
+
+
+def _has_float(column: Column) -> bool:
+    """In a place that filters are pushed down to: not in lists and maps."""
+    if column.type == "struct":
+        return any(_has_float(child) for child in column.children)
+    return column.type in ("float32", "float64")
 
 
 def _default_sql(column: Column) -> str:
@@ -148,20 +153,20 @@ def _default_sql(column: Column) -> str:
     return f"CAST(CAST(X'{text}' AS STRING) AS {spark_type(column).simpleString()})"
 
 
-def _read_type(column: Column, own_names: bool) -> t.DataType:
+def _read_type(column: Column, by_name: bool) -> t.DataType:
     if column.type == "uuid":
         return t.BinaryType()
     if column.type == "list":
-        return t.ArrayType(_read_type(column.children[0], own_names))
+        return t.ArrayType(_read_type(column.children[0], by_name))
     if column.type == "map":
         key, value = column.children
-        return t.MapType(_read_type(key, own_names), _read_type(value, own_names))
+        return t.MapType(_read_type(key, by_name), _read_type(value, by_name))
     if column.type == "struct":
         return t.StructType(
             [
                 t.StructField(
-                    _own_name(child) if own_names else child.name,
-                    _read_type(child, own_names),
+                    child.name if by_name else _own_name(child),
+                    _read_type(child, by_name),
                     True,
                     {"parquet.field.id": child.id},
                 )
@@ -171,44 +176,53 @@ def _read_type(column: Column, own_names: bool) -> t.DataType:
     return spark_type(column)
 
 
-def _seen(column: Column, value: str, own_names: bool, depth: int = 0) -> str:
+def _stored_sql(column: Column) -> str:
+    """The type that is read, under the present names, as SQL."""
+    children = [_stored_sql(child) for child in column.children]
+    if column.type == "list":
+        return f"ARRAY<{children[0]}>"
+    if column.type == "map":
+        return f"MAP<{children[0]}, {children[1]}>"
+    if column.type == "struct":
+        names = [ticked(child.name) for child in column.children]
+        fields = (f"{name}: {kind}" for name, kind in zip(names, children, strict=True))
+        return f"STRUCT<{', '.join(fields)}>"
+    return _read_type(column, True).simpleString()
+
+
+def _seen(column: Column, value: str, depth: int = 0) -> str:
     """The user's value of a column, over the value that was read."""
     if column.type == "uuid":
         return _uuid_text(value)
     if column.type == "variant":
         return without_variant_null(value)
-    if not column.children or not _is_changed(column, own_names):
+    if not _is_converted(column):
         return value
     item = f"x{depth}"
     if column.type == "list":
-        element = _seen(column.children[0], item, own_names, depth + 1)
-        return f"transform({value}, {item} -> {element})"
+        return f"transform({value}, {item} -> {_seen(column.children[0], item, depth + 1)})"
     if column.type == "map":
-        return _seen_map(column, value, own_names, depth)
+        return _seen_map(column, value, depth)
     fields = ", ".join(
-        f"{_seen(child, f'{value}.{ticked(inner)}', own_names, depth)} AS {ticked(child.name)}"
+        f"{_seen(child, f'{value}.{ticked(child.name)}', depth)} AS {ticked(child.name)}"
         for child in column.children
-        for inner in [_own_name(child) if own_names else child.name]
     )
     return f"IF({value} IS NULL, NULL, struct({fields}))"
 
 
-def _seen_map(column: Column, value: str, own_names: bool, depth: int) -> str:
+def _seen_map(column: Column, value: str, depth: int) -> str:
     key, item = f"k{depth}", f"x{depth}"
     for function, child, name in zip(
         ("transform_keys", "transform_values"), column.children, (key, item), strict=True
     ):
-        if _is_changed(child, own_names):
-            inner = _seen(child, name, own_names, depth + 1)
+        if _is_converted(child):
+            inner = _seen(child, name, depth + 1)
             value = f"{function}({value}, ({key}, {item}) -> {inner})"
     return value
 
 
-def _is_changed(column: Column, own_names: bool) -> bool:
-    return any(
-        below.type in ("uuid", "variant") or (own_names and below.type == "struct")
-        for below in column.walk()
-    )
+def _is_converted(column: Column) -> bool:
+    return any(below.type in ("uuid", "variant") for below in column.walk())
 
 
 def _uuid_text(value: str) -> str:

@@ -38,4 +38,9 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
             f"{doing}: a file that the catalog names {what}: {broken[2].strip()}",
             hint="was the data moved, or cleaned up by another tool? Restore it from a copy",
         )
+    if "No module named 'tidelake'" in text:
+        return errors.Unsupported(
+            f"{doing}: some files are read by Tidelake on Spark's executors, which do not have it",
+            hint="install tidelake where the executors run Python, or read with engine='local'",
+        )
     return None
