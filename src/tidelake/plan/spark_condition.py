@@ -26,6 +26,7 @@ from tidelake.model.predicate import (
 from tidelake.model.schema import Column, Schema
 from tidelake.plan.condition import find_column
 
+_WIDEST_DECIMAL = 38
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -104,6 +105,8 @@ def _text_literal(column: Column, text: str) -> str:
         raise _unsupported(column, text, "Spark might read this text otherwise")
     if known.kind == "text":
         return _string(str(known.value))
+    if column.type == "boolean":
+        return "TRUE" if known.value else "FALSE"
     if known.kind != "instant":
         return _literal(column, known.value)
     return _plain(_moment(column, text, known.value))
@@ -124,18 +127,28 @@ def _moment(column: Column, text: str, nanos: object) -> Value:
 def _plain(value: Value) -> str:
     if value is None or isinstance(value, bool):
         return sql_literal(value)
-    if isinstance(value, int):
-        small = -(2**31) <= value < 2**31
-        return str(value) if small else f"{value}{'L' if -(2**63) < value < 2**63 else 'BD'}"
+    if isinstance(value, int) and -(2**63) < value < 2**63:
+        return str(value) if -(2**31) <= value < 2**31 else f"{value}L"
+    if isinstance(value, int | Decimal):
+        return _decimal(Decimal(value))
     if isinstance(value, float):
         return f"{value!r}D" if math.isfinite(value) else f"CAST('{value!r}' AS DOUBLE)"
-    if isinstance(value, Decimal):
-        return f"{value:f}BD"
     if isinstance(value, str | UUID):
         return _string(str(value))
     if isinstance(value, bytes):
         return f"X'{value.hex()}'"
     return _temporal(value)
+
+
+def _decimal(value: Decimal) -> str:
+    """Not a literal: Spark 4 takes an integer column compared with a decimal literal beyond
+    its range for TRUE or FALSE even where the column is NULL."""
+    text = f"{value:f}"
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    width = len(whole) + len(fraction)
+    if width > _WIDEST_DECIMAL:
+        return _plain(float(value))
+    return f"CAST('{text}' AS DECIMAL({width}, {len(fraction)}))"
 
 
 def _temporal(value: date | time | timedelta) -> str:
