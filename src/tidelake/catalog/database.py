@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from threading import RLock
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
-from tidelake.catalog.dialects import DIALECTS, Dialect, open_engine
+from tidelake.catalog.dialects import DIALECTS, Dialect
+from tidelake.catalog.embedded import EmbeddedDatabase
 from tidelake.catalog.failures import translated
+from tidelake.catalog.server import ServerDatabase
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 Row = Any
 
-# A DuckDB file belongs to one process, and two writers in it would abort each other.
-_DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
+
+class Session(Protocol):
+    """One open transaction; parameters stand in the SQL as `:name`."""
+
+    def query(self, sql: str, parameters: Mapping[str, object]) -> list[Row]: ...
+
+    def execute_many(self, sql: str, rows: Sequence[Mapping[str, object]]) -> None: ...
 
 
 class Reader:
     """One transaction on the catalog that sees a single moment of it."""
 
-    def __init__(self, connection: Connection, dialect: Dialect) -> None:
-        self._connection = connection
+    def __init__(self, session: Session, dialect: Dialect) -> None:
+        self._session = session
         self.dialect = dialect
 
     def rows(self, sql: str, **parameters: object) -> list[Row]:
-        from sqlalchemy import text
-
-        return list(self._connection.execute(text(sql), parameters))
+        return self._session.query(sql, parameters)
 
     def row(self, sql: str, **parameters: object) -> Row | None:
         return next(iter(self.rows(sql, **parameters)), None)
@@ -45,18 +45,14 @@ class Writer(Reader):
     """One transaction that may change the catalog."""
 
     def execute(self, sql: str, **parameters: object) -> None:
-        from sqlalchemy import text
+        self._session.query(sql, parameters)
 
-        self._connection.execute(text(sql), parameters)
-
-    def insert(self, table: str, rows: list[dict[str, object]]) -> None:
-        from sqlalchemy import text
-
+    def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Requires: all rows name the same columns."""
         if rows:
             names = ", ".join(f'"{name}"' for name in rows[0])
             values = ", ".join(f":{name}" for name in rows[0])
-            sql = f'INSERT INTO "{table}" ({names}) VALUES ({values})'
-            self._connection.execute(text(sql), rows)
+            self._session.execute_many(f'INSERT INTO "{table}" ({names}) VALUES ({values})', rows)
 
 
 class Database:
@@ -68,7 +64,8 @@ class Database:
         self.read_only = read_only
         if url.path is not None and not url.path.exists():
             self._check_creatable()
-        self._engine = open_engine(url, read_only=read_only)
+        opener = EmbeddedDatabase if url.is_embedded else ServerDatabase
+        self._backend = opener(url, read_only=read_only)
 
     def _check_creatable(self) -> None:
         path = self.url.path
@@ -83,28 +80,16 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """A transaction in which every query sees the same moment."""
-        with translated(self.url), self._engine.connect() as connection, connection.begin():
-            if self.dialect.begin_read:
-                connection.exec_driver_sql(self.dialect.begin_read)
-            yield Reader(connection, self.dialect)
+        with translated(self.url), self._backend.reading() as session:
+            yield Reader(session, self.dialect)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """A transaction that commits at the end, or leaves no trace if the body raises."""
         if self.read_only:
             raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
-        alone = _DUCKDB_WRITERS[self.url] if self.url.kind == "duckdb" else nullcontext()
-        with alone, translated(self.url), self._engine.connect() as connection:
-            if self.dialect.write_isolation:
-                connection.execution_options(isolation_level=self.dialect.write_isolation)
-            with connection.begin():
-                if self.dialect.begin_write:
-                    connection.exec_driver_sql(self.dialect.begin_write)
-                try:
-                    yield Writer(connection, self.dialect)
-                finally:
-                    if self.dialect.end_write:
-                        connection.exec_driver_sql(self.dialect.end_write)
+        with translated(self.url), self._backend.writing() as session:
+            yield Writer(session, self.dialect)
 
     def close(self) -> None:
-        self._engine.dispose()
+        self._backend.close()

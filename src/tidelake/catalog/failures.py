@@ -55,22 +55,20 @@ _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
     2013: (Unavailable, "closed the connection", _SERVER),
 }
 
+_DRIVERS = {"sqlite3", "duckdb", "_duckdb", "sqlalchemy", "psycopg", "pymysql"}
+
 
 @contextmanager
 def translated(url: CatalogUrl) -> Iterator[None]:
     """Whatever a driver raises inside comes out as an error of our own tree."""
-    from sqlalchemy.exc import SQLAlchemyError
-
     try:
         yield
     except TidelakeError:
         raise
-    except SQLAlchemyError as error:
-        raise _explain(url, getattr(error, "orig", None) or error) from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb", "sqlite3", "psycopg"):
-            raise _explain(url, error) from error
-        raise
+        if type(error).__module__.split(".")[0] not in _DRIVERS:
+            raise
+        raise _explain(url, getattr(error, "orig", None) or error) from error
 
 
 def _explain(url: CatalogUrl, cause: Any) -> TidelakeError:

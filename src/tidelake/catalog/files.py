@@ -56,7 +56,7 @@ def data_files(
 def _file_rows(reader: Reader, at: int, table_id: int, narrowing: Sequence[Narrowing]) -> list[Row]:
     conditions = "".join(
         f" AND d.data_file_id IN (SELECT data_file_id FROM ducklake_file_column_stats"
-        f" WHERE table_id = :id AND column_id = {rule.column_id} AND ({_verbatim(rule.keep_sql)}))"
+        f" WHERE table_id = :id AND column_id = {rule.column_id} AND ({rule.keep_sql}))"
         for rule in narrowing
         if _has_all_statistics(reader, table_id, rule.column_id)
     )
@@ -68,11 +68,6 @@ def _file_rows(reader: Reader, at: int, table_id: int, narrowing: Sequence[Narro
         id=table_id,
         at=at,
     )
-
-
-def _verbatim(sql: str) -> str:
-    """SQL in which no colon marks a parameter."""
-    return sql.replace(":", "\\:")
 
 
 def _has_all_statistics(reader: Reader, table_id: int, column_id: int) -> bool:

@@ -60,7 +60,7 @@ def _rows(
 
 
 def _value_sql(database: str, column: Column) -> str:
-    name = '"' + column.name.replace('"', '""').replace(":", "\\:") + '"'
+    name = '"' + column.name.replace('"', '""') + '"'
     if database == "duckdb" and column.type == "variant":
         return f"variant_to_parquet_variant({name})"
     if database == "duckdb" and column.type != "blob":

@@ -1,0 +1,125 @@
+"""Catalogs in a file of this process: SQLite and DuckDB, through their own drivers.
+
+Neither needs SQLAlchemy, whose import alone takes longer than most reads of a small lake.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from threading import RLock
+from typing import Any
+from urllib.parse import quote
+
+from tidelake.catalog.statement import dollar
+from tidelake.catalog.url import CatalogUrl
+
+BUSY_TIMEOUT_S = 10.0
+
+Parameters = Mapping[str, object]
+
+# A DuckDB file belongs to one process, and two writers in it would abort each other.
+_DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
+
+
+class SQLiteSession:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        self._connection.executemany(sql, rows)
+
+
+class DuckDBSession:
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        text, names = dollar(sql)
+        self._connection.execute(text, {name: parameters[name] for name in names} or None)
+        found: list[Any] = self._connection.fetchall() if self._connection.description else []
+        return found
+
+    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        for row in rows:
+            self.query(sql, row)
+
+
+class EmbeddedDatabase:
+    """A pool of connections to one file; a transaction has a connection to itself."""
+
+    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+        self._url = url
+        self._read_only = read_only
+        self._idle: SimpleQueue[Any] = SimpleQueue()
+
+    @contextmanager
+    def reading(self) -> Iterator[SQLiteSession | DuckDBSession]:
+        with self._transaction("BEGIN") as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[SQLiteSession | DuckDBSession]:
+        if self._url.kind == "sqlite":
+            with self._transaction("BEGIN IMMEDIATE") as session:
+                yield session
+        else:
+            with _DUCKDB_WRITERS[self._url], self._transaction("BEGIN") as session:
+                yield session
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[SQLiteSession | DuckDBSession]:
+        connection = self._connection()
+        try:
+            connection.execute(begin)
+            kind: Callable[[Any], SQLiteSession | DuckDBSession]
+            kind = SQLiteSession if self._url.kind == "sqlite" else DuckDBSession
+            yield kind(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.put(connection)
+
+    def _connection(self) -> Any:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            return self._sqlite() if self._url.kind == "sqlite" else self._duckdb()
+
+    def _sqlite(self) -> sqlite3.Connection:
+        mode = "ro" if self._read_only else "rwc"
+        return sqlite3.connect(
+            f"file:{quote(str(self._url.path))}?mode={mode}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _duckdb(self) -> Any:
+        import duckdb
+
+        connection = duckdb.connect(
+            str(self._url.path),
+            read_only=self._read_only,
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            },
+        )
+        connection.execute("SET TimeZone = 'UTC'")
+        return connection
+
+    def close(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return

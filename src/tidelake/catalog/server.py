@@ -1,0 +1,113 @@
+"""Catalogs on a database server: PostgreSQL and MySQL, through SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog.statement import pyformat
+from tidelake.catalog.url import CatalogUrl
+from tidelake.errors import Unsupported
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+CONNECT_TIMEOUT_S = 10
+LOCK_WAIT_S = 60
+
+Parameters = Mapping[str, object]
+
+# One writer at a time. DuckDB does not take these locks; the primary key stops it instead.
+_LOCK = {
+    "postgresql": "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))",
+    "mysql": f"SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), {LOCK_WAIT_S})",
+}
+_UNLOCK = {"mysql": "SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))"}
+
+
+class ServerSession:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        found = self._connection.exec_driver_sql(pyformat(sql), dict(parameters))
+        return list(found) if found.returns_rows else []
+
+    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        self._connection.exec_driver_sql(pyformat(sql), [dict(row) for row in rows])
+
+
+class ServerDatabase:
+    """Pooled connections. A read sees one moment; a write waits for the lake's lock first and
+    then sees what its last holder committed, which is why it is READ COMMITTED."""
+
+    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+        self._kind = url.kind
+        opener = {"postgresql": _postgresql, "mysql": _mysql}[url.kind]
+        self._engine = opener(url, read_only)
+
+    @contextmanager
+    def reading(self) -> Iterator[ServerSession]:
+        with self._engine.connect() as connection, connection.begin():
+            yield ServerSession(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[ServerSession]:
+        with self._engine.connect() as connection:
+            connection.execution_options(isolation_level="READ COMMITTED")
+            with connection.begin():
+                connection.exec_driver_sql(_LOCK[self._kind])
+                try:
+                    yield ServerSession(connection)
+                finally:
+                    if self._kind in _UNLOCK:
+                        connection.exec_driver_sql(_UNLOCK[self._kind])
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
+    _require("psycopg", "postgres")
+    from sqlalchemy import create_engine
+
+    settings = ["-c timezone=UTC"]
+    if read_only:
+        settings.append("-c default_transaction_read_only=on")
+    if url.schema:
+        settings.append(f"-c search_path={url.schema}")
+    return create_engine(
+        (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1),
+        isolation_level="REPEATABLE READ",
+        connect_args={"options": " ".join(settings), "connect_timeout": CONNECT_TIMEOUT_S},
+    )
+
+
+def _mysql(url: CatalogUrl, read_only: bool) -> Engine:
+    _require("pymysql", "mysql")
+    from sqlalchemy import create_engine, event
+
+    engine = create_engine(
+        (url.url or "").replace("mysql://", "mysql+pymysql://", 1),
+        isolation_level="REPEATABLE READ",
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
+    )
+
+    @event.listens_for(engine, "connect")
+    def settings(connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
+            if read_only:
+                cursor.execute("SET SESSION TRANSACTION READ ONLY")
+
+    return engine
+
+
+def _require(module: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise Unsupported(
+            f"this catalog needs the Python package {module}",
+            hint=f"pip install 'tidelake[{extra}]'",
+        )
