@@ -173,8 +173,8 @@ def sql_of(plan: list[Step]) -> str:
 
 
 def make_history(oracle: Oracle, sql: str, folder: Path, limit: int) -> MadeLake | None:
-    """The lake of a history; None where DuckDB itself gives up on it."""
+    """The lake of a history, or None where it breaks DuckDB itself."""
     try:
-        return oracle.make(script("history", sql), folder, limit=limit)
-    except duckdb.Error:
+        return oracle.make(script("history", sql), folder, limit=limit, tolerant=True)
+    except (duckdb.InternalException, duckdb.FatalException):
         return None

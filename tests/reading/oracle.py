@@ -89,7 +89,9 @@ class Oracle:
         catalog: str = "sqlite",
         limit: int = 0,
         postgres: "PostgresServer | None" = None,
+        tolerant: bool = False,
     ) -> MadeLake:
+        """Run a script. A tolerant run leaves out the statements that DuckDB refuses."""
         lake = _place(script, folder, catalog, postgres)
         files = folder / "files"
         files.mkdir()
@@ -99,7 +101,7 @@ class Oracle:
         options = f"DATA_PATH '{lake.data}/', DATA_INLINING_ROW_LIMIT {limit}{script.attach}"
         with self._attached(lake, options):
             for statement in self._duck.extract_statements(text):
-                self._duck.execute(statement)
+                self._run(statement, tolerant)
         if script.after:
             self._edit(lake, _filled(script.after, files, lake.data))
         return lake
@@ -113,6 +115,20 @@ class Oracle:
             }
         return Truth(snapshots, commits, lineage)
 
+    def _run(self, statement: duckdb.Statement, tolerant: bool) -> None:
+        try:
+            self._duck.execute(statement)
+        except (duckdb.InternalException, duckdb.FatalException):
+            raise
+        except duckdb.Error:
+            if not tolerant:
+                raise
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        with suppress(duckdb.TransactionException):
+            self._duck.execute("ROLLBACK")
+
     @contextmanager
     def _attached(self, lake: MadeLake, options: str) -> Iterator[None]:
         self._duck.execute(f"ATTACH '{lake.ducklake}' AS lake ({options})")
@@ -120,8 +136,7 @@ class Oracle:
         try:
             yield
         finally:
-            with suppress(duckdb.TransactionException):
-                self._duck.execute("ROLLBACK")
+            self._roll_back()
             self._duck.execute("SET TimeZone = 'UTC'")
             self._duck.execute("USE memory")
             self._duck.execute("DETACH lake")
