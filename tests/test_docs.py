@@ -1,0 +1,135 @@
+"""The documentation can fail: its code runs, its links lead somewhere, each command is in it.
+
+Python blocks of a page run in order, in one empty folder, sharing their names; so do bash blocks
+marked `run`. Blocks marked `spark` need a session and run in a test of their own.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from tidelake.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = sorted(main.commands)
+
+_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    marks: frozenset[str]
+    code: str
+    place: str
+
+    @property
+    def runs(self) -> bool:
+        return self.language == "python" or "run" in self.marks
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for match in _BLOCK.finditer(text):
+        language, marks, code = match.groups()
+        line = text.count("\n", 0, match.start(3)) + 1
+        yield Block(language, frozenset(marks.split()), code, f"{name(page)}:{line}")
+
+
+def run(block: Block, names: dict[str, Any]) -> None:
+    if block.language == "python":
+        exec(compile(block.code, block.place, "exec"), names)
+        return
+    scripts = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "-e", "-u", "-o", "pipefail", "-c", block.code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{block.place}\n{done.stdout}{done.stderr}"
+
+
+def pages_with(mark: str | None) -> list[Path]:
+    return [
+        page
+        for page in PAGES
+        if any(b.runs if mark is None else mark in b.marks for b in blocks(page))
+    ]
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIDELAKE_CATALOG", raising=False)
+    monkeypatch.delenv("TIDELAKE_DATA_PATH", raising=False)
+
+
+@pytest.mark.parametrize("page", pages_with(None), ids=name)
+def test_the_code_on_a_page_runs(page, empty_folder):
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.runs and "spark" not in block.marks:
+            run(block, names)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", pages_with("spark"), ids=name)
+def test_the_spark_code_on_a_page_runs(page, empty_folder, spark):
+    names: dict[str, Any] = {"__name__": "__main__", "spark": spark}
+    for block in blocks(page):
+        if block.runs:
+            run(block, names)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_help_with_an_example(command):
+    help_text = main.commands[command].help or ""
+    assert "Example:" in help_text
+    assert f"tidelake {command}" in help_text.split("Example:")[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_stands_on_the_page_with_an_example_that_runs(command):
+    page = ROOT / "docs" / "cli.md"
+    assert f"\n## tidelake {command}\n" in page.read_text()
+    examples = [b.code for b in blocks(page) if b.language == "bash" and b.runs]
+    assert any(f"tidelake {command}" in code for code in examples)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_stands_on_the_page(command):
+    text = (ROOT / "docs" / "cli.md").read_text()
+    for parameter in main.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert all(option in text for option in parameter.opts if option.startswith("--"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page):
+    for target in _LINK.findall(page.read_text()):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{name(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{name(page)} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings can be linked by."""
+    titles = _HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
