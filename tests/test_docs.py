@@ -133,3 +133,13 @@ def anchors(page: Path) -> set[str]:
     """The names that headings can be linked by."""
     titles = _HEADING.findall(page.read_text())
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_demo_agrees_with_duckdb(tmp_path):
+    command = [sys.executable, str(ROOT / "examples" / "demo.py")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "120"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"yes +yes", done.stdout)) == 3
