@@ -86,7 +86,7 @@ def postgresql_judge(postgres_server) -> Iterator[Judge]:
 @pytest.fixture(scope="module")
 def mysql_judge(mariadb_server) -> Iterator[Judge]:
     url = mariadb_server.new_database().replace("mysql://", "mysql+pymysql://")
-    kind = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    kind = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
     yield from _server_judge(url + "?charset=utf8mb4", _create(kind).format("TINYINT"))
 
 
@@ -202,6 +202,16 @@ KEPT = [
     ("date", col("x") < "2020-01-02", ColumnStats("-infinity", None, 0, 9)),
     ("timestamp", col("x") >= "2020-01-01 00:00:00", ColumnStats(None, "2020-01-01", 0, 9)),
     ("timestamp", col("x") <= "2020-01-01", ColumnStats("2020-01-01 00:00:00", None, 0, 9)),
+    (
+        "timestamp",
+        col("x") <= "2020-01-01 00:00:00.7",
+        ColumnStats("2020-01-01 00:00:00.5", None, 0, 9),
+    ),
+    (
+        "timestamptz",
+        col("x") <= "2020-01-01 00:00:00",
+        ColumnStats("2020-01-01 00:00:00+00", None, 0, 9),
+    ),
     ("timestamp", col("x") >= "2020-01-01", ColumnStats(None, "12345-01-01 00:00:00", 0, 9)),
     ("timestamp", col("x") <= "0001-01-02", ColumnStats("9044-03-15 (BC) 00:00:00", None, 0, 9)),
     ("timestamptz", col("x") >= "2020-01-02", ColumnStats(None, "2020-01-01 23:00:00", 0, 9)),
@@ -228,6 +238,13 @@ def test_no_text_in_the_statistics_is_an_error(dialect, judge, kind):
     assert rules
     for odd in ["", "-", ".", "1e999", "9" * 400, "x", "é", "'", "%", "0x10", " 1", "1-2", "nan"]:
         judge(ColumnStats(odd, odd, 0, 1), rules)
+
+
+@pytest.mark.parametrize("kind", ["varchar", "uuid", "date", "timestamptz"])
+def test_postgresql_compares_text_byte_by_byte_whatever_its_locale(kind):
+    literal = "f79c3e09-677c-4bbd-a479-3f349cb785e7" if kind == "uuid" else "2020-01-01"
+    (rule,) = narrowing(col("x") >= literal, _schema(kind), "postgresql")
+    assert '(max_value) COLLATE "C" >= ' in rule.keep_sql
 
 
 def test_conjuncts_on_one_column_are_one_rule():

@@ -40,10 +40,6 @@ FRACTION_DIGITS = {
 }
 TIMESTAMPS = frozenset(FRACTION_DIGITS) - {"date", "time", "time_ns"}
 
-_INTEGER_DIGITS = {"int8": 3, "uint8": 3, "int16": 5, "uint16": 5, "int32": 10, "uint32": 10} | {
-    "int64": 19,
-    "uint64": 20,
-}
 _LARGEST_HUGEINT = 2**127 - 1
 _LARGEST_DECIMAL_DIGITS = 38
 _LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -89,37 +85,9 @@ def comparables(column: Column, values: Sequence[Value]) -> list[Comparable] | N
     texts = sum(isinstance(value, str) for value in values)
     if len(known) < len(found) or texts not in (0, len(values)):
         return None
-    if not _share_a_decimal(column.type, values):
-        return None
     if {operand.kind for operand in known} == {"exact", "rounded"}:
         return [Comparable("rounded", float(operand.value)) for operand in known]
     return known
-
-
-def _share_a_decimal(column_type: str, values: Sequence[Value]) -> bool:
-    """False if some decimals would have to be cut to fit into a type with all the others."""
-    if column_type in FLOATS or not (
-        is_decimal(column_type) or any(isinstance(value, Decimal) for value in values)
-    ):
-        return True
-    shapes = [_digits(v) for v in values if isinstance(v, int | Decimal)]
-    if is_decimal(column_type):
-        width, scale = decimal_shape(column_type)
-        shapes.append((width - scale, scale))
-    else:
-        shapes.append((_INTEGER_DIGITS.get(column_type, _LARGEST_DECIMAL_DIGITS), 0))
-    whole = max(shape[0] for shape in shapes)
-    fraction = max(shape[1] for shape in shapes)
-    return whole + fraction <= _LARGEST_DECIMAL_DIGITS
-
-
-def _digits(value: int | Decimal) -> tuple[int, int]:
-    """Digits before and after the point in the type that DuckDB gives the literal."""
-    if isinstance(value, int):
-        narrow = 10 if -(2**31) <= value < 2**31 else 19
-        return (narrow if -(2**63) <= value < 2**63 else _LARGEST_DECIMAL_DIGITS), 0
-    exponent = value.as_tuple().exponent
-    return max(value.adjusted() + 1, 1), max(-int(exponent), 0)
 
 
 def domain(column_type: str) -> Kind | None:
@@ -234,9 +202,14 @@ def _number(column_type: str, value: Value) -> Comparable | None:
         exact = -_LARGEST_HUGEINT <= value <= _LARGEST_HUGEINT
         return Comparable(_kind(column_type), value) if exact else _as_double(value)
     if isinstance(value, Decimal) and column_type != "boolean":
-        exact = sum(_digits(value)) <= _LARGEST_DECIMAL_DIGITS
+        exact = _digits(value) <= _LARGEST_DECIMAL_DIGITS
         return Comparable(_kind(column_type), value) if exact else _as_double(value)
     return None
+
+
+def _digits(value: Decimal) -> int:
+    """How many digits the number has when it is written without an exponent."""
+    return max(value.adjusted() + 1, 1) + max(-int(value.as_tuple().exponent), 0)
 
 
 def _kind(column_type: str) -> Kind:

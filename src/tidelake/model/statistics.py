@@ -163,7 +163,7 @@ def _negated_test(predicate: Predicate, column: Column) -> StatsTest:
     if None in predicate.part.values:
         return _never
     operands = comparables(column, predicate.part.values)
-    if operands is None or any(o.kind == "rounded" for o in operands):
+    if operands is None:
         return _maybe
     points = {o.value for o in operands}
     kind = operands[0].kind
@@ -246,8 +246,7 @@ def _equal_test(column_type: str, kind: Kind, value: Point) -> StatsTest:
 
 
 def _unequal_test(column_type: str, kind: Kind, value: Point) -> StatsTest:
-    if kind == "rounded":
-        return _maybe
+    """False only if all values are this one; widened bounds of floats are never one value."""
 
     def test(stats: ColumnStats) -> bool:
         low, high = _low(stats, column_type, kind), _high(stats, column_type, kind)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from tidelake.model.file import DataFile
-from tidelake.model.partition import Values, partition_matcher
+from tidelake.model.partition import partition_matcher
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.statistics import ColumnStats, matcher
@@ -33,13 +34,7 @@ def prune(
     """
     if predicate is None:
         return tuple(files), ()
-    matchers = {
-        spec_id: partition_matcher(
-            predicate, schema, spec, types_then=(types_then or {}).get(spec_id)
-        )
-        for spec_id, spec in specs.items()
-    }
-    by_partition = [f for f in files if _partition_may_match(f, matchers)]
+    by_partition = _by_partition(files, predicate, schema, specs, types_then or {})
     may_match = matcher(predicate, schema)
     kept = tuple(f for f in by_partition if may_match(statistics.get(f.id, {})))
     steps = (
@@ -49,7 +44,23 @@ def prune(
     return kept, tuple(step for step in steps if step.files)
 
 
-def _partition_may_match(file: DataFile, matchers: Mapping[int, Callable[[Values], bool]]) -> bool:
-    if file.partition_id is None or file.partition_id not in matchers:
-        return True
-    return matchers[file.partition_id](file.partition_values)
+def _by_partition(
+    files: Sequence[DataFile],
+    predicate: Predicate,
+    schema: Schema,
+    specs: Mapping[int, PartitionSpec],
+    types_then: Mapping[int, Mapping[int, str]],
+) -> list[DataFile]:
+    matchers = {
+        spec_id: cache(
+            partition_matcher(predicate, schema, spec, types_then=types_then.get(spec_id))
+        )
+        for spec_id, spec in specs.items()
+    }
+    return [
+        file
+        for file in files
+        if file.partition_id is None
+        or file.partition_id not in matchers
+        or matchers[file.partition_id](file.partition_values)
+    ]
