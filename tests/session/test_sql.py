@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tidelake.errors import Unsupported
+from tidelake.errors import Invalid, Unsupported
 
 if TYPE_CHECKING:
     import duckdb
@@ -120,6 +120,26 @@ def test_spellings_of_system_time_by_time(lake: tidelake.Lake, clause: str) -> N
     moment = lake.snapshots()[2].time.isoformat()
     query = f"SELECT count(*) AS n FROM t {clause.format(moment)} AS x"
     assert lake.sql(query).to_arrow().to_pylist() == [{"n": 100}]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "AT (VERSION => 2 + 3)",
+        "AT (VERSION => -2)",
+        "AT (TIMESTAMP => TIMESTAMP '2024-01-01' + INTERVAL 1 DAY)",
+        "TIMESTAMP AS OF now()",
+        "VERSION AS OF 'two'",
+    ],
+)
+def test_a_moment_that_must_be_computed_is_refused(lake: tidelake.Lake, clause: str) -> None:
+    with pytest.raises(Invalid):
+        lake.sql(f"SELECT * FROM t {clause}")
+
+
+def test_joins_over_rows_kept_in_the_catalog(lake: tidelake.Lake) -> None:
+    query = "SELECT count(*) AS n FROM t JOIN u USING (g) JOIN v USING (g) WHERE label <> 'x'"
+    assert lake.sql(query).to_arrow().to_pylist() == [{"n": 60}]
 
 
 def test_two_moments_of_one_table(lake: tidelake.Lake) -> None:

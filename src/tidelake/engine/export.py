@@ -56,7 +56,8 @@ def _arrow_leaf(column: Column, reference: str) -> str:
     if column.type in _WIDE_INTEGERS:
         return f"CAST({reference} AS DECIMAL(38, 0))"
     if column.type == "variant":
-        return f"variant_to_parquet_variant({reference})"
+        encoded = f"variant_to_parquet_variant({reference})"
+        return f"CASE WHEN {reference} IS NULL THEN NULL ELSE {encoded} END"
     return reference
 
 

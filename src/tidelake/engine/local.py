@@ -206,7 +206,11 @@ class Workbench:
             for index in range(width)
         ]
         arrays = [pa.array(value, kind) for value, kind in zip(values, kinds, strict=True)]
-        self.connection.register(name, pa.table(arrays, [f"c{n}" for n in range(width)]))
+        rows = pa.table(arrays, [f"c{n}" for n in range(width)])
+        # A table of its own: joins push filters into scans that Arrow scans do not know.
+        self.connection.register("incoming", rows)
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM incoming")
+        self.connection.unregister("incoming")
         return name
 
 

@@ -18,7 +18,7 @@ class SchemaInfo:
 
 @dataclass(frozen=True, slots=True)
 class PartitionKey:
-    """One key of a partitioning: a column (by id) under a transform such as `day` or `bucket(8)`."""
+    """One key of a partitioning: a column, by id, under a transform such as `bucket(8)`."""
 
     column_id: int
     transform: str

@@ -198,13 +198,17 @@ def _moment(node: exp.Table) -> int | str | None:
     if clause is None:
         return None
     value = clause.expression
+    if isinstance(value, exp.Cast):
+        value = value.this
     kind = (clause.name if isinstance(clause, exp.Version) else clause.text("kind")).upper()
-    literal = value if isinstance(value, exp.Literal) else value.find(exp.Literal)
-    if literal is None or kind not in ("VERSION", "TIMESTAMP"):
-        raise Invalid(f"cannot tell the moment in {clause.sql()!r}", hint="use a literal")
-    if kind == "VERSION" and not literal.this.isdigit():
-        raise Invalid(f"version {literal.this!r} is not a snapshot id")
-    return int(literal.this) if kind == "VERSION" else str(literal.this)
+    if not isinstance(value, exp.Literal) or kind not in ("VERSION", "TIMESTAMP"):
+        raise Invalid(
+            f"cannot tell the moment in {clause.sql(dialect='duckdb')!r}",
+            hint="write a snapshot id or a time as a plain literal",
+        )
+    if kind == "VERSION" and not value.this.isdigit():
+        raise Invalid(f"version {value.this!r} is not a snapshot id")
+    return int(value.this) if kind == "VERSION" else str(value.this)
 
 
 def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str | None:
