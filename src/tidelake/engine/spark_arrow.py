@@ -167,9 +167,21 @@ def _arrow_type(kind: t.DataType) -> pa.DataType:
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Requires: the same columns in the same order. A value that does not fit is an error."""
     arrays = [
-        _storage(array).cast(field.type) for array, field in zip(batch.columns, schema, strict=True)
+        _variant(array) if field.type == _ARROW[t.VariantType] else _storage(array).cast(field.type)
+        for array, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _variant(array: pa.Array) -> pa.Array:
+    """Spark wants both parts present, also where the variant is NULL."""
+    parts = [pc.struct_field(array, name) for name in ("value", "metadata")]
+    absent = pc.is_null(parts[0])
+    return pa.StructArray.from_arrays(
+        [pc.fill_null(part, b"") for part in parts],
+        fields=list(_ARROW[t.VariantType]),
+        mask=absent,
+    )
 
 
 def _storage(array: pa.Array) -> pa.Array:
