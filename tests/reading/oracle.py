@@ -36,7 +36,8 @@ class MadeLake:
 
 @dataclass(frozen=True)
 class TableTruth:
-    """A table at one snapshot. Columns of `TEXT_ONLY` types hold DuckDB's text of the value."""
+    """A table at one snapshot. Columns of `TEXT_ONLY` types hold DuckDB's text of the value,
+    a variant's with its type before it."""
 
     columns: list[str]
     duckdb_types: list[str]
@@ -190,13 +191,15 @@ class Oracle:
 
 def exact_arrow(relation: duckdb.DuckDBPyRelation) -> pa.Table:
     """The rows as Arrow; what Arrow cannot carry (variants, zoned times) as DuckDB's text."""
-    columns = [
-        f"CAST({quote(name)} AS VARCHAR) AS {quote(name)}"
-        if any(word in str(kind) for word in TEXT_ONLY)
-        else quote(name)
-        for name, kind in zip(relation.columns, relation.types, strict=True)
-    ]
+    pairs = zip(relation.columns, relation.types, strict=True)
+    columns = [f"{_carried(quote(name), str(kind))} AS {quote(name)}" for name, kind in pairs]
     return relation.project(", ".join(columns)).to_arrow_table()
+
+
+def _carried(column: str, kind: str) -> str:
+    if kind == VARIANT:
+        return f"concat(variant_typeof({column}), ' ', CAST({column} AS VARCHAR))"
+    return f"CAST({column} AS VARCHAR)" if any(word in kind for word in TEXT_ONLY) else column
 
 
 def quote(identifier: str) -> str:

@@ -10,22 +10,31 @@ from tests.reading.conftest import Lakes
 from tests.reading.corpus import CORPUS
 from tests.reading.scripts.script import Script
 
-# The form of inlined values depends on the catalog, so these run on all of them.
+# What inlining keeps in a form of the catalog's own.
 _FORMS_DIFFER = {"inline", "types", "nested"}
 
 
+def _is_usual(script: Script, catalog: str, limit: int) -> bool:
+    """Whether a case is run by default. On SQLite all are, with inlining where that is another
+    way to store the values; on the other catalogs those that are about inlining."""
+    if catalog == "sqlite":
+        return limit == 0 or script.inline is not None or bool(script.tags & _FORMS_DIFFER)
+    return limit > 0 and "inline" in script.tags
+
+
 def _cases() -> list[object]:
-    """(script, catalog, limit): all on SQLite, with and without inlining; on the others by
-    default only what they store in their own way."""
-    cases = []
-    for script in CORPUS.values():
-        for catalog in script.catalogs:
-            for limit in script.limits():
-                named = f"{script.name}-{catalog}-{limit}"
-                usual = catalog == "sqlite" or (limit and script.tags & _FORMS_DIFFER)
-                marks = [] if usual else [pytest.mark.slow]
-                cases.append(pytest.param(script, catalog, limit, id=named, marks=marks))
-    return cases
+    return [
+        pytest.param(
+            script,
+            catalog,
+            limit,
+            id=f"{script.name}-{catalog}-{limit}",
+            marks=[] if _is_usual(script, catalog, limit) else [pytest.mark.slow],
+        )
+        for script in CORPUS.values()
+        for catalog in script.catalogs
+        for limit in script.limits()
+    ]
 
 
 @pytest.mark.parametrize(("script", "catalog", "limit"), _cases())

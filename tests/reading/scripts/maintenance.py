@@ -151,8 +151,16 @@ SCRIPTS = [
         INSERT INTO t SELECT i, NULL, NULL FROM range(100, 150) r(i);
         CALL lake.set_option('parquet_compression', 'lz4');
         INSERT INTO t SELECT i, 'z', [] FROM range(150, 200) r(i);
+        """,
+        "files",
+        inline=0,
+    ),
+    script(
+        "parquet_brotli",
+        """
         CALL lake.set_option('parquet_compression', 'brotli');
-        INSERT INTO t SELECT i, 'y', [i] FROM range(200, 250) r(i);
+        CREATE TABLE t AS SELECT i, 's' || i % 3 AS s FROM range(50) r(i);
+        DELETE FROM t WHERE i % 5 = 0;
         """,
         "files",
         inline=0,

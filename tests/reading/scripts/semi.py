@@ -7,17 +7,27 @@ SCRIPTS = [
         "variant_scalars",
         """
         CREATE TABLE t (k INTEGER, v VARIANT);
-        INSERT INTO t VALUES (1, 42), (2, 'text'), (3, NULL), (4, true), (5, 1.5::DOUBLE),
-            (6, 12.34::DECIMAL(6,2));
-        INSERT INTO t VALUES (7, DATE '2024-02-29'), (8, TIMESTAMP '2024-01-02 03:04:05.678901'),
-            (9, '2024-01-02 03:04:05+00'::TIMESTAMPTZ), (10, TIME '10:11:12'),
-            (11, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::UUID),
-            (12, '\\x00\\xFF'::BLOB);
-        INSERT INTO t VALUES (13, 1::TINYINT), (14, 32767::SMALLINT), (15, 9223372036854775807),
-            (16, 1.5::FLOAT),
-            (17, ''), (18, false);
+        INSERT INTO t VALUES (1, 42::VARIANT), (2, 'text'::VARIANT), (3, NULL), (4, true::VARIANT),
+            (5, 1.5::DOUBLE::VARIANT), (6, 12.34::DECIMAL(6,2)::VARIANT);
+        INSERT INTO t VALUES (7, DATE '2024-02-29'::VARIANT),
+            (8, TIMESTAMP '2024-01-02 03:04:05.678901'::VARIANT),
+            (9, '2024-01-02 03:04:05+00'::TIMESTAMPTZ::VARIANT),
+            (10, '\\x00\\xFF'::BLOB::VARIANT);
+        INSERT INTO t VALUES (11, 1::TINYINT::VARIANT), (12, 32767::SMALLINT::VARIANT),
+            (13, 9223372036854775807::VARIANT), (14, 1.5::FLOAT::VARIANT), (15, ''::VARIANT),
+            (16, false::VARIANT);
         """,
         "types variant",
+    ),
+    script(
+        "variant_of_rarer_types",
+        """
+        CREATE TABLE t (k INTEGER, v VARIANT);
+        INSERT INTO t VALUES (1, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::UUID::VARIANT),
+            (2, TIME '10:11:12'::VARIANT);
+        INSERT INTO t VALUES (3, NULL), (4, TIME '23:59:59.999999'::VARIANT);
+        """,
+        "types variant beyond_spark",
     ),
     script(
         "variant_objects",
