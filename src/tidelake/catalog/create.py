@@ -6,7 +6,14 @@ import uuid
 from datetime import UTC, datetime
 
 from tidelake.catalog.database import Database, Reader, Writer
-from tidelake.catalog.layout import INDEXES, TABLES, VERSION, create_table
+from tidelake.catalog.layout import (
+    INDEXES,
+    OWN_TABLES,
+    SQLITE_INDEXES,
+    TABLES,
+    VERSION,
+    create_table,
+)
 
 CREATED_BY = "Tidelake"
 
@@ -28,13 +35,29 @@ def create_lake(database: Database, data_path: str) -> None:
     with database.writing() as writer:
         if is_lake(writer):
             return
-        for name in TABLES:
-            if not writer.has_table(name):
-                writer.execute(create_table(name, dict(database.dialect.types)))
-                for index, (table, columns) in INDEXES.items():
-                    if table == name:
-                        writer.execute(f'CREATE INDEX "{index}" ON "{table}" ({columns})')
+        _create_tables(writer, [*TABLES, *OWN_TABLES])
+        _create_indexes(writer)
         _first_rows(writer, data_path)
+
+
+def equip(database: Database) -> None:
+    """Give a lake that somebody else made our own tables and indexes."""
+    with database.writing() as writer:
+        _create_tables(writer, [*OWN_TABLES])
+        _create_indexes(writer)
+
+
+def _create_tables(writer: Writer, names: list[str]) -> None:
+    for name in names:
+        if not writer.has_table(name):
+            writer.execute(create_table(name, writer.dialect.types))
+
+
+def _create_indexes(writer: Writer) -> None:
+    indexes = SQLITE_INDEXES if writer.dialect.name == "sqlite" else INDEXES
+    for name, (table, columns) in indexes.items():
+        if not writer.has_index(name):
+            writer.execute(f'CREATE INDEX "{name}" ON "{table}" ({columns})')
 
 
 def _first_rows(writer: Writer, data_path: str) -> None:

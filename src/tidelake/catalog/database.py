@@ -40,6 +40,9 @@ class Reader:
     def has_table(self, name: str) -> bool:
         return self.row(self.dialect.exists, name=name) is not None
 
+    def has_index(self, name: str) -> bool:
+        return self.row(self.dialect.index_exists, name=name) is not None
+
 
 class Writer(Reader):
     """One transaction that may change the catalog."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name;
-    `text` is SQL with a `{}` for a column, read as text."""
+    """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name
+    and `index_exists` for an index; `text` is SQL with a `{}` for a column, read as text."""
 
     name: str
     types: Mapping[str, str]
     exists: str
+    index_exists: str
     text: str = "{}"
 
 
@@ -31,18 +32,23 @@ DIALECTS = {
         types=dict.fromkeys(("int", "bool"), "BIGINT")
         | dict.fromkeys(("text", "time", "uuid"), "VARCHAR"),
         exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
+        index_exists="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = :name",
     ),
     "duckdb": Dialect(
         name="duckdb",
         types=_NATIVE,
         exists="SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()"
         " AND table_name = :name",
+        index_exists="SELECT 1 FROM duckdb_indexes() WHERE database_name = current_database()"
+        " AND index_name = :name",
         text="CAST({} AS VARCHAR)",
     ),
     "postgresql": Dialect(
         name="postgresql",
         types=_NATIVE,
         exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
+        index_exists="SELECT 1 FROM pg_indexes"
+        " WHERE schemaname = current_schema() AND indexname = :name",
         text="CAST({} AS VARCHAR)",
     ),
     "mysql": Dialect(
@@ -56,5 +62,7 @@ DIALECTS = {
         },
         exists="SELECT 1 FROM information_schema.tables"
         " WHERE table_schema = DATABASE() AND table_name = :name",
+        index_exists="SELECT 1 FROM information_schema.statistics"
+        " WHERE table_schema = DATABASE() AND index_name = :name",
     ),
 }

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from tidelake.catalog.database import Reader, Row
 from tidelake.catalog.narrow import Narrowing
 from tidelake.catalog.read import join_path, visible
+from tidelake.catalog.zones import EVERYTHING, Range
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.statistics import ColumnStats
 
-_MANY = 500
+_MANY = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What the catalog itself may leave out: by rules on column statistics, and by ids."""
+
+    rules: tuple[Narrowing, ...] = ()
+    within: tuple[Range, ...] = (EVERYTHING,)
 
 
 def count(reader: Reader, at: int, table_id: int) -> int:
@@ -24,10 +34,10 @@ def count(reader: Reader, at: int, table_id: int) -> int:
 
 
 def data_files(
-    reader: Reader, at: int, table_id: int, table_path: str, narrowing: Sequence[Narrowing] = ()
+    reader: Reader, at: int, table_id: int, table_path: str, cut: Cut | None = None
 ) -> list[DataFile]:
-    """The files visible at a snapshot, less those that `narrowing` rules out."""
-    rows = _file_rows(reader, at, table_id, narrowing)
+    """The files visible at a snapshot, less those that the `cut` rules out."""
+    rows = _file_rows(reader, at, table_id, cut or Cut())
     ids = [row[0] for row in rows]
     deletes = _delete_files(reader, at, table_id, table_path, ids)
     positions = _inlined_deletes(reader, at, table_id, ids)
@@ -53,33 +63,72 @@ def data_files(
     ]
 
 
-def _file_rows(reader: Reader, at: int, table_id: int, narrowing: Sequence[Narrowing]) -> list[Row]:
-    conditions = "".join(
-        f" AND d.data_file_id IN (SELECT data_file_id FROM ducklake_file_column_stats"
-        f" WHERE table_id = :id AND column_id = {rule.column_id} AND ({rule.keep_sql}))"
-        for rule in narrowing
-        if _has_all_statistics(reader, table_id, rule.column_id)
+def _file_rows(reader: Reader, at: int, table_id: int, cut: Cut) -> list[Row]:
+    select = (
+        "SELECT data_file_id, path, path_is_relative, record_count, file_size_bytes,"
+        " footer_size, row_id_start, begin_snapshot, partition_id, encryption_key,"
+        " mapping_id, partial_max FROM ducklake_data_file WHERE"
     )
-    return reader.rows(
-        "SELECT d.data_file_id, d.path, d.path_is_relative, d.record_count, d.file_size_bytes,"
-        " d.footer_size, d.row_id_start, d.begin_snapshot, d.partition_id, d.encryption_key,"
-        " d.mapping_id, d.partial_max FROM ducklake_data_file d"
-        f" WHERE d.table_id = :id AND {visible('d')}{conditions} ORDER BY d.data_file_id",
-        id=table_id,
-        at=at,
+    ids = _narrowed_ids(reader, table_id, cut)
+    if ids is not None and len(ids) <= _MANY:
+        # Not by table: databases would then walk all files of the table instead.
+        rows = reader.rows(f"{select} {visible()}{_among(ids)}", at=at)
+    else:
+        by_run = f"{select} {_of_table(cut)} AND {visible()}{{}}"
+        rows = reader.rows(_over(cut, by_run), id=table_id, at=at)
+    return sorted(row for row in map(tuple, rows) if ids is None or row[0] in ids)
+
+
+def _over(cut: Cut, statement: str) -> str:
+    """A statement for each run of ids, as one: databases take a range of an index for each,
+    but would walk the whole of it for an OR."""
+    return " UNION ALL ".join(
+        statement.format(
+            f" AND data_file_id >= {first}"
+            + ("" if last is None else f" AND data_file_id <= {last}")
+        )
+        for first, last in cut.within
     )
 
 
-def _has_all_statistics(reader: Reader, table_id: int, column_id: int) -> bool:
+def _of_table(cut: Cut) -> str:
+    """The plus sign keeps SQLite from preferring the table's index over the range of ids."""
+    return "table_id = :id" if cut.within == (EVERYTHING,) else "+table_id = :id"
+
+
+def _narrowed_ids(reader: Reader, table_id: int, cut: Cut) -> set[int] | None:
+    """Ids of files that pass every rule; None if no rule can be applied."""
+    found: set[int] | None = None
+    for rule in cut.rules:
+        if _has_all_statistics(reader, table_id, rule.column_id, cut):
+            statement = (
+                "SELECT data_file_id FROM ducklake_file_column_stats"
+                f" WHERE table_id = :id AND column_id = {rule.column_id}{{}}"
+            )
+            rows = reader.rows(
+                _over(cut, f"{statement} AND ({_doubled(rule.keep_sql)})"), id=table_id
+            )
+            passed = {row[0] for row in rows}
+            found = passed if found is None else found & passed
+    return found
+
+
+def _doubled(sql: str) -> str:
+    return sql.replace("{", "{{").replace("}", "}}")
+
+
+def _has_all_statistics(reader: Reader, table_id: int, column_id: int, cut: Cut) -> bool:
     """Whether every file of the table has statistics for the column: one without must be kept."""
-    files, known = reader.rows(
-        "SELECT (SELECT count(*) FROM ducklake_data_file WHERE table_id = :id),"
-        " (SELECT count(*) FROM ducklake_file_column_stats"
-        " WHERE table_id = :id AND column_id = :column)",
-        id=table_id,
-        column=column_id,
-    )[0]
-    return bool(files == known)
+    files = f"SELECT count(*) AS n FROM ducklake_data_file WHERE {_of_table(cut)}{{}}"
+    known = (
+        "SELECT count(*) AS n FROM ducklake_file_column_stats"
+        f" WHERE table_id = :id AND column_id = {column_id}{{}}"
+    )
+    totals = [
+        reader.rows(f"SELECT sum(n) FROM ({_over(cut, part)}) AS runs", id=table_id)[0][0]
+        for part in (files, known)
+    ]
+    return bool(totals[0] == totals[1])
 
 
 def _among(ids: Collection[int], column: str = "data_file_id") -> str:

@@ -6,6 +6,8 @@ The order of columns is part of the format: DuckDB inserts by position. Kinds: `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 VERSION = "1.0"
 
 _SPAN = "begin_snapshot int, end_snapshot int"
@@ -94,9 +96,19 @@ TABLES: dict[str, str] = {
     ),
 }
 
+# What DuckLake has no place for. Dropping these leaves the lake whole.
+OWN_TABLES: dict[str, str] = {
+    "tidelake_zone": (
+        "table_id int, column_id int, zone int, min_value text, max_value text,"
+        " null_count int, value_count int, contains_nan bool"
+    ),
+}
+
 _NOT_NULL = {("ducklake_metadata", "key"), ("ducklake_metadata", "value")}
 
 # DuckDB makes no indexes and tolerates ours. Without them a plan reads the whole of each table.
+# Never index text on a server: values are not truncated, and a long one would make DuckDB's own
+# INSERT fail.
 INDEXES: dict[str, tuple[str, str]] = {
     "tidelake_data_file": ("ducklake_data_file", "table_id, begin_snapshot"),
     "tidelake_delete_file": ("ducklake_delete_file", "table_id, data_file_id"),
@@ -106,13 +118,23 @@ INDEXES: dict[str, tuple[str, str]] = {
         "table_id, column_id, data_file_id",
     ),
     "tidelake_partition_value": ("ducklake_file_partition_value", "table_id, data_file_id"),
+    "tidelake_zone_column": ("tidelake_zone", "table_id, column_id"),
+}
+
+# SQLite has no such limit, and reads statistics several times faster from the index alone.
+SQLITE_INDEXES = INDEXES | {
+    "tidelake_column_stats": (
+        "ducklake_file_column_stats",
+        "table_id, column_id, data_file_id, min_value, max_value,"
+        " value_count, null_count, contains_nan",
+    ),
 }
 
 
-def create_table(name: str, types: dict[str, str]) -> str:
+def create_table(name: str, types: Mapping[str, str]) -> str:
     """The CREATE TABLE statement, with the database's own `types` for our kinds."""
     columns = []
-    for definition in TABLES[name].split(", "):
+    for definition in (TABLES | OWN_TABLES)[name].split(", "):
         column, kind = definition.split(" ")
         constraint = " PRIMARY KEY" if kind.endswith("!") else ""
         if (name, column) in _NOT_NULL:

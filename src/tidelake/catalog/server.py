@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.statement import pyformat
 from tidelake.catalog.url import CatalogUrl
-from tidelake.errors import Unsupported
+from tidelake.errors import Unavailable, Unsupported
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -20,11 +20,9 @@ LOCK_WAIT_S = 60
 Parameters = Mapping[str, object]
 
 # One writer at a time. DuckDB does not take these locks; the primary key stops it instead.
-_LOCK = {
-    "postgresql": "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))",
-    "mysql": f"SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), {LOCK_WAIT_S})",
-}
-_UNLOCK = {"mysql": "SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))"}
+_POSTGRES_LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
+_MYSQL_LOCK = f"SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), {LOCK_WAIT_S})"
+_MYSQL_UNLOCK = "SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))"
 
 
 class ServerSession:
@@ -57,13 +55,30 @@ class ServerDatabase:
     def writing(self) -> Iterator[ServerSession]:
         with self._engine.connect() as connection:
             connection.execution_options(isolation_level="READ COMMITTED")
-            with connection.begin():
-                connection.exec_driver_sql(_LOCK[self._kind])
-                try:
-                    yield ServerSession(connection)
-                finally:
-                    if self._kind in _UNLOCK:
-                        connection.exec_driver_sql(_UNLOCK[self._kind])
+            with self._alone(connection), connection.begin():
+                if self._kind == "postgresql":
+                    connection.exec_driver_sql(_POSTGRES_LOCK)
+                yield ServerSession(connection)
+
+    @contextmanager
+    def _alone(self, connection: Connection) -> Iterator[None]:
+        """MySQL's lock belongs to the session: it is taken before, and freed after, the
+        transaction. PostgreSQL's ends with the transaction by itself."""
+        if self._kind != "mysql":
+            yield
+            return
+        taken = connection.exec_driver_sql(_MYSQL_LOCK).scalar()
+        connection.commit()
+        if taken != 1:
+            raise Unavailable(
+                f"the lake was busy for {LOCK_WAIT_S} seconds", hint="try again when it is quieter"
+            )
+        try:
+            yield
+        finally:
+            connection.rollback()
+            connection.exec_driver_sql(_MYSQL_UNLOCK)
+            connection.commit()
 
     def close(self) -> None:
         self._engine.dispose()

@@ -166,11 +166,24 @@ def _arrow_type(kind: t.DataType) -> pa.DataType:
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Requires: the same columns in the same order. A value that does not fit is an error."""
-    arrays = [
-        _variant(array) if field.type == _ARROW[t.VariantType] else _storage(array).cast(field.type)
-        for array, field in zip(batch.columns, schema, strict=True)
-    ]
+    arrays = [_cast_array(a, field.type) for a, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if kind == _ARROW[t.VariantType]:
+        return _variant(array)
+    if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
+        return _microseconds(array, kind)
+    return _storage(array).cast(kind)
+
+
+def _microseconds(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """DuckDB's infinities are the ends of the range in every unit."""
+    counts = array.cast(pa.int64())
+    infinite = pc.is_in(counts, pa.array([2**63 - 1, 1 - 2**63]))
+    finite = pc.if_else(infinite, pa.scalar(None, array.type), array).cast(kind)
+    return pc.if_else(infinite, counts.cast(kind), finite)
 
 
 def _variant(array: pa.Array) -> pa.Array:

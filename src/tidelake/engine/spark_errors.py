@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from tidelake import errors
 
 _OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*)")
+_BEYOND = re.compile(r"Class (\S*Codec) was not found|\[(UNKNOWN_PRIMITIVE_TYPE_IN_VARIANT)\]")
 _BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE\w*)\] ([^\n]*)")
 
 
@@ -32,6 +33,11 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
         kind = getattr(errors, told[1], errors.TidelakeError)
         found: errors.TidelakeError = kind(f"{doing}: {told[2].strip()}")
         return found
+    if beyond := _BEYOND.search(text):
+        return errors.Unsupported(
+            f"{doing}: a file holds what Spark cannot read: {beyond[1] or beyond[2]}",
+            hint="read it with engine='local'",
+        )
     if broken := _BROKEN.search(text):
         what = "is missing" if "NOT_EXIST" in broken[1] or "NOT_FOUND" in broken[1] else "is broken"
         return errors.Corrupt(

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from tidelake.catalog import create, read, snapshots
+from tidelake.catalog import create, read, snapshots, zones
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
@@ -185,6 +185,25 @@ class Lake:
         from tidelake.session.sql import Query
 
         return Query(self, query)
+
+    def reindex(self) -> None:
+        """Bring up to date what makes planning fast: indexes, and summaries of many files at once.
+
+        Nothing depends on it but speed. Worth a call for a lake that DuckDB made, or after it
+        has added thousands of files.
+        """
+        create.equip(self._database)
+        with self._reading() as reader:
+            at = snapshots.head_id(reader)
+            columns = {
+                table_id: read.columns(reader, at, table_id)
+                for table_id, _ in read.names(reader, at, "table")
+            }
+        for table_id, known in columns.items():
+            more = True
+            while more:  # in short transactions, so that writers need not wait long
+                with self._database.writing() as writer:
+                    more = zones.summarise(writer, table_id, known)
 
     def close(self) -> None:
         """Give the catalog connections back. Pinned lakes and tables made from it close too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelake.catalog import files, inlined, read
+from tidelake.catalog import files, inlined, read, zones
 from tidelake.catalog.database import Reader
 from tidelake.catalog.narrow import narrowing
 from tidelake.errors import Invalid
@@ -44,9 +44,9 @@ def plan_scan(
     """
     output = _output(table.schema, request.columns)
     columns = _columns_read(table.schema, output, request.filter)
-    kept, pruned, total = _pruned_files(reader, at, table, request.predicate, counted)
-    mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
     history = read.column_history(reader, table.id)
+    kept, pruned, total = _pruned_files(reader, at, table, request.predicate, history, counted)
+    mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
     former = _former_types(columns, history.types)
     return ScanPlan(
         table=table.name,
@@ -76,23 +76,38 @@ def _former_types(
     return {column_id: tuple(sorted(kinds)) for column_id, kinds in others.items() if kinds}
 
 
+def _constant_types(types: Mapping[int, frozenset[str]]) -> dict[int, str]:
+    """The types of columns that have only ever had one, whenever it was that files were written."""
+    return {column_id: kind for column_id, (kind, *others) in types.items() if not others}
+
+
 def _pruned_files(
-    reader: Reader, at: int, table: TableInfo, predicate: Predicate | None, counted: bool
+    reader: Reader,
+    at: int,
+    table: TableInfo,
+    predicate: Predicate | None,
+    history: read.ColumnHistory,
+    counted: bool,
 ) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...], int]:
     if predicate is None:
         found = tuple(files.data_files(reader, at, table.id, table.path))
         return found, (), len(found)
-    rules = narrowing(predicate, table.schema, reader.dialect.name)
-    candidates = files.data_files(reader, at, table.id, table.path, rules)
+    cut = files.Cut(
+        tuple(narrowing(predicate, table.schema, reader.dialect.name)),
+        zones.candidates(reader, table.id, predicate, table.schema),
+    )
+    candidates = files.data_files(reader, at, table.id, table.path, cut)
     total = files.count(reader, at, table.id) if counted else len(candidates)
     wanted = {table.schema.column(n).id for n in predicate.columns() if _is_column(table.schema, n)}
     known = files.statistics(reader, table.id, wanted, [file.id for file in candidates])
+    specs = read.partition_specs(reader, table.id)
     kept, steps = prune(
         candidates,
         predicate=predicate,
         schema=table.schema,
         statistics=known,
-        specs=read.partition_specs(reader, table.id),
+        specs=specs,
+        types_then=dict.fromkeys(specs, _constant_types(history.types)),
     )
     return kept, _with_narrowed(steps, total - len(candidates)), total
 
