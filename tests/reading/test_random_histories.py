@@ -1,9 +1,15 @@
-"""Random histories written by DuckDB read the same through Tidelake at every snapshot."""
+"""Random histories written by DuckDB read the same through Tidelake at every snapshot.
+
+Histories that DuckDB itself cannot read afterwards are passed over. One kind: switch inlining on
+after a column was renamed and then the table; the inlined table is read by the old name.
+"""
 
 import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
@@ -24,17 +30,15 @@ def _check(plan: list[Step], limit: int) -> None:
     sql = sql_of(plan)
     note(f"inlining limit {limit}\n{sql}")
     oracle = Oracle()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            made = make_history(oracle, sql, Path(folder), limit)
-            assume(made is not None)
-            assert made is not None
-            truth = oracle.read(made)
-            with tidelake.connect(made.url, read_only=True) as lake:
-                found = differences(lake, truth, Random(0))
-            assert not found, "\n".join(found)
-    finally:
-        oracle.close()
+    with closing(oracle), tempfile.TemporaryDirectory() as folder:
+        truth = None
+        made = make_history(oracle, sql, Path(folder), limit)
+        with suppress(duckdb.Error):
+            truth = oracle.read(made) if made else None
+        assume(truth is not None)
+        with tidelake.connect(made.url, read_only=True) as lake:
+            found = differences(lake, truth, Random(0))
+    assert not found, "\n".join(found)
 
 
 @settings(_SETTINGS, max_examples=12, derandomize=True)

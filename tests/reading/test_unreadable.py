@@ -1,11 +1,14 @@
 """Lakes whose inlined values DuckDB cannot read back: Tidelake reads what was written, or says
 that it cannot. It never makes values up."""
 
+from random import Random
+
 import duckdb
 import pytest
 
 import tidelake
 from tests.reading import canonical
+from tests.reading.compare import differences
 from tests.reading.conftest import Lakes
 from tests.reading.oracle import MadeLake, Oracle, Row
 from tests.reading.scripts.script import Script
@@ -27,6 +30,14 @@ def test_reads_what_was_written_or_refuses(lakes: Lakes, script: Script, catalog
         except TidelakeError:
             return
     assert got in (written, duckdb_reads)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_duckdb_catalog_keeps_them_as_they_are(lakes: Lakes, script: Script) -> None:
+    made, truth = lakes.get(script, "duckdb", 10)
+    with tidelake.connect(made.url, read_only=True) as lake:
+        found = differences(lake, truth, Random(script.name))
+    assert not found, "\n".join(found)
 
 
 def _duckdb_rows(made: MadeLake) -> list[Row] | None:

@@ -126,6 +126,18 @@ SCRIPTS = [
         "foreign partition",
     ),
     script(
+        "foreign_hive_mixed_case",
+        """
+        CREATE TABLE t (k INTEGER, "Name" VARCHAR, "Upper" INTEGER);
+        COPY (SELECT i::INTEGER AS k, 'v=' || i % 2 AS "Name", (i % 3)::INTEGER AS "Upper"
+            FROM range(6) r(i))
+            TO '$FILES/hive' (FORMAT parquet, PARTITION_BY ("Name", "Upper"));
+        CALL ducklake_add_data_files('lake', 't', '$FILES/hive/*/*/*.parquet',
+            hive_partitioning => true);
+        """,
+        "foreign partition",
+    ),
+    script(
         "foreign_hive_with_the_column_inside",
         """
         CREATE TABLE t (k INTEGER, p INTEGER);

@@ -95,6 +95,33 @@ SCRIPTS = [
         "maintenance",
     ),
     script(
+        "expire_under_renamed_columns",
+        """
+        CREATE TABLE t (a INTEGER, b VARCHAR, c INTEGER);
+        INSERT INTO t VALUES (1, 'x', 10);
+        ALTER TABLE t RENAME COLUMN a TO z;
+        INSERT INTO t VALUES (2, 'y', 20);
+        ALTER TABLE t DROP COLUMN c;
+        ALTER TABLE t ADD COLUMN a DOUBLE DEFAULT 0.5;
+        INSERT INTO t VALUES (3, 'w', 3.5);
+        CALL ducklake_expire_snapshots('lake', versions => [0, 1, 2, 3, 4, 5, 6]);
+        INSERT INTO t VALUES (4, 'v', 4.5);
+        """,
+        "maintenance evolution inline",
+    ),
+    script(
+        "expire_under_deletes",
+        """
+        CREATE TABLE t AS SELECT i FROM range(30) r(i);
+        DELETE FROM t WHERE i < 5;
+        DELETE FROM t WHERE i BETWEEN 10 AND 14;
+        DELETE FROM t WHERE i = 20;
+        CALL ducklake_expire_snapshots('lake', versions => [1, 2, 3]);
+        DELETE FROM t WHERE i = 21;
+        """,
+        "maintenance deletes",
+    ),
+    script(
         "expire_and_cleanup",
         """
         CREATE TABLE t (i INTEGER);

@@ -201,6 +201,18 @@ line" INTEGER);
         attach=", ENCRYPTED",
     ),
     script(
+        "encrypted_nested",
+        """
+        CREATE TABLE t (k INTEGER, s STRUCT(a INTEGER, b VARCHAR), l INTEGER[]);
+        INSERT INTO t SELECT i, {'a': i, 'b': 'x'}, [i] FROM range(15) r(i);
+        ALTER TABLE t RENAME COLUMN s.a TO z;
+        INSERT INTO t SELECT i, {'z': i, 'b': 'y'}, [] FROM range(15, 30) r(i);
+        ALTER TABLE t DROP COLUMN s.b;
+        """,
+        "encrypted nested evolution",
+        attach=", ENCRYPTED",
+    ),
+    script(
         "encrypted_and_merged",
         """
         CREATE TABLE t (i INTEGER, p INTEGER);
