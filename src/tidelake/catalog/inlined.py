@@ -81,4 +81,6 @@ def _value(value: object, column: Column) -> object:
         return raw if column.type in ("blob", "variant") else raw.decode()
     if column.type == "blob":
         return str(value).encode()
+    if column.type == "interval":
+        return str(value).replace("+", "")  # PostgreSQL's sign, which DuckDB does not read
     return str(value)

@@ -20,7 +20,7 @@ def shapes(
 ) -> dict[str, tuple[Source, ...]]:
     """The top-level fields of each file, with field ids where the file has them."""
     rows = connection.execute(
-        "SELECT file_name, name, num_children, field_id, converted_type, logical_type"
+        "SELECT file_name, name, num_children, field_id, converted_type, logical_type, duckdb_type"
         " FROM parquet_schema($1)",
         [list(paths)],
     ).fetchall()
@@ -33,9 +33,9 @@ def shapes(
 
 
 def _field(nodes: Iterator[Any]) -> Source:
-    _, name, child_count, field_id, converted, logical = next(nodes)
+    _, name, child_count, field_id, converted, logical, kind = next(nodes)
     children = tuple(_field(nodes) for _ in range(child_count or 0))
-    return Source(name, field_id, _unwrapped(children, {converted, logical}))
+    return Source(name, field_id, _unwrapped(children, {converted, logical}), kind)
 
 
 def _unwrapped(children: tuple[Source, ...], kinds: set[str | None]) -> tuple[Source, ...]:

@@ -17,11 +17,13 @@ from tidelake.model.schema import Column
 @dataclass(frozen=True, slots=True)
 class Source:
     """A field as it stands in a file or in an inlined table: of a list the one child is the
-    element, of a map the two children are key and value."""
+    element, of a map the two children are key and value. `type` is DuckDB's name for what a
+    file holds: files that differ in it cannot be read in one call."""
 
     name: str
     id: int | None
     children: tuple[Source, ...] = ()
+    type: str | None = None
 
     @staticmethod
     def of(column: Column) -> Source:
@@ -65,7 +67,7 @@ def rebuild(
     depth: int = 0,
 ) -> str:
     """An expression of `column`'s type over `reference`, which has the shape of `source`."""
-    if leaf is cast and source == Source.of(column):
+    if leaf is cast and _is_alike(column, source):
         return cast(column, reference)
     item = f"x{depth}"
     if column.type == "struct":
@@ -88,6 +90,15 @@ def rebuild(
         entries = f"list_transform(map_entries({reference}), lambda {item}: {pair})"
         return f"CASE WHEN {reference} IS NULL THEN NULL ELSE map_from_entries({entries}) END"
     return leaf(column, reference)
+
+
+def _is_alike(column: Column, source: Source) -> bool:
+    """Whether the names and ids inside are the same, so that a cast by name is one by id."""
+    return (
+        len(column.children) == len(source.children)
+        and (column.id, column.name) == (source.id, source.name)
+        and all(map(_is_alike, column.children, source.children))
+    )
 
 
 def _child(

@@ -93,7 +93,7 @@ class Query:
         from sqlglot import exp
 
         plan = self._lake._plan(name, at, prune_by=_own_condition(node, self._lake, name, at))
-        handle = f"t{len(self._tables)}"
+        handle = f"_tidelake_{len(self._tables)}"
         self._tables[handle] = plan
         alias = node.args.get("alias") or _alias_of(node)
         rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
