@@ -14,6 +14,7 @@ def test_init_makes_a_lake_and_leaves_it_alone_the_second_time(empty, tmp_path):
     first = empty("init", "--data-path", str(tmp_path / "files"))
     assert str(tmp_path / "files") in first.stdout
     again = empty.json("init")
+    assert again.pop("catalog").endswith("new.db")
     assert again == {"data_path": f"{tmp_path}/files/", "snapshot_id": 0, "tables": 0}
 
 

@@ -86,6 +86,21 @@ def names(reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
     return [(row[0], TableName(row[1], row[2])) for row in rows]
 
 
+def every_name(reader: Reader) -> dict[int, str]:
+    """The last name of everything that ever was in the lake, by the id that changes name it by."""
+    schemas = dict(
+        reader.rows("SELECT schema_id, schema_name FROM ducklake_schema ORDER BY begin_snapshot")
+    )
+    found = {schema_id: str(name) for schema_id, name in schemas.items()}
+    for kind in ("table", "view", "macro"):
+        rows = reader.rows(
+            f"SELECT {kind}_id, schema_id, {kind}_name FROM ducklake_{kind} ORDER BY begin_snapshot"
+        )
+        for object_id, schema_id, name in rows:
+            found[object_id] = str(TableName(schemas.get(schema_id, "?"), name))
+    return found
+
+
 def find(reader: Reader, at: int, kind: str, name: TableName) -> int | None:
     """The id behind a name; an exact spelling wins over one that differs in case."""
     wanted = (name.schema.casefold(), name.name.casefold())

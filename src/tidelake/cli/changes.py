@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelake.cli import render
@@ -39,7 +39,7 @@ _OF_TABLES = {word for word in _WORDS if "schema" not in word and "macro" not in
 
 def told(lake: Lake, snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
     """Snapshots as `--json` prints them, with their changes in words."""
-    names = _names(lake, snapshots)
+    names = lake.names()
     return [
         {
             "snapshot_id": snapshot.snapshot_id,
@@ -73,38 +73,6 @@ def _unquoted(subject: str) -> str:
         return str(TableName.parse(subject))
     except Invalid:
         return subject
-
-
-def _names(lake: Lake, snapshots: Iterable[Snapshot]) -> dict[int, str]:
-    """The names of the tables and views that the snapshots' changes refer to by number."""
-    wanted: set[int] = set()
-    dropped_at: dict[int, int] = {}
-    for snapshot in snapshots:
-        for kind, _, subject in (change.partition(":") for change in snapshot.changes):
-            if subject.isdigit() and kind in _OF_TABLES:
-                wanted.add(int(subject))
-                if kind.startswith("dropped"):
-                    dropped_at[int(subject)] = snapshot.snapshot_id
-    names = _numbered(lake, wanted)
-    ids = [s.snapshot_id for s in lake.snapshots()] if dropped_at else []
-    for number, at in dropped_at.items():
-        earlier = [each for each in ids if each < at]
-        if number not in names and earlier:
-            names |= _numbered(lake.known_at(earlier[-1]), wanted - names.keys())
-    return names
-
-
-def _numbered(lake: Lake, wanted: set[int]) -> dict[int, str]:
-    names: dict[int, str] = {}
-    for name in lake.tables() if wanted else ():
-        number = lake.table(name).info.id
-        if number in wanted:
-            names[number] = name
-        if len(names) == len(wanted):
-            return names
-    for name in lake.views() if wanted else ():
-        names[lake.view(name).id] = name
-    return names
 
 
 def print_log(snapshots: Sequence[Mapping[str, Any]], *, left_out: int = 0) -> None:

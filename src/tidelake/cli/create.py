@@ -12,10 +12,11 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def init(options: Options) -> None:
-    """Create an empty lake; a lake that is there already is left as it is.
+    """Create an empty lake, or make one that DuckDB made quick to plan.
 
-    With an SQLite or DuckDB catalog the files go to a folder beside it unless
-    --data-path says otherwise; on a server --data-path is needed.
+    A lake that is there already keeps all it has; indexes and summaries that speed up
+    planning are added beside it. With an SQLite or DuckDB catalog the files of a new lake go
+    to a folder beside it unless --data-path says otherwise; on a server --data-path is needed.
 
     \b
     Example:
@@ -24,7 +25,9 @@ def init(options: Options) -> None:
     from tidelake.session.lake import connect
 
     with connect(options.catalog, options.data_path) as lake:
+        lake.reindex()
         facts = {
+            "catalog": lake.url,
             "data_path": lake.data_path,
             "snapshot_id": lake.snapshots()[-1].snapshot_id,
             "tables": len(lake.tables()),

@@ -124,6 +124,11 @@ class Lake:
         self.data_path = data_path
         self.engine = engine
 
+    @property
+    def url(self) -> str:
+        """The catalog's address, without its password."""
+        return str(self._database.url)
+
     def schemas(self) -> list[str]:
         with self._reading() as reader:
             return [s.name for s in read.schemas(reader, self._at(reader), self.data_path)]
@@ -142,6 +147,12 @@ class Lake:
     def _names(self, kind: str) -> list[str]:
         with self._reading() as reader:
             return [str(name) for _, name in read.names(reader, self._at(reader), kind)]
+
+    def names(self) -> dict[int, str]:
+        """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
+        table, view and macro that ever was."""
+        with self._reading() as reader:
+            return read.every_name(reader)
 
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot that has not been expired, oldest first."""
