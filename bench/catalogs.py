@@ -16,7 +16,7 @@ ROWS_PER_FILE = 1000
 BYTES_PER_FILE = 48_000
 FILES_PER_COMMIT = 10
 MATCHES = 10
-_VERSION = "1"
+_VERSION = "2"
 _TABLE_ID = 1
 _COLUMNS = (("id", "int64"), ("ts", "timestamp"), ("symbol", "varchar"), ("price", "float64"))
 
@@ -68,6 +68,7 @@ def sqlite_catalog(folder: Path, files: int) -> str:
             for table, rows in _tables(files, "sqlite").items():
                 _insert(connection, table, rows)
         connection.close()
+        _summarise(f"sqlite:///{empty}")
         empty.rename(path)
     empty.unlink(missing_ok=True)
     return f"sqlite:///{path}"
@@ -100,9 +101,17 @@ def postgres_catalog(url: str, files: int, data_path: Path) -> str:
             with cursor.copy(f"COPY {table} FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
+    _summarise(url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return url
+
+
+def _summarise(url: str) -> None:
+    import tidelake
+
+    with tidelake.connect(url) as lake:
+        lake.reindex()
 
 
 def _tables(files: int, kind: str) -> dict[str, Rows]:

@@ -25,6 +25,7 @@ _NOTES = (
     "milliseconds; each number is the least of three new processes that took turns",
     "ten files match `ts >= … AND ts < …`, half-way through the table; only metadata exists",
     "imports are not in the other numbers; DuckDB's include loading its extensions",
+    "the lake was given zones (lake.reindex()); without them every file's statistics are judged",
     "duckdb is its ducklake extension: ATTACH, then a SELECT up to where it opens the first file",
     "deltalake opens a checkpointed log and lists all files; filtered, it prunes by statistics",
 )
@@ -61,6 +62,8 @@ def _measure(folder: Path, server: Any, size: int) -> dict[str, dict[str, Any]]:
     arguments = {
         "tidelake on SQLite": ("tidelake_plan", sqlite),
         "tidelake on PostgreSQL": ("tidelake_plan", postgres),
+        "tidelake on SQLite, no zones": ("tidelake_plain_plan", sqlite),
+        "tidelake on PostgreSQL, no zones": ("tidelake_plain_plan", postgres),
         "duckdb on SQLite": ("duckdb_plan", f"ducklake:{sqlite.replace(':///', ':')}"),
         "duckdb on PostgreSQL": (
             "duckdb_plan",

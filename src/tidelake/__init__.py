@@ -1,9 +1,9 @@
 """Tidelake: a lakehouse with two clocks, for Python and Spark.
 
-    import tidelake
+import tidelake
 
-    lake = tidelake.connect("sqlite:///lake.db", data_path="lake_data/")
-    lake.table("prices").known_at(3).to_pandas()
+lake = tidelake.connect("sqlite:///lake.db", data_path="lake_data/")
+lake.table("prices").known_at(3).to_pandas()
 """
 
 from __future__ import annotations

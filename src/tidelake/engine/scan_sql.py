@@ -83,9 +83,7 @@ def _shape(
     return renumber(shape, mapped), _partition_values(file.path, mapped)
 
 
-def _partition_values(
-    path: str, mapped: Sequence[MappedField]
-) -> Partition:
+def _partition_values(path: str, mapped: Sequence[MappedField]) -> Partition:
     folders = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
     values = []
     for field in mapped:
