@@ -63,7 +63,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv || echo "*** no uv, using pip, which is slower ***"
 	if [ -x $(BIN)/uv ]; then \
-	  $(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock -e .; \
+	  $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -r requirements.lock -e .; \
 	else \
 	  $(BIN)/python -m pip install --quiet -r requirements.lock -e .; \
 	fi
