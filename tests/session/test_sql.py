@@ -148,6 +148,30 @@ def test_two_moments_of_one_table(lake: tidelake.Lake) -> None:
     assert lake.sql(query).to_arrow().to_pylist() == [{"n": 100}]
 
 
+def test_a_view_at_a_moment_reads_its_tables_then(lake: tidelake.Lake) -> None:
+    now = lake.sql("SELECT sum(n)::INTEGER AS n FROM v").to_arrow().to_pylist()
+    then = lake.sql("SELECT sum(n)::INTEGER AS n FROM v AT (VERSION => 10)").to_arrow().to_pylist()
+    assert (now, then) == ([{"n": 190}], [{"n": 200}])
+
+
+def test_a_query_sees_one_snapshot(
+    folder: Path, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if somebody commits between the planning of its two tables."""
+    planned: list[int] = []
+    original = tidelake.Lake._plan
+
+    def plan_and_note(self: tidelake.Lake, name: object, at: int, **wanted: object) -> object:
+        monkeypatch.setattr(tidelake.Lake, "_at", lambda *_: 2)
+        planned.append(at)
+        return original(self, name, at, **wanted)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tidelake.Lake, "_plan", plan_and_note)
+    lake.sql("SELECT * FROM t, s.t AS other")
+    assert len(planned) == 2
+    assert planned[0] == planned[1] > 2
+
+
 def test_columns_of_the_same_name_keep_their_values(lake: tidelake.Lake) -> None:
     query = lake.sql("SELECT x.i, y.i, x.i::HUGEINT AS i FROM t x, s.t y WHERE x.i = 50")
     found = query.to_arrow()

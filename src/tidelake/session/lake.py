@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from tidelake.catalog import create, read, snapshots, zones
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
-from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.snapshot import Snapshot
@@ -166,7 +166,7 @@ class Lake:
         with self._reading() as reader:
             at = self._at(reader)
             if read.find(reader, at, "table", parsed) is None:
-                self._raise_unknown(reader, at, parsed)
+                raise self._unknown(reader, at, parsed)
         return Table(self, parsed, self._snapshot_id)
 
     def view(self, name: str) -> ViewInfo:
@@ -274,15 +274,15 @@ class Lake:
     def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
         table_id = read.find(reader, at, "table", name)
         if table_id is None:
-            self._raise_unknown(reader, at, name)
+            raise self._unknown(reader, at, name)
         return read.table(reader, at, table_id, self.data_path)
 
-    def _raise_unknown(self, reader: Reader, at: int, name: TableName) -> NoReturn:
+    def _unknown(self, reader: Reader, at: int, name: TableName) -> TidelakeError:
         if read.find(reader, at, "view", name) is not None:
-            raise Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
+            return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
         known = [str(other) for _, other in read.names(reader, at, "table")]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-        raise NotFound(
+        return NotFound(
             f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
         )
 

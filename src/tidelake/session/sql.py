@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import read
+from tidelake.catalog.database import Reader
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.table import ViewInfo
 from tidelake.plan.scan import ScanPlan
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ class Query:
         self._tables: dict[str, ScanPlan] = {}
         dialect = "duckdb" if lake.engine == "local" else "spark"
         statement = _parse(text, dialect)
-        self._bind(statement, DEFAULT_SCHEMA, depth=0)
+        with lake._reading() as reader:
+            at = lake._at(reader)
+        self._bind(statement, DEFAULT_SCHEMA, at)
         self._sql = statement.sql(dialect=dialect)
 
     def count(self) -> int:
@@ -62,32 +66,37 @@ class Query:
     def _read(self) -> Any:
         return self._lake._engine.query(self._sql, self._tables)
 
-    def _bind(self, statement: exp.Expr, schema: str, depth: int) -> None:
-        """Replace every table of the lake by the name its plan goes under."""
+    def _bind(self, statement: exp.Expr, schema: str, at: int, depth: int = 0) -> None:
+        """Replace every table of the lake by the name its plan goes under.
+
+        All of them are read at one snapshot, unless the query names another for a table; what
+        it names for a view holds for the tables behind it.
+        """
         if depth > _DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
         _shorten_columns(statement)
         for node in list(_tables(statement)):
-            name = TableName(node.db or schema, node.name)
-            moment = _moment(node)
             with self._lake._reading() as reader:
-                at = self._lake._at(reader)
-                if moment is not None:
-                    at = self._lake._snapshot(reader, moment).snapshot_id
-                if read.find(reader, at, "table", name) is not None:
-                    view = None
-                elif (view_id := read.find(reader, at, "view", name)) is not None:
-                    view = read.view(reader, at, view_id)
-                elif schema != DEFAULT_SCHEMA and not node.db:
-                    name = TableName(DEFAULT_SCHEMA, node.name)
-                    self._lake._table_info(reader, at, name)
-                    view = None
-                else:
-                    self._lake._raise_unknown(reader, at, name)
+                moment = _moment(node)
+                own = at if moment is None else self._lake._snapshot(reader, moment).snapshot_id
+                name, view = self._resolve(reader, node, schema, own)
             if view is not None:
-                self._expand(node, view, depth)
+                self._expand(node, view, own, depth)
             else:
-                self._replace(node, name, at)
+                self._replace(node, name, own)
+
+    def _resolve(
+        self, reader: Reader, node: exp.Table, schema: str, at: int
+    ) -> tuple[TableName, ViewInfo | None]:
+        """What a name means: without a schema it is looked for in `schema`, then in `main`."""
+        homes = [node.db] if node.db else dict.fromkeys([schema, DEFAULT_SCHEMA])
+        for home in homes:
+            name = TableName(home, node.name)
+            if read.find(reader, at, "table", name) is not None:
+                return name, None
+            if (view_id := read.find(reader, at, "view", name)) is not None:
+                return name, read.view(reader, at, view_id)
+        raise self._lake._unknown(reader, at, name)
 
     def _replace(self, node: exp.Table, name: TableName, at: int) -> None:
         from sqlglot import exp
@@ -99,7 +108,7 @@ class Query:
         rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
         node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
 
-    def _expand(self, node: exp.Table, view: Any, depth: int) -> None:
+    def _expand(self, node: exp.Table, view: ViewInfo, at: int, depth: int) -> None:
         from sqlglot import exp
 
         if view.dialect != "duckdb" or self._lake.engine != "local":
@@ -109,7 +118,7 @@ class Query:
                 hint="read it with engine='local', or query the tables behind it",
             )
         inner = _parse(view.sql, "duckdb")
-        self._bind(inner, view.name.schema, depth + 1)
+        self._bind(inner, view.name.schema, at, depth + 1)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
