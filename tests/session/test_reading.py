@@ -1,0 +1,124 @@
+"""The ways out of a table: each exact, lazy where it says so, and safe to use side by side."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import tidelake
+from tidelake.errors import Invalid, NotFound, Unsupported
+
+SETUP = [
+    "CREATE TABLE t (i INTEGER, big BIGINT, f DOUBLE, d DECIMAL(38, 10), s VARCHAR, b BOOLEAN)",
+    "INSERT INTO t VALUES (1, 9007199254740993, 1.5, 0.1, 'a', true),"
+    " (2, NULL, 'nan', NULL, NULL, NULL), (3, 4, NULL, 3, 'c', false)",
+    "CREATE TABLE odd (k INTEGER, h HUGEINT, tz TIMETZ, v VARIANT, iv INTERVAL, n STRUCT(a INT)[])",
+    "INSERT INTO odd VALUES (1, 170141183460469231731687303715884105727, '12:30:00+02',"
+    " {'x': [1, 2]}::VARIANT, INTERVAL '1 month 2 days', [{'a': 1}, NULL]),"
+    " (2, NULL, NULL, NULL, NULL, NULL)",
+    "CREATE TABLE wide AS SELECT i, 'some text of row ' || i AS s, i * 1.5 AS f"
+    " FROM range(3000000) r(i)",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tidelake.testing.duck import duck_connection
+
+    path = tmp_path_factory.mktemp("reading")
+    with duck_connection() as connection:
+        # A DuckDB catalog keeps hugeints inlined, and so exact.
+        connection.execute(f"ATTACH 'ducklake:{path}/c.duckdb' AS lake (DATA_PATH '{path}/d/')")
+        connection.execute("USE lake")
+        for statement in SETUP:
+            connection.execute(statement)
+        connection.execute("USE memory")
+        connection.execute("DETACH lake")
+    return path
+
+
+@pytest.fixture
+def lake(folder: Path) -> tidelake.Lake:
+    return tidelake.connect(f"duckdb:///{folder}/c.duckdb", read_only=True)
+
+
+def test_pandas_loses_nothing(lake: tidelake.Lake) -> None:
+    frame = lake.table("t").to_pandas().sort_values("i").reset_index(drop=True)
+    assert frame["big"].tolist()[0] == 9007199254740993
+    assert frame["big"].isna().tolist() == [False, True, False]
+    assert frame["d"].tolist()[0] == Decimal("0.1000000000")
+    nan, null = frame["f"].tolist()[1:]
+    assert nan != nan
+    assert null is None
+    assert frame["b"].tolist() == [True, None, False]
+
+
+def test_pandas_takes_what_arrow_cannot(lake: tidelake.Lake) -> None:
+    table = lake.table("odd")
+    frame = table.scan(columns=["k", "tz", "v", "n"]).to_pandas().sort_values("k")
+    first = frame.iloc[0]
+    assert first["tz"].isoformat() == "12:30:00+02:00"
+    assert first["v"] == {"x": [1, 2]}
+    assert first["n"] == [{"a": 1}, None]
+    assert frame.iloc[1][["tz", "v", "n"]].tolist() == [None, None, None]
+    with pytest.raises(Unsupported, match="'tz' holds timetz"):
+        table.to_arrow()
+
+
+def test_a_number_too_wide_for_arrow_is_refused(lake: tidelake.Lake) -> None:
+    scan = lake.table("odd").scan(columns=["h"])
+    with pytest.raises(Invalid, match="170141183460469231731687303715884105727"):
+        scan.to_arrow()
+    assert scan.to_duckdb().fetchall()[0][0] == 2**127 - 1
+
+
+def test_polars_has_no_months(lake: tidelake.Lake) -> None:
+    with pytest.raises(Unsupported, match="'iv' holds intervals"):
+        lake.table("odd").scan(columns=["k", "iv"]).to_polars()
+    assert lake.table("t").to_polars().height == 3
+
+
+def test_conditions_without_sql(lake: tidelake.Lake) -> None:
+    col = tidelake.col
+    scan = lake.table("t").scan(columns=["i"], where=(col("i") > 1) & col("s").is_not_null())
+    assert scan.to_arrow().to_pylist() == [{"i": 3}]
+    assert scan.count() == 1
+    with pytest.raises(Invalid, match="&"):
+        lake.table("t").scan(where=(col("i") > 1) and (col("i") < 3))
+
+
+def test_columns(lake: tidelake.Lake) -> None:
+    table = lake.table("t")
+    assert table.scan(columns=["S", "i"]).to_arrow().column_names == ["s", "i"]
+    assert sorted(table.scan(columns=["rowid"]).to_arrow()["rowid"].to_pylist()) == [0, 1, 2]
+    assert table.scan(columns="i").count() == 3
+    for wrong, error in ((["nope"], NotFound), ([], Invalid), (["i", "I"], Invalid)):
+        with pytest.raises(error):
+            table.scan(columns=wrong).to_arrow()
+
+
+def test_batches_come_in_bounded_memory(folder: Path) -> None:
+    """A process that may hold a part of the table reads all of it, batch by batch."""
+    code = f"""
+import resource, tidelake
+table = tidelake.connect("duckdb:///{folder}/c.duckdb", read_only=True).table("wide")
+size = table.scan(columns=["i"]).to_arrow().nbytes
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = sum(batch.num_rows for batch in table.to_batches(50_000))
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+assert rows == 3_000_000, rows
+assert grown < 60_000_000, grown
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_many_threads_share_a_lake(lake: tidelake.Lake) -> None:
+    def read(number: int) -> int:
+        where = f"i >= {number * 1000} AND i < {number * 1000 + 500}"
+        return lake.table("wide").scan(where=where).to_arrow().num_rows
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(40))) == [500] * 40
