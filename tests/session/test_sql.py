@@ -221,5 +221,7 @@ def test_on_spark(folder: Path, spark: object) -> None:
         old = lake.sql("SELECT count(*) AS n FROM t VERSION AS OF 2 WHERE i < 50")
         assert old.to_spark().collect()[0].n == 50
         assert lake.table("t").to_arrow().num_rows == 190
+        wide = lake.sql("SELECT CASE WHEN i > 50 THEN 9007199254740993 END AS x FROM t").to_pandas()
+        assert set(wide["x"].dropna()) == {9007199254740993}
         with pytest.raises(Unsupported, match="view"):
             lake.sql("SELECT * FROM v")

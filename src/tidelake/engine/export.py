@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,8 @@ def as_pandas(
         source = "SELECT * FROM materialised"
     chosen = ", ".join(column.name for column in plain) or "1 AS none"
     table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain))
-    series = {name: _series(column) for name, column in _columns(table.to_arrow_table())}
+    found = table.to_arrow_table()
+    series = dict(zip(found.column_names, map(_series, found.columns), strict=True))
     for column in objects:
         rows = connection.execute(f"SELECT {column.name} FROM materialised").fetchall()
         series[column.name] = _objects([row[0] for row in rows])
@@ -121,8 +122,13 @@ def as_pandas(
     return frame
 
 
-def _columns(table: pa.Table) -> Iterable[tuple[str, pa.ChunkedArray]]:
-    return zip(table.column_names, table.columns, strict=True)
+def frame_of(table: pa.Table) -> pandas.DataFrame:
+    """An Arrow table as a DataFrame that loses nothing; see `as_pandas`."""
+    import pandas
+
+    frame = pandas.DataFrame(dict(enumerate(map(_series, table.columns))))
+    frame.columns = pandas.Index(table.column_names)
+    return frame
 
 
 def _objects(values: list[Any]) -> pandas.Series[Any]:

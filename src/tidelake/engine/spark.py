@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from tidelake.engine import spark_arrow
+from tidelake.engine.export import frame_of
 from tidelake.engine.spark_columns import reads_exactly, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
@@ -159,8 +160,7 @@ class SparkReading:
         return self.to_arrow().to_reader(max_chunksize=rows)
 
     def to_pandas(self) -> pandas.DataFrame:
-        with translated(self._doing):
-            return self._frame.toPandas()
+        return frame_of(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         import polars
