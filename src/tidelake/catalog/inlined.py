@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tidelake.catalog.database import Reader
 from tidelake.catalog.read import columns, visible
@@ -24,7 +25,11 @@ def inlined_rows(
         if not reader.has_table(name):
             continue
         declared = _columns_of_version(reader, table_id, schema_version)
-        chosen = tuple(column for column in declared if column.id in wanted)
+        chosen = tuple(
+            _as_text(column) if reader.dialect.name == "duckdb" else column
+            for column in declared
+            if column.id in wanted
+        )
         rows = _rows(reader, at, name, chosen)
         if rows:
             found.append(InlinedRows(chosen, rows))
@@ -63,11 +68,25 @@ def _value_sql(database: str, column: Column) -> str:
     name = '"' + column.name.replace('"', '""') + '"'
     if database == "duckdb" and column.type == "variant":
         return f"variant_to_parquet_variant({name})"
+    if database == "duckdb" and column.is_nested:
+        return f"CAST(CAST({name} AS {column.duckdb_type}) AS VARCHAR)"
     if database == "duckdb" and column.type != "blob":
         return f"CAST({name} AS VARCHAR)"
     if database == "postgresql" and column.type not in ("varchar", "json", "blob"):
         return f"CAST({name} AS VARCHAR)"
     return name
+
+
+def _as_text(column: Column) -> Column:
+    """A nested column with plain text for JSON, which DuckDB would write unquoted inside lists
+    and structs and could not read back."""
+    if not column.is_nested:
+        return column
+    children = tuple(
+        replace(child, type="varchar") if child.type == "json" else _as_text(child)
+        for child in column.children
+    )
+    return replace(column, children=children)
 
 
 def _value(value: object, column: Column) -> object:

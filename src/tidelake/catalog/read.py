@@ -200,12 +200,14 @@ class ColumnHistory:
 
     `reshaped`: top-level columns whose insides were renamed, dropped or given defaults;
     `types`: every type a column has had, at any depth; `renamed`: columns that have had
-    several names, or share one with another column of the same parent.
+    several names, or share one with another column of the same parent; `names`: all names of
+    those that share none.
     """
 
     reshaped: frozenset[int]
     types: Mapping[int, frozenset[str]]
     renamed: frozenset[int]
+    names: Mapping[int, frozenset[str]]
 
 
 def column_history(reader: Reader, table_id: int) -> ColumnHistory:
@@ -225,13 +227,13 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
         bearers[parent, name.casefold()].add(column_id)
         if parent is not None and (ended is not None or default is not None):
             reshaped.add(_top(column_id, parents))
-    renamed = {column_id for column_id, known in names.items() if len(known) > 1}
-    for ids in bearers.values():
-        renamed |= ids if len(ids) > 1 else set()
+    shared = {column_id for ids in bearers.values() if len(ids) > 1 for column_id in ids}
+    renamed = shared | {column_id for column_id, known in names.items() if len(known) > 1}
     return ColumnHistory(
         frozenset(reshaped),
         {column_id: frozenset(kinds) for column_id, kinds in types.items()},
         frozenset(renamed),
+        {id_: frozenset(known) for id_, known in names.items() if id_ not in shared},
     )
 
 

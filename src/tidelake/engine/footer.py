@@ -46,3 +46,15 @@ def _unwrapped(children: tuple[Source, ...], kinds: set[str | None]) -> tuple[So
     if kinds & _MAPS or (kinds & _LISTS and len(within) == 1):
         return within
     return children
+
+
+def named_shape(relation: duckdb.DuckDBPyRelation) -> tuple[Source, ...]:
+    """The fields of a relation by their names alone, for files whose footers are closed to us."""
+    return tuple(map(_source, relation.columns, relation.types))
+
+
+def _source(name: str, kind: Any) -> Source:
+    if kind.id not in ("struct", "list", "map"):
+        return Source(name, None, type=str(kind))
+    below = tuple(_source(label, child) for label, child in kind.children)
+    return Source(name, None, below)

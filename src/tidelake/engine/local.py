@@ -10,7 +10,8 @@ from tidelake.engine import scan_sql
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.duck_storage import allow_remote
 from tidelake.engine.export import arrow_sql, as_pandas, as_polars, described
-from tidelake.engine.footer import shapes
+from tidelake.engine.footer import named_shape, shapes
+from tidelake.engine.reshape import Source
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
@@ -141,8 +142,7 @@ class Workbench:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
         if any(not is_local(file.path) for file in plan.files):
             allow_remote(self.connection, plan.files[0].path, self._options)
-        inspected = [f.path for f in plan.files if scan_sql.needs_inspection(plan, f)]
-        found = shapes(self.connection, inspected) if inspected else {}
+        found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
         branches = [
             scan_sql.group_branch(plan, group, self._deletes(group.files, plan.snapshot_id))
             for group in scan_sql.arrange(plan, found)
@@ -153,6 +153,15 @@ class Workbench:
             if inlined.rows
         ]
         return scan_sql.scan_sql(plan, branches)
+
+    def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
+        plain = [file.path for file in files if not file.encryption_key]
+        found = shapes(self.connection, plain) if plain else {}
+        for file in files:
+            if file.encryption_key:
+                reading = scan_sql.encrypted_read(file.path, file.encryption_key)
+                found[file.path] = named_shape(self.connection.sql(f"FROM {reading}"))
+        return found
 
     def _deletes(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
         branches = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from tidelake.engine.reshape import Source, by_id, missing, rebuild, renumber
@@ -22,6 +22,10 @@ from tidelake.plan.scan import ScanPlan
 
 _ROW_ID = Column(ROW_ID_FIELD, ROW_ID, "int64")
 _ROW_SNAPSHOT = Column(ROW_SNAPSHOT_FIELD, ROW_SNAPSHOT, "int64")
+_LINEAGE_FIELDS = {
+    "_ducklake_internal_row_id": ROW_ID_FIELD,
+    "_ducklake_internal_snapshot_id": ROW_SNAPSHOT_FIELD,
+}
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # Fields of Parquet delete files: the position, and the snapshot that deleted it.
@@ -66,12 +70,9 @@ def _shape(
 ) -> tuple[Shape | None, Partition]:
     if not needs_inspection(plan, file):
         return None, ()
-    if file.encryption_key:
-        raise Unsupported(
-            f"{plan.table}: a nested column of an encrypted table has changed its fields",
-            hint="leave that column out with columns=[…], or read the lake with DuckDB",
-        )
     shape = shapes[file.path]
+    if file.encryption_key:
+        return _named(plan, plan.columns, shape) + _lineage_fields(shape), ()
     if file.mapping_id is None:
         return shape, ()
     mapped = plan.mappings.get(file.mapping_id)
@@ -81,6 +82,42 @@ def _shape(
             hint="the catalog lost a row of ducklake_column_mapping; restore it from a backup",
         )
     return renumber(shape, mapped), _partition_values(file.path, mapped)
+
+
+def _named(
+    plan: ScanPlan, columns: Sequence[Column], sources: Sequence[Source]
+) -> tuple[Source, ...]:
+    """The fields of an encrypted file, whose ids only DuckDB sees, with ids by their names."""
+    found = []
+    for column in columns:
+        names = plan.former_names.get(column.id)
+        if names is None:
+            raise Unsupported(
+                f"{plan.table}: another column has been called {column.name!r} too, and the ids"
+                " in encrypted files cannot be seen",
+                hint="leave that column out with columns=[…], or read the lake with DuckDB",
+            )
+        source = next((source for source in sources if source.name in names), None)
+        if source is not None:
+            found.append(_with_id(plan, column, source))
+    return tuple(found)
+
+
+def _lineage_fields(sources: Sequence[Source]) -> tuple[Source, ...]:
+    return tuple(
+        replace(source, id=_LINEAGE_FIELDS[source.name])
+        for source in sources
+        if source.name in _LINEAGE_FIELDS
+    )
+
+
+def _with_id(plan: ScanPlan, column: Column, source: Source) -> Source:
+    if column.type == "struct":
+        below = _named(plan, column.children, source.children)
+    else:
+        pairs = zip(column.children, source.children, strict=True)
+        below = tuple(_with_id(plan, child, field) for child, field in pairs)
+    return replace(source, id=column.id, children=below)
 
 
 def _partition_values(path: str, mapped: Sequence[MappedField]) -> Partition:
@@ -184,6 +221,10 @@ def _read_parquet(files: Sequence[DataFile], option: str) -> str:
     paths = ", ".join(text_literal(file.path) for file in files)
     key = files[0].encryption_key
     return f"read_parquet([{paths}], {option}{encryption(key)}) AS f"
+
+
+def encrypted_read(path: str, key: str) -> str:
+    return f"read_parquet({text_literal(path)}, hive_partitioning = false{encryption(key)})"
 
 
 def encryption(key: str | None) -> str:

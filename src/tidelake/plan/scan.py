@@ -34,7 +34,8 @@ class ScanPlan:
     `former_types` tells the other types each of them has had, before or since.
     `renamed` are ids of columns, at any depth, that have had another name, or whose name
     another column beside them has had (case aside), so that a file may mean either by it;
-    None when nobody looked.
+    None when nobody looked. `former_names` are all names that a column has had, unless
+    another has had one of them too, for files whose field ids cannot be seen.
     """
 
     table: TableName
@@ -50,5 +51,6 @@ class ScanPlan:
     promoted: frozenset[int] = frozenset()
     former_types: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     renamed: frozenset[int] | None = None
+    former_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()

@@ -62,6 +62,7 @@ def plan_scan(
         promoted=frozenset(former),
         former_types=former,
         renamed=history.renamed,
+        former_names=history.names,
         total_files=total,
         pruned=pruned,
     )
