@@ -197,7 +197,7 @@ SCRIPTS = [
         ALTER TABLE t RENAME COLUMN x TO "ABC";
         INSERT INTO t VALUES (3, 4);
         """,
-        "evolution",
+        "evolution inline",
     ),
     script(
         "not_null_and_back",

@@ -78,7 +78,7 @@ line" INTEGER);
         CREATE TABLE s."T" (x INTEGER);
         INSERT INTO S.T VALUES (1);
         """,
-        "names",
+        "names inline",
     ),
     script(
         "rename_table",
