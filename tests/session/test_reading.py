@@ -90,6 +90,36 @@ def test_conditions_without_sql(lake: tidelake.Lake) -> None:
         lake.table("t").scan(where=(col("i") > 1) and (col("i") < 3))
 
 
+def test_conditions_that_python_thinks_equal_are_planned_apart(lake: tidelake.Lake) -> None:
+    col = tidelake.col
+    found = [lake.table("t").scan(where=col("b") == v).plan().where for v in (True, 1)]
+    assert found[0] != found[1]
+    for nonsense in ([1], 5, object()):
+        with pytest.raises(Invalid, match="where="):
+            lake.table("t").scan(where=nonsense).to_arrow()  # type: ignore[arg-type]
+    with pytest.raises(Invalid, match="must be names"):
+        lake.table("t").scan(columns=[["i"]]).to_arrow()  # type: ignore[list-item]
+
+
+def test_a_commit_is_seen_by_the_next_read(tmp_path: Path) -> None:
+    """Plans are kept only while the catalog stands still."""
+    from tidelake.testing.duck import duck_connection
+
+    with duck_connection() as duck:
+        duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}')")
+        duck.execute("CREATE TABLE lake.t (i INTEGER)")
+        lake = tidelake.connect(f"sqlite:///{tmp_path}/c.db", read_only=True)
+        table = lake.table("t")
+        for number in range(5):
+            assert table.to_arrow().num_rows == number
+            duck.execute(f"INSERT INTO lake.t VALUES ({number})")
+        duck.execute("ALTER TABLE lake.t RENAME COLUMN i TO j")
+        assert table.to_arrow().column_names == ["j"]
+        duck.execute("CALL ducklake_flush_inlined_data('lake')")
+        assert [table.known_at(n + 1).count() for n in range(6)] == list(range(6))
+        assert table.known_at(3).to_arrow().column("i").to_pylist() == [0, 1]
+
+
 def test_columns(lake: tidelake.Lake) -> None:
     table = lake.table("t")
     assert table.scan(columns=["S", "i"]).to_arrow().column_names == ["s", "i"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from tidelake.catalog import create, read, snapshots, zones
 from tidelake.catalog.database import Database, Reader
@@ -17,16 +17,19 @@ from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
+from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, TableInfo, ViewInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
-from tidelake.session.planning import Request, plan_scan
+from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.settings import resolve
 from tidelake.session.table import Table
 
 _ENGINES = ("local", "spark")
-_PLANS_KEPT = 64
+_KEPT = 64
+
+Value = TypeVar("Value")
 
 
 def connect(
@@ -120,7 +123,8 @@ class Lake:
         self._spark = spark
         self._snapshot_id = snapshot_id
         self._closed = False
-        self._plans: OrderedDict[object, ScanPlan] = OrderedDict()
+        self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
+        self._facts: OrderedDict[str, TableFacts] = OrderedDict()
         self.data_path = data_path
         self.engine = engine
 
@@ -302,18 +306,36 @@ class Lake:
         with self._reading() as reader:
             head = snapshots.head_id(reader)
             at = snapshot_id if snapshot_id is not None else self._at(reader)
-            key = (head, at, name, wanted, where, prune_by, counted)
+            key = repr((head, at, name, wanted, _spelled(where), prune_by, counted))
             if (kept := self._plans.get(key)) is not None:
                 return kept
-            info = self._table_info(reader, at, name)
-            request = Request(wanted, as_where(where, info.schema), _prunable(prune_by, info))
-            plan = plan_scan(reader, at, info, request, counted=counted)
-        self._plans[key] = plan
-        while len(self._plans) > _PLANS_KEPT:
-            self._plans.popitem(last=False)
+            facts = self._table_facts(reader, head, at, name)
+            schema = facts.info.schema
+            request = Request(wanted, as_where(where, schema), _prunable(prune_by, schema))
+            plan = plan_scan(reader, at, facts, request, counted=counted)
+        _keep(self._plans, key, plan)
         return plan
 
+    def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableFacts:
+        key = repr((head, at, name))
+        if (kept := self._facts.get(key)) is not None:
+            return kept
+        facts = TableFacts.gather(reader, self._table_info(reader, at, name))
+        _keep(self._facts, key, facts)
+        return facts
 
-def _prunable(text: str | None, info: TableInfo) -> Predicate | None:
-    where = as_where(text, info.schema)
+
+def _keep(kept: OrderedDict[str, Value], key: str, value: Value) -> None:
+    kept[key] = value
+    while len(kept) > _KEPT:
+        kept.popitem(last=False)
+
+
+def _spelled(where: object) -> object:
+    """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
+    return where.sql() if isinstance(where, Predicate) else where
+
+
+def _prunable(text: str | None, schema: Schema) -> Predicate | None:
+    where = as_where(text, schema)
     return where.predicate if where else None

@@ -12,7 +12,7 @@ from tidelake.errors import Invalid
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
-from tidelake.model.table import TableInfo
+from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.prune import prune
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
@@ -35,17 +35,32 @@ class Request:
         return self.filter.predicate if self.filter else self.prune_by
 
 
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What a plan needs to know of a table whatever is asked of it."""
+
+    info: TableInfo
+    history: read.ColumnHistory
+    specs: Mapping[int, PartitionSpec]
+
+    @staticmethod
+    def gather(reader: Reader, info: TableInfo) -> TableFacts:
+        return TableFacts(
+            info, read.column_history(reader, info.id), read.partition_specs(reader, info.id)
+        )
+
+
 def plan_scan(
-    reader: Reader, at: int, table: TableInfo, request: Request, *, counted: bool = False
+    reader: Reader, at: int, facts: TableFacts, request: Request, *, counted: bool = False
 ) -> ScanPlan:
     """Everything an engine needs to answer the request.
 
     With `counted`, also how many files the table has, which costs a count of all of them.
     """
+    table, history = facts.info, facts.history
     output = _output(table.schema, request.columns)
     columns = _columns_read(table.schema, output, request.filter)
-    history = read.column_history(reader, table.id)
-    kept, pruned, total = _pruned_files(reader, at, table, request.predicate, history, counted)
+    kept, pruned, total = _pruned_files(reader, at, facts, request.predicate, counted)
     mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
     former = _former_types(columns, history.types)
     return ScanPlan(
@@ -83,13 +98,9 @@ def _constant_types(types: Mapping[int, frozenset[str]]) -> dict[int, str]:
 
 
 def _pruned_files(
-    reader: Reader,
-    at: int,
-    table: TableInfo,
-    predicate: Predicate | None,
-    history: read.ColumnHistory,
-    counted: bool,
+    reader: Reader, at: int, facts: TableFacts, predicate: Predicate | None, counted: bool
 ) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...], int]:
+    table = facts.info
     if predicate is None:
         found = tuple(files.data_files(reader, at, table.id, table.path))
         return found, (), len(found)
@@ -101,14 +112,13 @@ def _pruned_files(
     total = files.count(reader, at, table.id) if counted else len(candidates)
     wanted = {table.schema.column(n).id for n in predicate.columns() if _is_column(table.schema, n)}
     known = files.statistics(reader, table.id, wanted, [file.id for file in candidates])
-    specs = read.partition_specs(reader, table.id)
     kept, steps = prune(
         candidates,
         predicate=predicate,
         schema=table.schema,
         statistics=known,
-        specs=specs,
-        types_then=dict.fromkeys(specs, _constant_types(history.types)),
+        specs=facts.specs,
+        types_then=dict.fromkeys(facts.specs, _constant_types(facts.history.types)),
     )
     return kept, _with_narrowed(steps, total - len(candidates)), total
 
@@ -130,6 +140,8 @@ def _output(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(schema.names)
     if not wanted:
         raise Invalid("columns=[] asks for nothing", hint="leave columns out to read all of them")
+    if not all(isinstance(name, str) for name in wanted):
+        raise Invalid(f"columns={list(wanted)!r} must be names", hint='columns=["a", "b"]')
     output = tuple(_spelled(schema, name) for name in wanted)
     if len(set(output)) != len(output):
         raise Invalid(f"a column is named twice in columns={list(wanted)!r}")
