@@ -21,6 +21,7 @@ from tidelake.errors import (
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from tests.servers.mariadb import MariadbServer
     from tests.servers.postgres import PostgresServer
@@ -70,6 +71,21 @@ def test_a_truncated_data_file(lake_path: Path) -> None:
     with open_lake(lake_path) as lake, pytest.raises(TidelakeError) as caught:
         list(lake.table("t").to_batches())
     assert ".parquet" in str(caught.value)
+
+
+def test_a_file_without_field_ids_is_not_read_as_nulls(lake_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    file = data_file(lake_path)
+    parquet.write_table(_without_metadata(parquet.read_table(file)), file)
+    with open_lake(lake_path) as lake, pytest.raises(Corrupt, match="neither field ids nor"):
+        lake.table("t").to_arrow()
+
+
+def _without_metadata(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.table({name: table.column(name).to_pylist() for name in table.column_names})
 
 
 def test_another_format_version(lake_path: Path) -> None:

@@ -12,6 +12,7 @@ from tidelake.engine.duck_storage import allow_remote
 from tidelake.engine.export import arrow_sql, as_pandas, as_polars, described
 from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
+from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
@@ -140,8 +141,10 @@ class Workbench:
 
     def scan(self, plan: ScanPlan) -> str:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
-        if any(not is_local(file.path) for file in plan.files):
-            allow_remote(self.connection, plan.files[0].path, self._options)
+        remote = next((file.path for file in plan.files if not is_local(file.path)), None)
+        if remote:
+            allow_remote(self.connection, remote, self._options)
+        self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
         branches = [
             scan_sql.group_branch(plan, group, self._deletes(group.files, plan.snapshot_id))
@@ -153,6 +156,23 @@ class Workbench:
             if inlined.rows
         ]
         return scan_sql.scan_sql(plan, branches)
+
+    def _check_field_ids(self, plan: ScanPlan) -> None:
+        """Columns of a file without field ids would all be missing, and so read as NULL.
+
+        Whoever writes such files writes all of them so: the first is looked at, and those
+        that are not named as DuckDB names its own.
+        """
+        numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
+        suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
+        found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
+        for path, fields in found.items():
+            if all(field.id is None for field in fields):
+                raise Corrupt(
+                    f"{plan.table}: {path} has neither field ids nor a name mapping, so its"
+                    " columns cannot be told apart",
+                    hint="register the file again with DuckDB's ducklake_add_data_files",
+                )
 
     def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
         plain = [file.path for file in files if not file.encryption_key]
