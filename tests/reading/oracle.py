@@ -78,6 +78,7 @@ class Oracle:
     def __init__(self) -> None:
         self._duck = duck_connection()
         self._duck.execute("SET arrow_lossless_conversion = true")
+        self._duck.execute("SET threads = 1")  # twice as fast on lakes as small as these
 
     def close(self) -> None:
         self._duck.close()

@@ -11,7 +11,7 @@ from tests.reading.corpus import CORPUS
 from tests.reading.scripts.script import Script
 
 # What inlining keeps in a form of the catalog's own.
-_FORMS_DIFFER = {"inline", "types", "nested"}
+_FORMS_DIFFER = {"inline", "types"}
 
 
 def _is_usual(script: Script, catalog: str, limit: int) -> bool:
