@@ -126,12 +126,13 @@ def accepts_connections(port: int) -> bool:
 def listening_addresses(pid: int) -> set[str]:
     """The addresses on which a process and its descendants listen."""
     root = psutil.Process(pid)
-    return {
-        connection.laddr.ip.removeprefix("::ffff:")
-        for process in [root, *root.children(recursive=True)]
-        for connection in process.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN
-    }
+    found = set()
+    for process in [root, *root.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):  # a server's workers come and go
+            for connection in process.net_connections(kind="tcp"):
+                if connection.status == psutil.CONN_LISTEN:
+                    found.add(connection.laddr.ip.removeprefix("::ffff:"))
+    return found
 
 
 def unprivileged_user() -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidelake.catalog.database import Reader
 from tidelake.catalog.read import columns, visible
 from tidelake.model.file import InlinedRows
+from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
 
@@ -53,7 +54,11 @@ def _columns_of_version(reader: Reader, table_id: int, schema_version: int) -> t
 def _rows(
     reader: Reader, at: int, name: str, chosen: tuple[Column, ...]
 ) -> tuple[tuple[object, ...], ...]:
-    values = "".join(f", {_value_sql(reader.dialect.name, column)}" for column in chosen)
+    stored = _stored_names(reader, name)
+    values = "".join(
+        f", {_value_sql(reader.dialect.name, column, stored.get(column.name.lower(), column.name))}"
+        for column in chosen
+    )
     rows = reader.rows(
         f'SELECT row_id, begin_snapshot{values} FROM "{name}" WHERE {visible()} ORDER BY row_id',
         at=at,
@@ -64,8 +69,21 @@ def _rows(
     )
 
 
-def _value_sql(database: str, column: Column) -> str:
-    name = '"' + column.name.replace('"', '""') + '"'
+def _stored_names(reader: Reader, table: str) -> dict[str, str]:
+    """How PostgreSQL spells the columns of a table: DuckDB does not quote them when it makes one,
+    so that their capitals are lost. The other databases do not mind the case."""
+    if reader.dialect.name != "postgresql":
+        return {}
+    rows = reader.rows(
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE table_schema = current_schema() AND table_name = :name",
+        name=table,
+    )
+    return {name.lower(): name for (name,) in rows}
+
+
+def _value_sql(database: str, column: Column, stored_name: str) -> str:
+    name = quote(stored_name)
     if database == "duckdb" and column.type == "variant":
         return f"variant_to_parquet_variant({name})"
     if database == "duckdb" and column.is_nested:
