@@ -51,7 +51,7 @@ lock: $(INSTALLED)  ## renew requirements.lock
 	  --no-emit-index-url --no-header --no-annotate --quiet --output-file requirements.lock
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) build dist artifacts spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) .bench build dist artifacts spark-warehouse metastore_db derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -88,6 +88,10 @@ def _value_sql(database: str, column: Column, stored_name: str) -> str:
         return f"variant_to_parquet_variant({name})"
     if database == "duckdb" and column.is_nested:
         return f"CAST(CAST({name} AS {column.duckdb_type}) AS VARCHAR)"
+    if database == "duckdb" and column.type == "timestamptz":
+        # Written by way of the zone's calendar, the last moments before infinity would be off.
+        plain = f"CAST(make_timestamp(epoch_us({name})) AS VARCHAR) || '+00'"
+        return f"CASE WHEN isfinite({name}) THEN {plain} ELSE CAST({name} AS VARCHAR) END"
     if database == "duckdb" and column.type != "blob":
         return f"CAST({name} AS VARCHAR)"
     if database == "postgresql" and column.type not in ("varchar", "json", "blob"):

@@ -189,7 +189,7 @@ SCRIPTS = [
         CREATE TABLE t AS SELECT i, 's' || i % 3 AS s FROM range(50) r(i);
         DELETE FROM t WHERE i % 5 = 0;
         """,
-        "files",
+        "files beyond_spark",  # which brings no Brotli codec, and says so
         inline=0,
     ),
     script(
