@@ -81,6 +81,18 @@ def test_polars_has_no_months(lake: tidelake.Lake) -> None:
     assert lake.table("t").to_polars().height == 3
 
 
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [("pandas", "to_pandas"), ("polars", "to_polars"), ("pyspark", "to_spark")],
+)
+def test_a_missing_package_is_named(
+    lake: tidelake.Lake, package: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelake.model.extras.find_spec", lambda _: None)
+    with pytest.raises(Unsupported, match=rf"{package}.*pip install 'tidelake\["):
+        getattr(lake.table("t"), call)()
+
+
 def test_conditions_without_sql(lake: tidelake.Lake) -> None:
     col = tidelake.col
     scan = lake.table("t").scan(columns=["i"], where=(col("i") > 1) & col("s").is_not_null())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.statement import pyformat
 from tidelake.catalog.url import CatalogUrl
-from tidelake.errors import Unavailable, Unsupported
+from tidelake.errors import Unavailable
+from tidelake.model.extras import require
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -85,7 +85,7 @@ class ServerDatabase:
 
 
 def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
-    _require("psycopg", "postgres")
+    require("psycopg", "a catalog on PostgreSQL")
     from sqlalchemy import create_engine
 
     settings = ["-c timezone=UTC"]
@@ -101,7 +101,7 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
 
 
 def _mysql(url: CatalogUrl, read_only: bool) -> Engine:
-    _require("pymysql", "mysql")
+    require("pymysql", "a catalog on MySQL")
     from sqlalchemy import create_engine, event
 
     engine = create_engine(
@@ -118,11 +118,3 @@ def _mysql(url: CatalogUrl, read_only: bool) -> Engine:
                 cursor.execute("SET SESSION TRANSACTION READ ONLY")
 
     return engine
-
-
-def _require(module: str, extra: str) -> None:
-    if find_spec(module) is None:
-        raise Unsupported(
-            f"this catalog needs the Python package {module}",
-            hint=f"pip install 'tidelake[{extra}]'",
-        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.reshape import Source, rebuild
 from tidelake.errors import Unsupported
+from tidelake.model.extras import require
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
@@ -101,6 +102,7 @@ def as_pandas(
 ) -> pandas.DataFrame:
     """A DataFrame that loses nothing: integers with nulls become pandas' nullable integers,
     decimals stay decimals, variants and zoned times are Python objects."""
+    require("pandas", "to_pandas()")
     import pandas
 
     numbered = [replace(column, name=f"c{place}") for place, column in enumerate(columns)]
@@ -124,6 +126,7 @@ def as_pandas(
 
 def frame_of(table: pa.Table) -> pandas.DataFrame:
     """An Arrow table as a DataFrame that loses nothing; see `as_pandas`."""
+    require("pandas", "to_pandas()")
     import pandas
 
     frame = pandas.DataFrame(dict(enumerate(map(_series, table.columns))))
@@ -165,6 +168,7 @@ def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
 
 
 def as_polars(table: pa.Table, columns: Sequence[Column]) -> polars.DataFrame:
+    require("polars", "to_polars()")
     import polars
 
     for column in columns:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from tidelake.engine import spark_arrow
-from tidelake.engine.export import frame_of
+from tidelake.engine.export import as_polars, frame_of
 from tidelake.engine.spark_columns import reads_exactly, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
@@ -163,11 +163,7 @@ class SparkReading:
         return frame_of(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+        return as_polars(self.to_arrow(), ())
 
     def count(self) -> int:
         with translated(self._doing):

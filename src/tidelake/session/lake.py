@@ -15,6 +15,7 @@ from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
+from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
@@ -245,6 +246,7 @@ class Lake:
         return self._local if self.engine == "local" else self._spark_engine(None)
 
     def _spark_engine(self, spark: Any) -> Any:
+        require("pyspark", "the Spark engine")
         from tidelake.engine.spark import SparkEngine
 
         return SparkEngine(spark or self._spark, self._local)
