@@ -125,9 +125,9 @@ def _partition_values(path: str, mapped: Sequence[MappedField]) -> Partition:
     values = []
     for field in mapped:
         if field.is_partition:
-            value = folders.get(field.source_name)
-            known = value is not None and value != _NULL_PARTITION
-            values.append((field.field_id, unquote(value) if known and value else None))
+            value = folders.get(field.source_name, _NULL_PARTITION)
+            known = None if value == _NULL_PARTITION else unquote(value)
+            values.append((field.field_id, known))
     return tuple(values)
 
 

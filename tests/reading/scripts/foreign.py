@@ -113,6 +113,17 @@ SCRIPTS = [
         "foreign partition",
     ),
     script(
+        "foreign_hive_odd_values",
+        """
+        CREATE TABLE t (i INTEGER, k VARCHAR);
+        COPY (SELECT * FROM (VALUES (1, 'a b'), (2, 'a/b'), (3, ''), (4, 'é%'), (5, NULL), (6, '+'))
+            v(i, k)) TO '$FILES/hive' (FORMAT parquet, PARTITION_BY (k));
+        CALL ducklake_add_data_files('lake', 't', '$FILES/hive/*/*.parquet',
+            hive_partitioning => true);
+        """,
+        "foreign",
+    ),
+    script(
         "foreign_hive_null_and_date",
         """
         CREATE TABLE t (k INTEGER, d DATE);
