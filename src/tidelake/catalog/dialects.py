@@ -9,13 +9,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name
-    and `index_exists` for an index; `text` is SQL with a `{}` for a column, read as text."""
+    and `index_exists` for an index; `instant` reads a column `{}` of moments, as a driver can."""
 
     name: str
     types: Mapping[str, str]
     exists: str
     index_exists: str
-    text: str = "{}"
+    instant: str = "{}"
 
 
 _NATIVE = {
@@ -41,7 +41,7 @@ DIALECTS = {
         " AND table_name = :name",
         index_exists="SELECT 1 FROM duckdb_indexes() WHERE database_name = current_database()"
         " AND index_name = :name",
-        text="CAST({} AS VARCHAR)",
+        instant="CAST({} AS VARCHAR)",
     ),
     "postgresql": Dialect(
         name="postgresql",
@@ -49,7 +49,6 @@ DIALECTS = {
         exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
         index_exists="SELECT 1 FROM pg_indexes"
         " WHERE schemaname = current_schema() AND indexname = :name",
-        text="CAST({} AS VARCHAR)",
     ),
     "mysql": Dialect(
         name="mysql",

@@ -55,7 +55,7 @@ def by_time(reader: Reader, moment: datetime) -> Snapshot:
 
 
 def _time_column(reader: Reader, column: str) -> str:
-    return reader.dialect.text.format(column) if reader.dialect.name == "duckdb" else column
+    return reader.dialect.instant.format(column)
 
 
 def _snapshot_sql(reader: Reader) -> str:
