@@ -8,7 +8,8 @@ import pytest
 
 from tidelake.model.predicate import Like, Opaque, col
 from tidelake.model.schema import Column, Schema
-from tidelake.plan.where import as_where, spark_sql
+from tidelake.plan.spark_condition import render
+from tidelake.plan.where import as_where
 
 pytestmark = pytest.mark.spark
 
@@ -122,7 +123,7 @@ def remote(spark) -> list[tuple]:
         f"CAST({column.name} AS {SPARK_TYPES.get(column.type, column.type)}) AS {column.name}"
         for column in SCHEMA
     ]
-    judged = [spark_sql(as_where(predicate, SCHEMA), SCHEMA) for predicate in CONDITIONS]
+    judged = [render(as_where(predicate, SCHEMA).predicate, SCHEMA) for predicate in CONDITIONS]
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     typed = spark.createDataFrame(rows, f"i INT, {texts}").selectExpr("i", *casts)

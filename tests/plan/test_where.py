@@ -13,7 +13,8 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.predicate import Always, Compare, IsNull, Like, Not, Opaque, Predicate, col
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import may_match
-from tidelake.plan.where import Where, as_where, parse_where, spark_sql
+from tidelake.plan.spark_condition import render
+from tidelake.plan.where import Where, as_where, parse_where
 
 SCHEMA = Schema(
     (
@@ -291,7 +292,7 @@ SPARK = [
 
 @pytest.mark.parametrize(("predicate", "sql"), SPARK)
 def test_spark_sql(predicate, sql):
-    assert spark_sql(settled(predicate), SCHEMA) == sql
+    assert render(settled(predicate).predicate, SCHEMA) == sql
 
 
 @pytest.mark.parametrize(
@@ -306,5 +307,5 @@ def test_spark_sql(predicate, sql):
 )
 def test_what_spark_cannot_say_is_refused(predicate):
     with pytest.raises(Unsupported) as error:
-        spark_sql(settled(predicate), SCHEMA)
+        render(settled(predicate).predicate, SCHEMA)
     assert error.value.hint

@@ -24,7 +24,7 @@ from tidelake.model.predicate import (
 )
 from tidelake.model.schema import Schema
 from tidelake.model.zone import with_zone_of
-from tidelake.plan import condition, spark_condition
+from tidelake.plan import condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,6 @@ def as_where(where: str | Predicate | None, schema: Schema) -> Where | None:
         f"where= takes SQL text or a condition, not {type(where).__name__}",
         hint="for example where=\"x > 5\" or where=col('x') > 5",
     )
-
-
-def spark_sql(where: Where, schema: Schema) -> str:
-    """The filter as Spark SQL; Unsupported, with the reason, if Spark cannot say the same."""
-    return spark_condition.render(where.predicate, schema)
 
 
 def _where(settled: Predicate) -> Where:
