@@ -61,15 +61,12 @@ def _create_indexes(writer: Writer) -> None:
 
 
 def _first_rows(writer: Writer, data_path: str) -> None:
-    now = datetime.now(UTC)
-    native = writer.dialect.types["time"].startswith("TIMESTAMP")
-    moment: object = now if native else now.isoformat(sep=" ").replace("+00:00", "+00")
     writer.insert(
         "ducklake_snapshot",
         [
             {
                 "snapshot_id": 0,
-                "snapshot_time": moment,
+                "snapshot_time": writer.dialect.moment(datetime.now(UTC)),
                 "schema_version": 0,
                 "next_catalog_id": 1,
                 "next_file_id": 0,
@@ -87,7 +84,7 @@ def _first_rows(writer: Writer, data_path: str) -> None:
                 "begin_snapshot": 0,
                 "schema_name": "main",
                 "path": "main/",
-                "path_is_relative": 1 if writer.dialect.types["bool"] != "BOOLEAN" else True,
+                "path_is_relative": True,
             }
         ],
     )

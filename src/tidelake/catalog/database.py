@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from tidelake.catalog.dialects import DIALECTS, Dialect
@@ -21,7 +21,13 @@ class Session(Protocol):
 
     def query(self, sql: str, parameters: Mapping[str, object]) -> list[Row]: ...
 
-    def execute_many(self, sql: str, rows: Sequence[Mapping[str, object]]) -> None: ...
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Requires: at least one row."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Statements inside need not wait for each other's answers."""
+        ...
 
 
 class Reader:
@@ -51,11 +57,19 @@ class Writer(Reader):
         self._session.query(sql, parameters)
 
     def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Requires: all rows name the same columns."""
+        """Requires: all rows name the same columns, in the same order."""
         if rows:
-            names = ", ".join(f'"{name}"' for name in rows[0])
-            values = ", ".join(f":{name}" for name in rows[0])
-            self._session.execute_many(f'INSERT INTO "{table}" ({names}) VALUES ({values})', rows)
+            self.insert_values(table, list(rows[0]), [list(row.values()) for row in rows])
+
+    def insert_values(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+    ) -> None:
+        if rows:
+            self._session.insert(table, columns, rows)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Inside, only statements whose answers nobody reads: a server gets them in one go."""
+        return self._session.together()
 
 
 class Database:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name
-    and `index_exists` for an index; `instant` reads a column `{}` of moments, as a driver can."""
+    and `index_exists` for an index; `instant` reads a column `{}` of moments, as a driver can;
+    `clock` is the server's own time, where all writers should go by one."""
 
     name: str
     types: Mapping[str, str]
     exists: str
     index_exists: str
     instant: str = "{}"
+    clock: str | None = None
+
+    def moment(self, at: datetime) -> object:
+        """An instant as the database's column for it takes it."""
+        if self.types["time"].startswith("TIMESTAMP"):
+            return at
+        return at.astimezone(UTC).isoformat(sep=" ").replace("+00:00", "+00")
 
 
 _NATIVE = {
@@ -49,6 +58,7 @@ DIALECTS = {
         exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
         index_exists="SELECT 1 FROM pg_indexes"
         " WHERE schemaname = current_schema() AND indexname = :name",
+        clock="clock_timestamp()",
     ),
     "mysql": Dialect(
         name="mysql",
@@ -63,5 +73,6 @@ DIALECTS = {
         " WHERE table_schema = DATABASE() AND table_name = :name",
         index_exists="SELECT 1 FROM information_schema.statistics"
         " WHERE table_schema = DATABASE() AND index_name = :name",
+        clock="UTC_TIMESTAMP(6)",
     ),
 }

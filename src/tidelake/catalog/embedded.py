@@ -8,16 +8,17 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import Any
 from urllib.parse import quote
 
-from tidelake.catalog.statement import dollar
+from tidelake.catalog.statement import dollar, insert_into
 from tidelake.catalog.url import CatalogUrl
 
 BUSY_TIMEOUT_S = 10.0
+_DUCKDB_ROWS = 200
 
 Parameters = Mapping[str, object]
 
@@ -32,8 +33,12 @@ class SQLiteSession:
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
         return self._connection.execute(sql, parameters).fetchall()
 
-    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
-        self._connection.executemany(sql, rows)
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        marks = ", ".join("?" * len(columns))
+        self._connection.executemany(f"{insert_into(table, columns)} ({marks})", rows)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class DuckDBSession:
@@ -46,9 +51,16 @@ class DuckDBSession:
         found: list[Any] = self._connection.fetchall() if self._connection.description else []
         return found
 
-    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
-        for row in rows:
-            self.query(sql, row)
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        marks = f"({', '.join('?' * len(columns))})"
+        for start in range(0, len(rows), _DUCKDB_ROWS):
+            some = rows[start : start + _DUCKDB_ROWS]
+            values = [value for row in some for value in row]
+            many = ", ".join([marks] * len(some))
+            self._connection.execute(f"{insert_into(table, columns)} {many}", values)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class EmbeddedDatabase:

@@ -10,13 +10,20 @@ from typing import Any
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
 
+
+class LostRace(Unavailable):
+    """The transaction came to nothing, or nobody knows: the same change may be tried again."""
+
+
 _LOCKED = "another process is writing to it; try again when it has finished"
 _PASSWORD = "check the user and password in the catalog address"
 _SERVER = "is the server running, and are host and port right?"
+_RACE = "another commit came first; try again"
 
 _SQLITE: dict[int, tuple[type[TidelakeError], str, str]] = {
-    sqlite3.SQLITE_BUSY: (Unavailable, "is locked", _LOCKED),
-    sqlite3.SQLITE_LOCKED: (Unavailable, "is locked", _LOCKED),
+    sqlite3.SQLITE_BUSY: (LostRace, "is locked", _LOCKED),
+    sqlite3.SQLITE_LOCKED: (LostRace, "is locked", _LOCKED),
+    sqlite3.SQLITE_CONSTRAINT: (LostRace, "already has such a row", _RACE),
     sqlite3.SQLITE_CANTOPEN: (Unavailable, "cannot be opened", "check the path and permissions"),
     sqlite3.SQLITE_NOTADB: (Invalid, "is not an SQLite database", "check the path"),
     sqlite3.SQLITE_CORRUPT: (Corrupt, "is damaged", "restore the catalog from a backup"),
@@ -33,11 +40,12 @@ _POSTGRES: dict[str, tuple[type[TidelakeError], str, str]] = {
     "3F": (NotFound, "has no such schema", "create it, or correct ?schema= in the address"),
     "42501": (Denied, "refused access", "ask for the privilege that the message names"),
     "25006": (Denied, "was opened read-only", "connect without read_only=True"),
-    "08": (Unavailable, "cannot be reached", _SERVER),
+    "08": (LostRace, "cannot be reached", _SERVER),
     "53": (Unavailable, "is out of resources", "try again later"),
-    "57": (Unavailable, "is shutting down or starting up", "try again later"),
-    "40": (Unavailable, "had to break off the transaction", "try again"),
-    "55P03": (Unavailable, "is locked", _LOCKED),
+    "57": (LostRace, "is shutting down or starting up", "try again later"),
+    "40": (LostRace, "had to break off the transaction", "try again"),
+    "55P03": (LostRace, "is locked", _LOCKED),
+    "23505": (LostRace, "already has such a row", _RACE),
 }
 
 _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
@@ -47,12 +55,13 @@ _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
     1142: (Denied, "refused access", "ask for the privilege that the message names"),
     1792: (Denied, "was opened read-only", "connect without read_only=True"),
     1049: (NotFound, "does not exist", "create the database first: CREATE DATABASE name"),
-    1205: (Unavailable, "is locked", _LOCKED),
-    1213: (Unavailable, "had to break off the transaction", "try again"),
-    2002: (Unavailable, "cannot be reached", _SERVER),
-    2003: (Unavailable, "cannot be reached", _SERVER),
-    2006: (Unavailable, "closed the connection", _SERVER),
-    2013: (Unavailable, "closed the connection", _SERVER),
+    1062: (LostRace, "already has such a row", _RACE),
+    1205: (LostRace, "is locked", _LOCKED),
+    1213: (LostRace, "had to break off the transaction", "try again"),
+    2002: (LostRace, "cannot be reached", _SERVER),
+    2003: (LostRace, "cannot be reached", _SERVER),
+    2006: (LostRace, "closed the connection", _SERVER),
+    2013: (LostRace, "closed the connection", _SERVER),
 }
 
 _DRIVERS = {"sqlite3", "duckdb", "_duckdb", "sqlalchemy", "psycopg", "pymysql"}
@@ -107,6 +116,8 @@ def _login_failure(text: str) -> str:
 def _duckdb(cause: Any) -> tuple[type[TidelakeError], str, str] | None:
     import duckdb
 
+    if isinstance(cause, duckdb.TransactionException | duckdb.ConstraintException):
+        return LostRace, "had to break off the transaction", _RACE
     if isinstance(cause, duckdb.ConnectionException):
         return Unavailable, "cannot be opened", "close other connections to the same file first"
     if isinstance(cause, duckdb.IOException):

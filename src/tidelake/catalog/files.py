@@ -72,7 +72,7 @@ def _file_rows(reader: Reader, at: int, table_id: int, cut: Cut) -> list[Row]:
     ids = _narrowed_ids(reader, table_id, cut)
     if ids is not None and len(ids) <= _MANY:
         # Not by table: databases would then walk all files of the table instead.
-        rows = reader.rows(f"{select} {visible()}{_among(ids)}", at=at)
+        rows = reader.rows(f"{select} {visible()}{among(ids)}", at=at)
     else:
         by_run = f"{select} {_of_table(cut)} AND {visible()}{{}}"
         rows = reader.rows(_over(cut, by_run), id=table_id, at=at)
@@ -131,7 +131,7 @@ def _has_all_statistics(reader: Reader, table_id: int, column_id: int, cut: Cut)
     return bool(totals[0] == totals[1])
 
 
-def _among(ids: Collection[int], column: str = "data_file_id") -> str:
+def among(ids: Collection[int], column: str = "data_file_id") -> str:
     """A condition that keeps the rows of these files; of many files, all rows are as cheap."""
     if len(ids) > _MANY:
         return ""
@@ -144,7 +144,7 @@ def _delete_files(
     rows = reader.rows(
         "SELECT data_file_id, delete_file_id, path, path_is_relative, format, delete_count,"
         " file_size_bytes, begin_snapshot, encryption_key FROM ducklake_delete_file"
-        f" WHERE table_id = :id AND {visible()}{_among(ids)} ORDER BY delete_file_id",
+        f" WHERE table_id = :id AND {visible()}{among(ids)} ORDER BY delete_file_id",
         id=table_id,
         at=at,
     )
@@ -170,7 +170,7 @@ def _inlined_deletes(
         return {}
     rows = reader.rows(
         f'SELECT file_id, row_id FROM "{name}" WHERE begin_snapshot <= :at'
-        f"{_among(ids, 'file_id')} ORDER BY file_id, row_id",
+        f"{among(ids, 'file_id')} ORDER BY file_id, row_id",
         at=at,
     )
     found: dict[int, list[int]] = defaultdict(list)
@@ -186,7 +186,7 @@ def _partition_values(
         return {}
     rows = reader.rows(
         "SELECT data_file_id, partition_value FROM ducklake_file_partition_value"
-        f" WHERE table_id = :id{_among(ids)} ORDER BY data_file_id, partition_key_index",
+        f" WHERE table_id = :id{among(ids)} ORDER BY data_file_id, partition_key_index",
         id=table_id,
     )
     found: dict[int, list[str | None]] = defaultdict(list)
@@ -204,7 +204,7 @@ def statistics(
     rows = reader.rows(
         "SELECT data_file_id, column_id, min_value, max_value, null_count, value_count,"
         " contains_nan FROM ducklake_file_column_stats WHERE table_id = :id"
-        f"{_among(column_ids, 'column_id')}{_among(file_ids)}",
+        f"{among(column_ids, 'column_id')}{among(file_ids)}",
         id=table_id,
     )
     found: dict[int, dict[int, ColumnStats]] = defaultdict(dict)

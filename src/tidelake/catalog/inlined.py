@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from tidelake.catalog.database import Reader
-from tidelake.catalog.read import columns, visible
+from tidelake.catalog.read import columns_of_version, visible
 from tidelake.model.file import InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
@@ -25,7 +25,7 @@ def inlined_rows(
     for name, schema_version in tables:
         if not reader.has_table(name):
             continue
-        declared = _columns_of_version(reader, table_id, schema_version)
+        declared = columns_of_version(reader, table_id, schema_version)
         chosen = tuple(
             _as_text(column) if reader.dialect.name == "duckdb" else column
             for column in declared
@@ -35,20 +35,6 @@ def inlined_rows(
         if rows:
             found.append(InlinedRows(chosen, rows))
     return found
-
-
-def _columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
-    """The table's columns when that version of it began.
-
-    A table made lazily may carry a version that was never listed: the newest before it counts.
-    """
-    row = reader.row(
-        "SELECT begin_snapshot FROM ducklake_schema_versions"
-        " WHERE table_id = :id AND schema_version <= :version ORDER BY schema_version DESC LIMIT 1",
-        id=table_id,
-        version=schema_version,
-    )
-    return columns(reader, row[0], table_id) if row else ()
 
 
 def _rows(

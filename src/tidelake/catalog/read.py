@@ -179,7 +179,7 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
         below[row[1]].append(row)
 
     def build(row: Row) -> Column:
-        literal = row[6] if row[6] != "NULL" else None
+        default = row[6] if row[6] != "NULL" else None
         return Column(
             id=row[0],
             name=row[2],
@@ -187,11 +187,27 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
             nullable=bool(row[4]),
             children=tuple(build(child) for child in below[row[0]]),
             initial_default=row[5],
-            default=literal,
+            default=default,
             comment=comments.get(row[0]),
+            default_is_expression=row[7] == "expression",
+            default_is_expression=default is not None and row[7] == "expression",
         )
 
     return tuple(build(row) for row in below[None])
+
+
+def columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
+    """The table's columns when that version of it began.
+
+    A table made lazily may carry a version that was never listed: the newest before it counts.
+    """
+    row = reader.row(
+        "SELECT begin_snapshot FROM ducklake_schema_versions"
+        " WHERE table_id = :id AND schema_version <= :version ORDER BY schema_version DESC LIMIT 1",
+        id=table_id,
+        version=schema_version,
+    )
+    return columns(reader, row[0], table_id) if row else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, cast
 
-from tidelake.catalog.statement import pyformat
+from tidelake.catalog.statement import insert_into, pyformat
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Unavailable
 from tidelake.model.extras import require
@@ -33,8 +33,16 @@ class ServerSession:
         found = self._connection.exec_driver_sql(pyformat(sql), dict(parameters))
         return list(found) if found.returns_rows else []
 
-    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
-        self._connection.exec_driver_sql(pyformat(sql), [dict(row) for row in rows])
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        marks = ", ".join(["%s"] * len(columns))
+        text = f"{insert_into(table, columns).replace('%', '%%')} ({marks})"
+        values = [tuple(row) for row in rows]
+        self._connection.exec_driver_sql(text, values if len(values) > 1 else values[0])
+
+    def together(self) -> AbstractContextManager[None]:
+        driver = self._connection.connection.driver_connection
+        pipeline = getattr(driver, "pipeline", nullcontext)
+        return cast(AbstractContextManager[None], pipeline())
 
 
 class ServerDatabase:

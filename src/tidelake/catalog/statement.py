@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+
+from tidelake.model.names import quote
 
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|::|:(\w+)""")
 
@@ -24,3 +26,8 @@ def pyformat(sql: str) -> str:
 
 def _respelled(sql: str, spell: Callable[[str], str]) -> str:
     return _TOKEN.sub(lambda m: spell(m.group(1)) if m.group(1) else m.group(), sql)
+
+
+def insert_into(table: str, columns: Sequence[str]) -> str:
+    """The beginning of an INSERT, up to its values."""
+    return f"INSERT INTO {quote(table)} ({', '.join(map(quote, columns))}) VALUES"

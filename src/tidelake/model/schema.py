@@ -15,7 +15,7 @@ ROW_SNAPSHOT_FIELD = 2147483539
 
 NESTED = frozenset({"struct", "list", "map"})
 
-_DUCKDB_NAMES = {
+DUCKDB_NAMES = {
     "boolean": "BOOLEAN",
     "int8": "TINYINT",
     "int16": "SMALLINT",
@@ -54,7 +54,8 @@ class Column:
     """A column or nested field; `type` is DuckLake's own word for it.
 
     Children: of a struct its fields, of a list its `element`, of a map its `key` and `value`.
-    `initial_default` stands in for the column in files written before it existed.
+    `initial_default` stands in for the column in files written before it existed. `default` is
+    the plain text of a literal, or with `default_is_expression` DuckDB's SQL.
     """
 
     id: int
@@ -65,6 +66,8 @@ class Column:
     initial_default: str | None = None
     default: str | None = None
     comment: str | None = None
+    default_is_expression: bool = False
+    default_is_expression: bool = False
 
     @property
     def is_nested(self) -> bool:
@@ -94,7 +97,7 @@ class Column:
         if self.type == "map":
             key, value = self.children
             return f"MAP({key.duckdb_type}, {value.duckdb_type})"
-        return _DUCKDB_NAMES.get(self.type, self.type.upper())
+        return DUCKDB_NAMES.get(self.type, self.type.upper())
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ class SchemaInfo:
     id: int
     name: str
     path: str
+    uuid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class ViewInfo:
     dialect: str
     sql: str
     column_aliases: tuple[str, ...] = ()
+    uuid: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
 

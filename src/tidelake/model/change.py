@@ -1,0 +1,206 @@
+"""What one commit does: values that the catalog turns into rows, all or nothing.
+
+Things that do not exist yet have negative ids of the transaction's own; the commit gives them
+their real ones. Snapshot ids, file ids and row ids are never known before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelake.model.file import MappedField
+from tidelake.model.schema import Column
+from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
+
+PROVISIONAL_ROW_ID = 1 << 62
+"""Row ids from here on belong to rows that have not been committed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """Statistics of one leaf column in one file. `min` and `max` are in DuckLake's text form and
+    exact; None means unknown. `values` counts those that are not null."""
+
+    column_id: int
+    bytes: int | None = None
+    values: int | None = None
+    nulls: int | None = None
+    min: str | None = None
+    max: str | None = None
+    contains_nan: bool | None = None
+    extra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VariantFacts:
+    """Statistics of one shredded field inside a variant column."""
+
+    path: str
+    shredded_type: str
+    facts: ColumnFacts
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A data file that has been written, or found, and is not in the catalog yet.
+
+    `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
+    otherwise the commit numbers them. `mapping` is for files without field ids.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    footer_size: int | None
+    columns: tuple[ColumnFacts, ...] = ()
+    variants: tuple[VariantFacts, ...] = ()
+    partition_values: tuple[str | None, ...] | None = None
+    carries_row_ids: bool = False
+    mapping: tuple[MappedField, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDeleteFile:
+    """Positions deleted from a committed data file: all of them, those deleted before included.
+
+    The first for its data file says nothing of snapshots. One that `replaces` another (by id)
+    embeds the snapshot of every deletion, ours as `stamp`; it must be written anew if the commit
+    gets another snapshot id than that. `since` is then the first snapshot in it.
+    """
+
+    data_file_id: int
+    path: str
+    rows: int
+    bytes: int
+    footer_size: int | None
+    replaces: int | None = None
+    replaced_path: str | None = None
+    since: int | None = None
+    stamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row for the catalog itself; values are None, bytes or DuckDB's text of each column.
+    Without a row id the commit numbers it."""
+
+    values: tuple[object, ...]
+    row_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A committed data file as the transaction saw it when it deleted rows from it."""
+
+    delete_file_id: int | None
+    deleted_positions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Rows that come to a table and rows that leave it.
+
+    `columns` are those that the new files and rows were written for. `ended_files` lose all
+    their rows, `ended_rows` are catalog rows by row id, `positions` are deletes kept in the
+    catalog, by file. `seen` says what every touched file was like. `read`: the write depends on
+    which rows the table has, so that rows which come in between make it wrong; `alone`: so
+    does any other change of rows.
+    """
+
+    columns: tuple[Column, ...] = ()
+    partition_id: int | None = None
+    files: tuple[NewFile, ...] = ()
+    rows: tuple[NewRow, ...] = ()
+    delete_files: tuple[NewDeleteFile, ...] = ()
+    positions: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    ended_files: frozenset[int] = frozenset()
+    ended_rows: frozenset[int] = frozenset()
+    seen: Mapping[int, SeenFile] = field(default_factory=dict)
+    read: bool = False
+    alone: bool = False
+
+    @property
+    def adds(self) -> bool:
+        return bool(self.files or self.rows)
+
+    @property
+    def removes(self) -> bool:
+        return bool(self.delete_files or self.positions or self.ended_files or self.ended_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """`before` None: a new schema; `after` None: it is dropped."""
+
+    before: SchemaInfo | None
+    after: SchemaInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """One table before and after, and the rows that come and go.
+
+    `before` None: a new table; `after` None: it is dropped. `inline` says whether the catalog
+    may keep small writes itself.
+    """
+
+    before: TableInfo | None
+    after: TableInfo | None
+    write: Write = Write()
+    inline: bool = True
+
+    @property
+    def table(self) -> TableInfo:
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChange:
+    before: ViewInfo | None
+    after: ViewInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Everything one commit does. `base` is the snapshot it was made from, with its
+    `schema_version`; `token` tells it from every other commit, so that it is recognised when it
+    has landed but nobody was told."""
+
+    base: int
+    schema_version: int
+    token: str
+    schemas: tuple[SchemaChange, ...] = ()
+    tables: tuple[TableChange, ...] = ()
+    views: tuple[ViewChange, ...] = ()
+    author: str | None = None
+    message: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        changed = any(
+            t.before != t.after or t.write.adds or t.write.removes for t in self.tables
+        )
+        return not (changed or self.schemas or self.views)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What a write did. `snapshot_id` is None inside a transaction that has not committed.
+
+    `attempts` counts how often the commit was tried; `duplicate` says that an earlier attempt
+    had landed although its reply was lost.
+    """
+
+    snapshot_id: int | None
+    rows: int = 0
+    files: int = 0
+    bytes: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    attempts: int = 0
+    duplicate: bool = False
+    commit_ms: float = 0.0
