@@ -189,7 +189,6 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
             initial_default=row[5],
             default=default,
             comment=comments.get(row[0]),
-            default_is_expression=row[7] == "expression",
             default_is_expression=default is not None and row[7] == "expression",
         )
 

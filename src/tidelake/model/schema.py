@@ -67,7 +67,6 @@ class Column:
     default: str | None = None
     comment: str | None = None
     default_is_expression: bool = False
-    default_is_expression: bool = False
 
     @property
     def is_nested(self) -> bool:
