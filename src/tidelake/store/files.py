@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tidelake.errors import Corrupt, Denied, Unavailable
+from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
+
+_WILD = re.compile(r"[*?\[]")
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_RANGE = re.escape("-")
+_GLOB_WORDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def is_local(uri: str) -> bool:
@@ -20,7 +27,7 @@ def local_path(uri: str) -> Path:
 
 
 class Store:
-    """Reads objects; credentials come from `storage_options` in obstore's own words."""
+    """Reads and writes objects; credentials come from `storage_options` in obstore's own words."""
 
     def __init__(self, storage_options: Mapping[str, str] | None = None) -> None:
         self._options = dict(storage_options or {})
@@ -28,29 +35,159 @@ class Store:
     def read(self, uri: str) -> bytes:
         """All bytes of one object. Raises Corrupt when it is not there."""
         import obstore
-        from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
         try:
-            if is_local(uri):
-                return local_path(uri).read_bytes()
-            store, key = self._open(uri)
-            return bytes(obstore.get(store, key).bytes())
+            with _reported("read", uri):
+                if is_local(uri):
+                    return local_path(uri).read_bytes()
+                store, key = self._open(uri)
+                return bytes(obstore.get(store, key).bytes())
         except FileNotFoundError as error:
             raise Corrupt(
                 f"{uri} is missing",
                 hint="was the data moved or cleaned up by another tool? Restore the file",
             ) from error
-        except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
-            raise Denied(f"may not read {uri}", hint="check the storage_options") from error
-        except (OSError, BaseError) as error:
-            raise Unavailable(f"cannot read {uri}: {error}", hint="try again later") from error
+
+    def write(self, uri: str, data: bytes) -> None:
+        """Put an object in place, with the folders above it; one that is there is replaced."""
+        import obstore
+
+        with _reported("write", uri):
+            if is_local(uri):
+                path = local_path(uri)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+                return
+            store, key = self._open(uri)
+            obstore.put(store, key, data)
+
+    def delete(self, uris: Sequence[str]) -> None:
+        """Remove objects; those that are gone already are no matter."""
+        import obstore
+
+        for uri in uris:
+            with _reported("delete", uri):
+                if is_local(uri):
+                    local_path(uri).unlink(missing_ok=True)
+                    continue
+                store, key = self._open(uri)
+                try:
+                    obstore.delete(store, key)
+                except FileNotFoundError:
+                    continue
+
+    def exists(self, uri: str) -> bool:
+        """Whether there is an object; a folder is none."""
+        return self._size(uri) is not None
+
+    def size(self, uri: str) -> int:
+        found = self._size(uri)
+        if found is None:
+            raise NotFound(f"there is no file {uri}", hint="check the path")
+        return found
+
+    def listed(self, pattern: str) -> list[str]:
+        """The objects behind a path, sorted: itself, or what it matches with * ? [] and **, or
+        all *.parquet in the folder that it is. Local ones come as absolute paths."""
+        if self.exists(pattern):
+            found = [str(local_path(pattern).absolute()) if is_local(pattern) else pattern]
+        elif is_local(pattern):
+            with _reported("list", pattern):
+                found = _listed_locally(local_path(pattern).absolute())
+        else:
+            found = self._listed_remotely(pattern)
+        if not found:
+            raise NotFound(
+                f"there are no files at {pattern}",
+                hint="name a Parquet file, a folder with some, or a pattern such as data/*.parquet",
+            )
+        return sorted(found)
+
+    def _size(self, uri: str) -> int | None:
+        import obstore
+
+        try:
+            with _reported("look at", uri):
+                if is_local(uri):
+                    path = local_path(uri)
+                    return path.stat().st_size if path.is_file() else None
+                store, key = self._open(uri)
+                return int(obstore.head(store, key)["size"]) if key else None
+        except FileNotFoundError:
+            return None
+
+    def _listed_remotely(self, pattern: str) -> list[str]:
+        import obstore
+
+        store, key = self._open(pattern)
+        root = pattern[: len(pattern) - len(key)]
+        wild = _WILD.search(key)
+        folder = key[: wild.start()].rpartition("/")[0] if wild else key.strip("/")
+        with _reported("list", pattern):
+            paths = [
+                str(each["path"]) for some in obstore.list(store, folder or None) for each in some
+            ]
+        if wild:
+            accepted = _regex(key)
+            return [root + path for path in paths if accepted.fullmatch(path)]
+        return [root + path for path in paths if _is_data(path[len(folder) :])]
 
     def _open(self, uri: str) -> tuple[Any, str]:
         from obstore.store import from_url
 
-        parts = urlsplit(uri)
-        root = f"{parts.scheme}://{parts.netloc}"
+        scheme, _, rest = uri.partition("://")
+        bucket, _, key = rest.partition("/")
         options: dict[str, Any] = dict(self._options)
         plain_http = str(options.pop("allow_http", "")).lower() == "true"
+        root = f"{scheme}://{bucket}"
         store = from_url(root, client_options={"allow_http": plain_http}, **options)
-        return store, parts.path.lstrip("/")
+        return store, key.lstrip("/")
+
+
+@contextmanager
+def _reported(verb: str, uri: str) -> Iterator[None]:
+    """Whatever a store raises comes out as an error of our own, but for what is not there."""
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
+        raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
+    except (OSError, BaseError) as error:
+        raise Unavailable(f"cannot {verb} {uri}: {error}", hint="try again later") from error
+
+
+def _listed_locally(path: Path) -> list[str]:
+    if path.is_dir():
+        below = path.rglob("*.parquet")
+        return [str(file) for file in below if _is_data(file.relative_to(path).as_posix())]
+    wild = next((n for n, part in enumerate(path.parts) if _WILD.search(part)), None)
+    if wild is None:
+        return []
+    base, pattern = Path(*path.parts[:wild]), "/".join(path.parts[wild:])
+    try:
+        return [str(found) for found in base.glob(pattern) if found.is_file()]
+    except ValueError as error:
+        raise Invalid(f"{path} is no pattern: {error}", hint="write ** between slashes") from error
+
+
+def _is_data(path: str) -> bool:
+    """Whether a path inside a folder is data, not the notes that Spark and Delta keep there."""
+    parts = [part for part in path.split("/") if part]
+    hidden = any(part[0] == "." or (part[0] == "_" and "=" not in part) for part in parts)
+    return path.endswith(".parquet") and not hidden
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """A glob as a regular expression: only ** steps over slashes."""
+    words = []
+    for word in _GLOB.findall(pattern):
+        if word.startswith("[") and len(word) > 1:
+            inverted = "^" if word[1] == "!" else ""
+            inside = word[2 if inverted else 1 : -1]
+            words.append(f"[{inverted}{re.escape(inside).replace(_RANGE, '-')}]")
+        else:
+            words.append(_GLOB_WORDS.get(word) or re.escape(word))
+    return re.compile("".join(words), re.DOTALL)
