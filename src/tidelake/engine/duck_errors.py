@@ -7,6 +7,22 @@ from contextlib import contextmanager
 
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
+_START, _HINT, _END = "\x02", "\x1f", "\x03"
+
+
+def refusal(message: str, hint: str = "") -> str:
+    """A message for DuckDB to carry (through `error(…)`, or out of a stream that it reads), which
+    `translated` turns into an Invalid that says just this."""
+    return f"{_START}{message}{_HINT}{hint}{_END}"
+
+
+def refused(text: str) -> Invalid | None:
+    """The error inside a text that carries a refusal."""
+    if _START not in text:
+        return None
+    message, _, hint = text.split(_START, 1)[1].split(_END, 1)[0].partition(_HINT)
+    return Invalid(message, hint=hint or None)
+
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
@@ -23,6 +39,11 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     import duckdb
 
     text = str(error).strip().split("\n\nLINE")[0]
+    if told := refused(text):
+        return told
+    if "get_next failed" in text:
+        reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]
+        return Invalid(f"{doing}: the data could not be read:{reason}", hint="check its source")
     if isinstance(error, duckdb.HTTPException):
         if any(code in text for code in ("HTTP 401", "HTTP 403", "(HTTP 403", "(HTTP 401")):
             return Denied(f"{doing}: {text}", hint="check the storage_options")

@@ -1,0 +1,360 @@
+"""SQL that turns what the data has into what a table's columns are, or refuses to.
+
+Fields go by name at every depth. A cast that no value can lose anything by is made; one that some
+values survive is made value by value, and the first that would change is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tidelake.engine.duck_errors import refusal
+from tidelake.errors import Invalid
+from tidelake.model.names import quote, text_literal
+from tidelake.model.schema import Column
+
+INTEGERS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
+    f"uint{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)
+}
+WIDE = {"int128": (-(1 << 53) + 1, (1 << 53) - 1), "uint128": (0, (1 << 53) - 1)}
+"""Parquet files hold these as DOUBLE, which is exact only so far."""
+MOMENTS = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"}
+
+_FLOAT_BITS = {"float32": 24, "float64": 53}
+_DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
+_NO_LOSS = {
+    ("float32", "float64"),
+    ("time", "time_ns"),
+    ("time", "timetz"),
+    ("json", "varchar"),
+    ("enum", "varchar"),
+}
+_BY_VALUE = {("float64", "float32"), ("time_ns", "time")}
+_ALWAYS_CHECKED = {"json", "timetz", *WIDE}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A column or field of the data. `type` is DuckLake's word where it has one; else null, enum,
+    array, `text` (a field of a CSV file) or DuckDB's own."""
+
+    name: str
+    type: str
+    children: tuple[Shape, ...] = ()
+
+
+def match(names: Sequence[str], columns: Sequence[Column], place: str) -> dict[int, int]:
+    """Where each of the columns is among the names; Invalid when a name is nobody's."""
+    folded: dict[str, int] = {}
+    for index, name in enumerate(names):
+        first = folded.setdefault(name.casefold(), index)
+        if first != index:
+            raise Invalid(
+                f"{place}: the data has two columns of one name, {names[first]!r} and {name!r}",
+                hint="rename or leave out one of them; case does not tell columns apart",
+            )
+    found = {
+        place_: folded[column.name.casefold()]
+        for place_, column in enumerate(columns)
+        if column.name.casefold() in folded
+    }
+    if len(found) < len(names):
+        known = set(found.values())
+        raise unknown([name for i, name in enumerate(names) if i not in known], columns, place)
+    return found
+
+
+def unknown(names: Iterable[str], columns: Sequence[Column], place: str) -> Invalid:
+    listed = ", ".join(repr(name) for name in names)
+    have = ", ".join(column.name for column in columns[:20]) + (", …" if len(columns) > 20 else "")
+    return Invalid(
+        f"{place} has no {listed}",
+        hint=f"leave it out, or add it first with evolve(add=…); there are: {have}",
+    )
+
+
+def filled(column: Column, place: str, *, defaults: bool) -> str:
+    """What stands in for a column that the data has not."""
+    if defaults and column.default is not None:
+        return default(column)
+    if defaults and not column.nullable:
+        raise Invalid(
+            f"{place}: column {column.name!r} is missing, may not be null and has no default",
+            hint=f"give the data a column {column.name!r}",
+        )
+    return f"CAST(NULL AS {column.duckdb_type})"
+
+
+def default(column: Column) -> str:
+    text = column.default or "NULL"
+    value = f"({text})" if column.default_is_expression else text_literal(text)
+    return f"CAST({value} AS {column.duckdb_type})"
+
+
+def conformed(column: Column, shape: Shape, reference: str, place: str) -> str:
+    """An expression of the column's type over the data's; null only where the column may be."""
+    where = f"{place}: column {column.name!r}"
+    value = expression(column, shape, reference, where)
+    if column.nullable:
+        return value
+    message = refusal(f"{where} may not be null", "fill the nulls, or leave those rows out")
+    return f"CASE WHEN {reference} IS NULL THEN error({text_literal(message)}) ELSE {value} END"
+
+
+def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 0) -> str:
+    """`ref` itself where nothing has to be done."""
+    if shape.type == "null":
+        return f"CAST(NULL AS {column.duckdb_type})"
+    if column.type == "variant":
+        return ref if shape.type == "variant" else f"CAST({ref} AS VARIANT)"
+    if shape.type == "text":
+        return from_text(column, ref, where)
+    kind = "list" if shape.type == "array" else shape.type
+    if column.is_nested and column.type == kind:
+        return _NESTED[kind](column, shape, ref, where, depth)
+    if column.is_nested or shape.children:
+        raise _mismatch(column, shape, where)
+    return _scalar(column, shape, ref, where)
+
+
+def _struct(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+    names = [child.name for child in shape.children]
+    found = match(names, column.children, where)
+    fields = []
+    for place, child in enumerate(column.children):
+        if place in found:
+            below = shape.children[found[place]]
+            inner = f"{ref}.{quote(below.name)}"
+            value = expression(child, below, inner, f"{where}.{child.name!r}", depth)
+        else:
+            value = f"CAST(NULL AS {child.duckdb_type})"
+        fields.append((child.name, value))
+    if [(name, f"{ref}.{quote(name)}") for name in names] == fields:
+        return ref
+    packed = ", ".join(f"{quote(name)} := {value}" for name, value in fields)
+    return f"CASE WHEN {ref} IS NULL THEN NULL ELSE struct_pack({packed}) END"
+
+
+def _list(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+    item = f"x{depth}"
+    element = expression(column.children[0], shape.children[0], item, f"{where}[]", depth + 1)
+    if element == item:
+        return ref if shape.type == "list" else f"CAST({ref} AS {column.duckdb_type})"
+    return f"list_transform({ref}, lambda {item}: {element})"
+
+
+def _map(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+    item = f"x{depth}"
+    key, value = (
+        expression(child, below, f"{item}.{part}", f"{where} ({part})", depth + 1)
+        for child, below, part in zip(
+            column.children, shape.children, ("key", "value"), strict=True
+        )
+    )
+    if (key, value) == (f"{item}.key", f"{item}.value"):
+        return ref
+    pair = f"struct_pack(key := {key}, value := {value})"
+    entries = f"list_transform(map_entries({ref}), lambda {item}: {pair})"
+    return f"CASE WHEN {ref} IS NULL THEN NULL ELSE map_from_entries({entries}) END"
+
+
+_NESTED = {"struct": _struct, "list": _list, "map": _map}
+
+
+def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
+    source = shape.type
+    target = "timestamp" if column.type == "timestamp_us" else column.type
+    kind = column.duckdb_type
+    if source == target and target not in _ALWAYS_CHECKED:
+        return ref
+    if target in WIDE:
+        return _wide(column, shape, ref, where)
+    if source in MOMENTS and target in MOMENTS - {"date"}:
+        return _moment(source, target, ref, where)
+    if "timetz" in (source, target) and source in ("timetz", "varchar"):
+        offset = f"extract('timezone' FROM TRY_CAST({ref} AS TIMETZ)) <> 0"
+        bad = f"({ref} IS NOT NULL AND TRY_CAST({ref} AS TIMETZ) IS NULL) OR {offset}"
+        return checked(bad, ref, f"CAST({ref} AS TIMETZ)", where, "is not a time in UTC")
+    if target == "json" and source in ("json", "varchar", "enum"):
+        text = f"CAST({ref} AS VARCHAR)"
+        bad = f"NOT json_valid({text})"
+        return checked(bad, ref, f"CAST({text} AS JSON)", where, "is not valid JSON")
+    if target == "uuid" and source in ("varchar", "enum"):
+        bad = f"TRY_CAST({ref} AS UUID) IS NULL AND {ref} IS NOT NULL"
+        return checked(bad, ref, f"CAST({ref} AS UUID)", where, "is not a UUID")
+    if target == "geometry" and source in ("varchar", "blob"):
+        made = f"ST_GeomFromWKB({ref})" if source == "blob" else f"CAST({ref} AS GEOMETRY)"
+        bad = f"TRY({made}) IS NULL AND {ref} IS NOT NULL"
+        return checked(bad, ref, made, where, "is neither WKB nor WKT")
+    if _never_loses(source, target):
+        return f"CAST({ref} AS {kind})"
+    if _may_fit(source, target):
+        return _exact(ref, _type_name(source), kind, where)
+    raise _mismatch(column, shape, where)
+
+
+def _wide(column: Column, shape: Shape, ref: str, where: str) -> str:
+    low, high = WIDE[column.type]
+    good = f"CAST({ref} AS {column.duckdb_type})"
+    if shape.type in INTEGERS:
+        least, most = INTEGERS[shape.type]
+        if low <= least and most <= high:
+            return good
+    elif shape.type not in WIDE and _scale(shape.type) != 0:
+        raise _mismatch(column, shape, where)
+    bad = f"{ref} NOT BETWEEN {low} AND {high}"
+    why = "is beyond 2^53, which files cannot hold exactly in this type"
+    return checked(bad, ref, good, where, why, "use a decimal(38,0) column")
+
+
+def _moment(source: str, target: str, ref: str, where: str) -> str:
+    """Without a zone means UTC, on either side."""
+    if source == "timestamptz":
+        source, ref = "timestamp", f"CAST({ref} AS TIMESTAMP)"
+    unzoned = "timestamp" if target == "timestamptz" else target
+    if source != unzoned:
+        ref = _exact(ref, _type_name(source), _type_name(unzoned), where)
+    return f"CAST({ref} AS TIMESTAMPTZ)" if target == "timestamptz" else ref
+
+
+def _exact(ref: str, source: str, target: str, where: str) -> str:
+    """A cast that must be undone by the cast back."""
+    there = f"TRY(CAST({ref} AS {target}))" if "TIMESTAMP" in target else _try(ref, target)
+    bad = f"{_try(there, source)} IS DISTINCT FROM {ref}"
+    return checked(bad, ref, f"CAST({ref} AS {target})", where, f"does not fit {target} exactly")
+
+
+def _try(ref: str, target: str) -> str:
+    return f"TRY_CAST({ref} AS {target})"
+
+
+def checked(
+    bad: str, ref: str, good: str, where: str, why: str, hint: str = "correct the data"
+) -> str:
+    """`good`, unless `bad` is true of a value: then an error that shows the value."""
+    before, after = refusal(f"{where}: \0 {why}", hint).split("\0")
+    shown = f"left(CAST({ref} AS VARCHAR), 100)"
+    told = f"concat({text_literal(before)}, {shown}, {text_literal(after)})"
+    return f"CASE WHEN {bad} THEN error({told}) ELSE {good} END"
+
+
+def _type_name(kind: str) -> str:
+    return Column(0, "", kind).duckdb_type
+
+
+def _decimal(kind: str) -> tuple[int, int] | None:
+    found = _DECIMAL.fullmatch(kind)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _scale(kind: str) -> int | None:
+    found = _decimal(kind)
+    return found[1] if found else None
+
+
+def _never_loses(source: str, target: str) -> bool:
+    if (source, target) in _NO_LOSS:
+        return True
+    decimal = _decimal(target)
+    if source in INTEGERS:
+        low, high = INTEGERS[source]
+        if target in INTEGERS:
+            return INTEGERS[target][0] <= low and high <= INTEGERS[target][1]
+        if target in _FLOAT_BITS:
+            return max(-low, high) <= 1 << _FLOAT_BITS[target]
+        return decimal is not None and max(-low, high) < 10 ** (decimal[0] - decimal[1])
+    given = _decimal(source)
+    if given is None or decimal is None:
+        return False
+    return decimal[1] >= given[1] and decimal[0] - decimal[1] >= given[0] - given[1]
+
+
+def _may_fit(source: str, target: str) -> bool:
+    """Whether some values of the one type are also values of the other."""
+    if source in INTEGERS or source in WIDE:
+        return target in INTEGERS or target in _FLOAT_BITS or _decimal(target) is not None
+    if _decimal(source):
+        whole = _scale(source) == 0 and target in INTEGERS
+        return whole or _decimal(target) is not None
+    return (source, target) in _BY_VALUE
+
+
+def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
+    given = shape.type if shape.children else _type_name(shape.type)
+    wanted = column.type if column.is_nested else column.duckdb_type
+    hint = "convert it before writing"
+    if given.startswith(("DOUBLE", "FLOAT")):
+        hint = "round or cast it yourself before writing, so that what is lost is your choice"
+    elif given == "VARCHAR":
+        hint = "parse the text before writing"
+    return Invalid(f"{where} is {wanted}, and the data has {given}", hint=hint)
+
+
+_FRACTIONS = {"timestamp_s": 0, "timestamp_ms": 3, "timestamp": 6, "timestamptz": 6} | {
+    "timestamp_us": 6,
+    "timestamp_ns": 9,
+    "time": 6,
+    "time_ns": 9,
+}
+
+
+def from_text(column: Column, ref: str, where: str) -> str:
+    """Text of a CSV file as the column's type: all of it, with no digit lost."""
+    if column.type == "varchar":
+        return ref
+    if column.type in ("json", "uuid", "timetz", "geometry"):
+        return _scalar(column, Shape(column.name, "varchar"), ref, where)
+    kind = column.duckdb_type
+    good = f"TRY(CAST({ref} AS {kind}))"
+    bad = [f"{ref} IS NOT NULL AND {good} IS NULL"]
+    if column.type in INTEGERS or column.type in WIDE:
+        bad.append(f"NOT regexp_full_match({ref}, '\\s*[+-]?[0-9]+\\s*')")
+    if column.type in WIDE:
+        low, high = WIDE[column.type]
+        bad.append(f"{good} NOT BETWEEN {low} AND {high}")
+    if decimal := _decimal(column.type):
+        digits = f"\\s*[+-]?[0-9]*(\\.[0-9]{{0,{decimal[1]}}}0*)?\\s*"
+        bad.append(f"NOT regexp_full_match({ref}, '{digits}')")
+    if column.type == "date":
+        bad.append(f"contains({ref}, ':')")
+    if (digits_ := _FRACTIONS.get(column.type)) is not None:
+        bad.append(f"regexp_matches({ref}, '\\.[0-9]{{{digits_}}}0*[1-9]')")
+    if column.type == "timestamp_ns":
+        bad.append(f"regexp_matches({ref}, ':[0-9.]*\\s*[+-]')")
+    elif column.type in MOMENTS - {"date"}:
+        good = f"CAST(CAST({ref} AS TIMESTAMPTZ) AS {kind})"
+        bad[0] = f"{ref} IS NOT NULL AND TRY({good}) IS NULL"
+    bad = [f"({each})" for each in bad]
+    return checked(" OR ".join(bad), ref, good, where, f"does not fit {kind} exactly")
+
+
+def duckdb_shape(name: str, kind: object) -> Shape:
+    """The shape of a DuckDB type (as a relation tells it)."""
+    identity = str(getattr(kind, "id", ""))
+    if identity in ("list", "array", "struct", "map"):
+        children = tuple(duckdb_shape(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
+        if identity == "array":
+            children = children[:1]
+        return Shape(name, identity, children)
+    if identity == "enum":
+        return Shape(name, "enum")
+    text = str(kind)
+    return Shape(name, _WORDS.get(text, text.lower()))
+
+
+_WORDS = {
+    _type_name(word): word
+    for word in (
+        *INTEGERS,
+        *WIDE,
+        *_FLOAT_BITS,
+        *(MOMENTS - {"timestamptz"}),
+        "boolean",
+    )
+} | {
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "TIME WITH TIME ZONE": "timetz",
+    '"NULL"': "null",
+}

@@ -1,0 +1,231 @@
+"""Data that users hand over, as a SELECT that gives a table's columns exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine import incoming_files, incoming_rows
+from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable
+from tidelake.engine.conform import Shape, conformed, filled, match
+from tidelake.engine.duck_errors import refused
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_ACCEPTED = (
+    "give a pandas or Polars frame, an Arrow table, batches or reader, anything with"
+    " __arrow_c_stream__, a dict or dicts, or paths of Parquet, CSV or JSON files"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """`sql` yields the table's columns, in order, under their names and in their types.
+
+    `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
+    again: a stream is gone once it has been read.
+    """
+
+    sql: str
+    present: frozenset[str]
+    rereadable: bool
+
+
+def bring(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    data: Any,
+    columns: Sequence[Column],
+    *,
+    table: TableName,
+    defaults: bool = True,
+) -> Incoming:
+    """Register the data on the connection and say how to read it as the table's columns.
+
+    What the data's schema already tells is refused here; a value that does not fit makes the
+    SELECT fail, which `duck_errors.translated` turns into Invalid. Columns that are missing get
+    their defaults, or with `defaults=False` nulls, whatever they allow. A pandas NaN is a null,
+    as it is for pyarrow; in all other data NaN is a number. The connection must be in UTC.
+    """
+    take = _Taking(connection, name, columns, table, defaults)
+    if isinstance(data, Mapping):
+        return take.rows([data])
+    if isinstance(data, str | Path):
+        return take.files([data])
+    module = type(data).__module__.partition(".")[0]
+    if module == "pandas":
+        return take.pandas(data)
+    if module == "polars":
+        return take.polars(data)
+    if module == "pyspark":
+        raise Unsupported(
+            f"{table}: a Spark DataFrame cannot be read by the local engine",
+            hint="open the lake with engine='spark', or hand over df.toArrow()",
+        )
+    if module == "pyarrow" or hasattr(data, "__arrow_c_stream__"):
+        return take.arrow(data)
+    if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray):
+        return take.items(data)
+    raise take.unknown(data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    connection: duckdb.DuckDBPyConnection
+    name: str
+    columns: Sequence[Column]
+    table: TableName
+    defaults: bool
+
+    def unknown(self, data: object) -> Invalid:
+        kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+        return Invalid(f"{self.table}: cannot take rows from {kind}", hint=_ACCEPTED)
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> Incoming:
+        sql, present = incoming_rows.rows_sql(
+            self.connection, self.name, rows, self.columns, self.table, defaults=self.defaults
+        )
+        return Incoming(sql, present, True)
+
+    def files(self, paths: Sequence[str | Path]) -> Incoming:
+        kind, found = incoming_files.listed(self.connection, paths, self.table)
+        if kind == "json":
+            return self.items(incoming_files.json_rows(self.connection, found, self.table))
+        branches = []
+        present: frozenset[str] = frozenset()
+        for source, shapes in incoming_files.sources(self.connection, kind, found, self.table):
+            branch, had = self._select(source, shapes)
+            branches.append(branch)
+            present |= had
+        return Incoming(" UNION ALL ".join(branches), present, True)
+
+    def pandas(self, data: Any) -> Incoming:
+        import pandas
+        import pyarrow as pa
+
+        if not isinstance(data, pandas.DataFrame):
+            raise self.unknown(data)
+        match([str(name) for name in data.columns], self.columns, str(self.table))
+        try:
+            table = pa.Table.from_pandas(data, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            reason = ": ".join(str(part) for part in error.args)
+            raise Invalid(
+                f"{self.table}: the DataFrame cannot be read: {reason}",
+                hint="give every column one type, for example with astype(…)",
+            ) from error
+        return self.arrow(table)
+
+    def polars(self, data: Any) -> Incoming:
+        import polars
+        import pyarrow as pa
+
+        if isinstance(data, polars.LazyFrame):
+            data = data.collect()
+        if not isinstance(data, polars.DataFrame):
+            raise self.unknown(data)
+        for name, kind in data.schema.items():
+            if kind in (polars.Int128, polars.UInt128, polars.Object):
+                raise Invalid(
+                    f"{self.table}: {name!r} of the data has the type {kind}",
+                    hint="cast it first, integers to Decimal(38, 0)",
+                )
+        return self.arrow(pa.Table.from_batches(*_batches(data)))
+
+    def arrow(self, data: Any) -> Incoming:
+        import pyarrow as pa
+
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        if not isinstance(data, pa.Table | pa.RecordBatchReader):
+            try:
+                data = pa.RecordBatchReader.from_stream(data)
+            except (TypeError, pa.ArrowException) as error:
+                raise self.unknown(data) from error
+        whole = isinstance(data, pa.Table)
+        schema = readable(data.schema)
+        shapes = [arrow_shape(field, str(self.table)) for field in schema]
+        sql, present = self._select(quote(self.name), shapes)
+        if schema != data.schema:
+            batches = data.to_batches() if whole else data
+            stream = cast_batches(iter(batches), schema, str(self.table))
+            data = pa.RecordBatchReader.from_batches(schema, stream)
+            data = self._cast_now(data) if whole else data
+        self.connection.register(self.name, data)
+        return Incoming(sql, present, whole)
+
+    def _cast_now(self, reader: pa.RecordBatchReader) -> pa.Table:
+        try:
+            return reader.read_all()
+        except ValueError as error:
+            raise (refused(str(error)) or error) from error
+
+    def items(self, data: Iterable[Any]) -> Incoming:
+        """A list, or something that can be gone through only once: its first item tells."""
+        items = iter(data)
+        first = next(items, None)
+        rest = items if first is None else chain([first], items)
+        if first is None or isinstance(first, Mapping):
+            return self._dicts(rest)
+        if isinstance(first, str | Path):
+            return self.files(list(rest))
+        return self._record_batches(first, rest, isinstance(data, Sequence))
+
+    def _dicts(self, rows: Iterator[Any]) -> Incoming:
+        first = list(islice(rows, incoming_rows.CHUNK))
+        following = next(rows, None)
+        if following is None:
+            return self.rows(first)
+        reader, sql, present = incoming_rows.rows_stream(
+            self.name, first, chain([following], rows), self.columns, self.table, self.defaults
+        )
+        self.connection.register(self.name, reader)
+        return Incoming(sql, present, False)
+
+    def _record_batches(self, first: Any, batches: Iterator[Any], whole: bool) -> Incoming:
+        import pyarrow as pa
+
+        if not isinstance(first, pa.RecordBatch):
+            raise self.unknown(first)
+        try:
+            if whole:
+                return self.arrow(pa.Table.from_batches(list(batches)))
+            return self.arrow(pa.RecordBatchReader.from_batches(first.schema, batches))
+        except (TypeError, pa.ArrowException) as error:
+            raise Invalid(
+                f"{self.table}: the batches do not go together: {error}",
+                hint="give all of them one schema",
+            ) from error
+
+    def _select(self, source: str, shapes: Sequence[Shape]) -> tuple[str, frozenset[str]]:
+        """Columns of the source go by position: their names may be any."""
+        if not shapes:
+            raise Invalid(f"{self.table}: the data has no columns", hint=_ACCEPTED)
+        place = str(self.table)
+        found = match([shape.name for shape in shapes], self.columns, place)
+        chosen = []
+        for index, column in enumerate(self.columns):
+            if index in found:
+                at = found[index]
+                value = conformed(column, shapes[at], f"c{at}", place)
+            else:
+                value = filled(column, place, defaults=self.defaults)
+            chosen.append(f"{value} AS {quote(column.name)}")
+        names = ", ".join(f"c{at}" for at in range(len(shapes)))
+        present = frozenset(self.columns[index].name for index in found)
+        return f"SELECT {', '.join(chosen)} FROM {source} AS r({names})", present
+
+
+def _batches(frame: Any) -> tuple[list[pa.RecordBatch], pa.Schema]:
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_stream(frame)
+    return list(reader), reader.schema

@@ -1,0 +1,138 @@
+"""Rows that lie in Parquet, CSV or JSON files, on disk or in an object store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine.conform import Shape, duckdb_shape
+from tidelake.engine.row_values import Number
+from tidelake.errors import Invalid, NotFound, TidelakeError
+from tidelake.model.names import TableName, text_literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+_KINDS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".ndjson": "json",
+    ".jsonl": "json",
+}
+_COMPRESSED = (".gz", ".zst")
+_CSV = "header = true, skip = 0, all_varchar = true, allow_quoted_nulls = false"
+_ROWS = 10_000
+
+
+def listed(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path], table: TableName
+) -> tuple[str, list[str]]:
+    """The kind of the files, and all that the paths and patterns name."""
+    kinds = {_kind(str(path), table) for path in paths}
+    if len(kinds) > 1:
+        raise Invalid(f"{table}: the files are of several kinds", hint="write one kind at a time")
+    found: list[str] = []
+    for path in paths:
+        if not isinstance(path, str | Path):
+            raise Invalid(f"{table}: {path!r} is not a path", hint="give paths only")
+        names = _glob(connection, str(path))
+        if not names:
+            raise NotFound(f"{table}: there is no file {path}", hint="check the path")
+        found += names
+    return kinds.pop(), found
+
+
+def _kind(path: str, table: TableName) -> str:
+    plain = path
+    for ending in _COMPRESSED:
+        plain = plain.removesuffix(ending)
+    kind = _KINDS.get(Path(plain).suffix.lower())
+    if kind is None:
+        raise Invalid(
+            f"{table}: {path!r} is not the path of a file that can be read",
+            hint=f"paths end in {', '.join(_KINDS)}; for a folder give a pattern: folder/*.parquet",
+        )
+    return kind
+
+
+def _glob(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
+    if "://" not in path and Path(path).is_file():
+        return [path]
+    if not any(sign in path for sign in "*?["):
+        return [path] if "://" in path else []
+    rows = connection.execute("SELECT file FROM glob(?) ORDER BY file", [path]).fetchall()
+    return [row[0] for row in rows]
+
+
+def sources(
+    connection: duckdb.DuckDBPyConnection, kind: str, files: Sequence[str], table: TableName
+) -> list[tuple[str, tuple[Shape, ...]]]:
+    """Files of one schema together, as something to select from: each is judged as it is."""
+    groups: dict[tuple[Shape, ...], list[str]] = {}
+    for path in files:
+        groups.setdefault(_shapes(connection, kind, path, table), []).append(path)
+    return [(_reading(kind, group), shapes) for shapes, group in groups.items()]
+
+
+def _reading(kind: str, files: Sequence[str]) -> str:
+    paths = ", ".join(_exactly(path) for path in files)
+    if kind == "parquet":
+        return f"read_parquet([{paths}], hive_partitioning = false)"
+    return f"read_csv([{paths}], {_CSV}, hive_partitioning = false)"
+
+
+def _exactly(path: str) -> str:
+    """A path in which nothing is a pattern any more."""
+    if "://" in path:
+        return text_literal(path)
+    return text_literal("".join(f"[{c}]" if c in "*?[" else c for c in path))
+
+
+def _shapes(
+    connection: duckdb.DuckDBPyConnection, kind: str, path: str, table: TableName
+) -> tuple[Shape, ...]:
+    import duckdb
+
+    try:
+        relation = connection.sql(f"FROM {_reading(kind, [path])}")
+    except duckdb.Error as error:
+        raise _unreadable(path, error, table) from error
+    if kind == "csv":
+        return tuple(Shape(name, "text") for name in relation.columns)
+    return tuple(map(duckdb_shape, relation.columns, relation.types))
+
+
+def _unreadable(path: str, error: Exception, table: TableName) -> TidelakeError:
+    text = str(error).split("\n\nLINE")[0]
+    if "No files found" in text or "404" in text:
+        return NotFound(f"{table}: there is no file {path}", hint="check the path")
+    return Invalid(f"{table}: cannot read {path}: {text}", hint="check that the file is whole")
+
+
+def json_rows(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[str], table: TableName
+) -> Iterator[dict[str, Any]]:
+    """The objects in JSON files (one array, or one object after another), numbers with all their
+    digits: DuckDB's own reader would round them before a column could be asked."""
+    import duckdb
+
+    cursor = connection.cursor()
+    for path in files:
+        try:
+            cursor.execute(f"SELECT json FROM read_json_objects({_exactly(path)})")
+            while rows := cursor.fetchmany(_ROWS):
+                yield from (_object(row[0], path, table) for row in rows)
+        except duckdb.Error as error:
+            raise _unreadable(path, error, table) from error
+
+
+def _object(text: str, path: str, table: TableName) -> dict[str, Any]:
+    value = json.loads(text, parse_float=Number)
+    if not isinstance(value, dict):
+        raise Invalid(f"{table}: {path} holds {text[:100]}, not an object", hint="give objects")
+    return value
