@@ -9,6 +9,7 @@ from itertools import count
 from tidelake.errors import Invalid
 from tidelake.model.schema import Column
 
+_OURS = "_tidelake_"
 _RESERVED = frozenset({"_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"})
 
 
@@ -62,9 +63,9 @@ def check_name(name: object, where: str = "") -> None:
             f"the column name {name!r}{where} holds characters that no database takes",
             hint="leave out NUL characters and lone surrogates",
         )
-    if name.lower() in _RESERVED:
+    if name.lower() in _RESERVED or name.lower().startswith(_OURS):
         raise Invalid(
-            f"the column name {name!r}{where} belongs to DuckLake itself",
+            f"the column name {name!r}{where} is taken: DuckLake or Tidelake itself uses it",
             hint="choose another name",
         )
 

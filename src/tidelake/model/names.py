@@ -22,6 +22,23 @@ def text_literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def split_dotted(text: str) -> tuple[str, ...]:
+    """The names in `a.b` or `"odd name"."with.dots"`; empty if that is not what the text is."""
+    parts: list[str] = []
+    position = 0
+    while match := _PART.match(text, position):
+        part = match.group()
+        quoted = part.startswith('"')
+        parts.append(part[1:-1].replace('""', '"') if quoted else part.strip())
+        position = match.end()
+        if position == len(text):
+            return tuple(parts) if all(parts) else ()
+        if text[position] != ".":
+            break
+        position += 1
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class TableName:
     """A schema and a table (or view) in it."""
@@ -32,20 +49,8 @@ class TableName:
     @staticmethod
     def parse(text: str) -> TableName:
         """Read `t`, `s.t` or `"odd schema"."odd.table"`; without a schema it is in `main`."""
-        parts: list[str] = []
-        position = 0
-        while position <= len(text):
-            match = _PART.match(text, position)
-            if match is None:
-                break
-            part = match.group()
-            quoted = part.startswith('"')
-            parts.append(part[1:-1].replace('""', '"') if quoted else part.strip())
-            position = match.end()
-            if position == len(text) or text[position] != ".":
-                break
-            position += 1
-        if position != len(text) or len(parts) not in (1, 2) or not all(parts):
+        parts = split_dotted(text)
+        if len(parts) not in (1, 2):
             raise Invalid(
                 f"{text!r} is not a table name",
                 hint='write table, schema.table, or quote odd names: "my schema"."my.table"',
