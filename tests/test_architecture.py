@@ -50,7 +50,17 @@ OWNERS = {
     "sqlite3": {"catalog"},
 }
 
-PUBLIC = ["Lake", "Scan", "Snapshot", "Table", "__version__", "col", "connect", "errors"]
+PUBLIC = [
+    "Lake",
+    "Scan",
+    "Snapshot",
+    "Table",
+    "__version__",
+    "col",
+    "connect",
+    "errors",
+    "is_compatible",
+]
 
 NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
 IMPORT_SECONDS = 0.4

@@ -15,13 +15,24 @@ from tidelake import errors
 if TYPE_CHECKING:
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
+    from tidelake.session.compatible import is_compatible
     from tidelake.session.lake import Lake, connect
     from tidelake.session.scan import Scan
     from tidelake.session.table import Table
 
 __version__ = "0.1.0"
 
-__all__ = ["Lake", "Scan", "Snapshot", "Table", "__version__", "col", "connect", "errors"]
+__all__ = [
+    "Lake",
+    "Scan",
+    "Snapshot",
+    "Table",
+    "__version__",
+    "col",
+    "connect",
+    "errors",
+    "is_compatible",
+]
 
 _HOMES = {
     "Lake": "tidelake.session.lake",
@@ -30,6 +41,7 @@ _HOMES = {
     "Table": "tidelake.session.table",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.session.lake",
+    "is_compatible": "tidelake.session.compatible",
 }
 
 
