@@ -86,11 +86,13 @@ def _of_field(footer: Footer, column: Column, field: Field) -> Evidence:
     assert field.leaf is not None
     chunks = footer.chunks.get(field.leaf, ())
     nulls = _total(_nulls(chunk, field) for chunk in chunks)
-    total = sum(chunk.values for chunk in chunks)
-    values = None if nulls is None else total - nulls
+    values = None if nulls is None else sum(chunk.values for chunk in chunks) - nulls
+    if field.is_repeated and values == 0:
+        # DuckDB counts a null in a list of structs twice, so that there may be values after all.
+        values = nulls = None
     lows = highs = None
     if field.leaf in footer.ordered and field.type != INT96 and _is_bounded(column):
-        full = [chunk for chunk in chunks if _nulls(chunk, field) != chunk.values]
+        full = [chunk for chunk in chunks if chunk.low or _nulls(chunk, field) != chunk.values]
         lows = _known(_whole(c.low, c.low_is_exact, column) for c in full)
         highs = _known(_whole(c.high, c.high_is_exact, column) for c in full)
     size = sum(chunk.bytes for chunk in chunks)

@@ -64,21 +64,17 @@ class Field:
 
     `type` is DuckLake's word for what is stored, or says in plain words why there is none.
     An element of a list is named as a name mapping must name it. `never_null`: the file's
-    schema rules nulls out. `leaf` numbers the chunks that hold the values.
+    schema rules nulls out. `is_repeated`: it is inside a list or map. `leaf` numbers the chunks
+    that hold the values.
     """
 
     name: str
     type: str
     id: int | None
     never_null: bool
+    is_repeated: bool
     children: tuple[Field, ...] = ()
     leaf: int | None = None
-
-    def leaves(self) -> Iterator[Field]:
-        if self.leaf is not None:
-            yield self
-        for child in self.children:
-            yield from child.leaves()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +164,7 @@ def _footer(
         size=file["footer_size"],
         fields=tuple(_field(node) for node in tree),
         chunks={leaf: tuple(found) for leaf, found in by_leaf.items()},
-        ordered=frozenset(leaf for leaf, order in orders if "TYPE_ORDER" in (order or "")),
+        ordered=frozenset(leaf for leaf, order in orders if "TypeDefined" in (order or "")),
     )
 
 
@@ -201,29 +197,30 @@ def _node(rows: Iterator[dict[str, Any]], leaves: Iterator[int]) -> _Node:
     return _Node(facts, below, leaf)
 
 
-def _field(node: _Node, *, name: str | None = None, element: bool = False) -> Field:
-    """`element`: the node is what a list repeats, and may be repeated itself."""
-    kind, children = _kind(node)
-    if node.is_repeated and not element:
+def _field(node: _Node, name: str | None = None, *, inside: bool = False) -> Field:
+    """`inside` a list or map. Only a node that such a one repeats is given another `name`."""
+    kind, children = _kind(node, inside=inside)
+    if node.is_repeated and name is None:
         kind, children = "a repeated field that is not a list", ()
     return Field(
         name=name or node.name,
         type=kind,
         id=node.facts["id"],
         never_null=node.facts["repetition"] == "REQUIRED",
+        is_repeated=inside,
         children=children,
         leaf=node.leaf,
     )
 
 
-def _kind(node: _Node) -> tuple[str, tuple[Field, ...]]:
+def _kind(node: _Node, *, inside: bool) -> tuple[str, tuple[Field, ...]]:
     if node.leaf is not None:
         return _leaf_type(node.facts), ()
     if node.says("LIST"):
         return _list(node)
     if node.says("MAP"):
         return _map(node)
-    return "struct", tuple(_field(child) for child in node.below)
+    return "struct", tuple(_field(child, inside=inside) for child in node.below)
 
 
 def _list(node: _Node) -> tuple[str, tuple[Field, ...]]:
@@ -236,18 +233,18 @@ def _list(node: _Node) -> tuple[str, tuple[Field, ...]]:
         return "a list of an unknown form", ()
     inner = node.below[0]
     if len(inner.below) != 1:
-        return "list", (_field(inner, element=True),)
+        return "list", (_field(inner, inner.name, inside=True),)
     if inner.name == "array" or inner.name.endswith("_tuple") or inner.says("LIST"):
         return "a list of an old form that cannot be told from another", ()
     name = "list" if inner.name in ("list", "element") else inner.name
-    return "list", (_field(inner.below[0], name=name),)
+    return "list", (_field(inner.below[0], name, inside=True),)
 
 
 def _map(node: _Node) -> tuple[str, tuple[Field, ...]]:
     inner = node.below[0]
     if len(node.below) != 1 or [child.name for child in inner.below] != ["key", "value"]:
         return "a map of an unknown form", ()
-    return "map", tuple(_field(child) for child in inner.below)
+    return "map", tuple(_field(child, inside=True) for child in inner.below)
 
 
 def _leaf_type(facts: Mapping[str, Any]) -> str:
