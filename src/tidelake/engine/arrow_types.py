@@ -11,9 +11,10 @@ from tidelake.model.schema import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NAMES = {
+WORDS = {
     "bool": "boolean",
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "halffloat": "float32",
     "float": "float32",
     "double": "float64",
     "string": "varchar",
@@ -32,7 +33,7 @@ _NAMES = {
     **{f"duration[{unit}]": "interval" for unit in ("s", "ms", "us", "ns")},
     "month_day_nano_interval": "interval",
 }
-_EXTENSIONS = {
+EXTENSIONS = {
     "arrow.uuid": "uuid",
     "arrow.json": "json",
     "arrow.bool8": "boolean",
@@ -108,10 +109,10 @@ def _column(field: pa.Field, path: str) -> Column:
     import pyarrow as pa
 
     kind, known = field.type, pa.types
-    if extension := _extension(field):
-        if extension not in _EXTENSIONS:
+    if extension := extension_of(field):
+        if extension not in EXTENSIONS:
             raise _refused(path, extension, "cast it to the type it is stored as")
-        return Column(0, field.name, _EXTENSIONS[extension])
+        return Column(0, field.name, EXTENSIONS[extension])
     if known.is_dictionary(kind) or known.is_run_end_encoded(kind):
         return _column(pa.field(field.name, kind.value_type), path)
     if known.is_map(kind):
@@ -129,7 +130,8 @@ def _nested(field: pa.Field, kind: str, parts: list[pa.Field], path: str) -> Col
     return Column(0, field.name, kind, children=children)
 
 
-def _extension(field: pa.Field) -> str:
+def extension_of(field: pa.Field) -> str:
+    """The name of the field's extension type, known to pyarrow or not; empty if it has none."""
     name: str = getattr(field.type, "extension_name", "")
     return name or (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
 
@@ -137,7 +139,7 @@ def _extension(field: pa.Field) -> str:
 def _scalar(kind: pa.DataType, path: str) -> str:
     import pyarrow as pa
 
-    if name := _NAMES.get(str(kind)):
+    if name := WORDS.get(str(kind)):
         return name
     if pa.types.is_timestamp(kind):
         return "timestamptz"
@@ -149,8 +151,6 @@ def _scalar(kind: pa.DataType, path: str) -> str:
         raise _refused(path, kind, f"a decimal has at most {_MAX_DIGITS} digits, none negative")
     if pa.types.is_null(kind):
         raise _refused(path, kind, "a column of nothing but nulls has no type: give it one")
-    if pa.types.is_float16(kind):
-        raise _refused(path, kind, "cast it to float32, which holds the same values")
     raise _refused(path, kind, "cast it to another type, or split it into several columns")
 
 
