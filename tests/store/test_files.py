@@ -1,0 +1,134 @@
+"""The store: objects that are listed, looked at, written and deleted, here and far away."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError
+from tidelake.store.files import Store
+
+if TYPE_CHECKING:
+    from tests.servers.s3 import S3Server
+
+FILES = [
+    "a.parquet",
+    "notes.txt",
+    "odd [1].parquet",
+    "p=a%20b/x.parquet",
+    "p=c/deep/y.parquet",
+    "_p=1/z.parquet",
+    "_temporary/half.parquet",
+    ".hidden.parquet",
+    "_delta_log/1.checkpoint.parquet",
+]
+
+
+@pytest.fixture(params=["here", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, str]]:
+    """A store, and a folder in it with the files above."""
+    if request.param == "here":
+        store, root = Store(), f"{tmp_path}/data/"
+    else:
+        server: S3Server = request.getfixturevalue("s3_server")
+        store, root = Store(server.storage_options), f"s3://{server.new_bucket()}/data/"
+    for name in FILES:
+        store.write(root + name, name.encode())
+    return store, root
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("a.parquet", ["a.parquet"]),
+        ("odd [1].parquet", ["odd [1].parquet"]),
+        ("odd [[]?].parquet", ["odd [1].parquet"]),
+        ("p=a%20b", ["p=a%20b/x.parquet"]),
+        ("p=*/*.parquet", ["p=a%20b/x.parquet"]),
+        ("p=[!a]/**/*.parquet", ["p=c/deep/y.parquet"]),
+        ("p=[b-d]/deep/?.parquet", ["p=c/deep/y.parquet"]),
+        ("**/y.*", ["p=c/deep/y.parquet"]),
+        ("*.txt", ["notes.txt"]),
+        ("_temporary/*", ["_temporary/half.parquet"]),
+        (
+            "",
+            [
+                "_p=1/z.parquet",
+                "a.parquet",
+                "odd [1].parquet",
+                "p=a%20b/x.parquet",
+                "p=c/deep/y.parquet",
+            ],
+        ),
+    ],
+)
+def test_listing(place: tuple[Store, str], pattern: str, names: list[str]) -> None:
+    store, root = place
+    assert store.listed(root + pattern) == [root + name for name in names]
+
+
+def test_a_folder_with_or_without_a_slash(place: tuple[Store, str]) -> None:
+    store, root = place
+    assert store.listed(root.rstrip("/")) == store.listed(root)
+
+
+@pytest.mark.parametrize("pattern", ["none.parquet", "none/", "a.par", "*.csv", "p=c/*.parquet"])
+def test_nothing_there(place: tuple[Store, str], pattern: str) -> None:
+    store, root = place
+    with pytest.raises(NotFound, match="there are no files at"):
+        store.listed(root + pattern)
+
+
+def test_what_is_written_is_there_until_it_is_deleted(place: tuple[Store, str]) -> None:
+    store, root = place
+    uri = root + "new folder/x é.bin"
+    assert not store.exists(uri)
+    with pytest.raises(NotFound, match="x é"):
+        store.size(uri)
+    store.write(uri, b"one")
+    store.write(uri, b"other")
+    assert (store.exists(uri), store.size(uri), store.read(uri)) == (True, 5, b"other")
+    store.delete([uri, uri, root + "never"])
+    assert not store.exists(uri)
+    with pytest.raises(Corrupt, match="missing"):
+        store.read(uri)
+    assert store.exists(root + "a.parquet")
+
+
+def test_a_folder_is_no_object(place: tuple[Store, str]) -> None:
+    store, root = place
+    assert not store.exists(root + "p=c")
+
+
+def test_local_names_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.parquet").touch()
+    monkeypatch.chdir(tmp_path)
+    for pattern in ("a.parquet", "*.parquet", ".", f"file://{tmp_path}/a.parquet"):
+        assert Store().listed(pattern) == [f"{tmp_path}/a.parquet"]
+
+
+def test_a_pattern_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=r"\*\* between slashes"):
+        Store().listed(f"{tmp_path}/**.parquet")
+
+
+def test_without_access(s3_server: "S3Server") -> None:
+    uri = f"s3://{s3_server.new_bucket()}/x"
+    store = Store({**s3_server.storage_options, "secret_access_key": "wrong"})
+    for refused in (
+        lambda: store.listed(uri),
+        lambda: store.exists(uri),
+        lambda: store.write(uri, b""),
+        lambda: store.delete([uri]),
+    ):
+        with pytest.raises(Denied, match="storage_options"):
+            refused()
+
+
+def test_a_folder_where_a_file_should_go(tmp_path: Path) -> None:
+    with pytest.raises(TidelakeError, match="cannot write"):
+        Store().write(str(tmp_path), b"")
+    (tmp_path / "file").touch()
+    with pytest.raises(TidelakeError, match="cannot write"):
+        Store().write(f"{tmp_path}/file/below", b"")
