@@ -21,7 +21,7 @@ _WORDS = {
     "double": "float64",
     **dict.fromkeys(("string", "large_string", "string_view"), "varchar"),
     **dict.fromkeys(("binary", "large_binary", "binary_view"), "blob"),
-    **dict.fromkeys(("date32[day]", "date64[ms]"), "date"),
+    "date32[day]": "date",
     **dict.fromkeys(("time32[s]", "time32[ms]", "time64[us]"), "time"),
     "time64[ns]": "time_ns",
     "timestamp[s]": "timestamp_s",
@@ -86,7 +86,7 @@ def _refused(place: str, name: str, kind: str, hint: str) -> Invalid:
 
 def readable(schema: pa.Schema) -> pa.Schema:
     """The schema with types that DuckDB reads whole: it would cut nanoseconds off zoned
-    timestamps and durations, and knows no half floats and no 256-bit decimals."""
+    timestamps and durations and hours off dates, and knows no half floats and no 256-bit decimals."""
     import pyarrow as pa
 
     fields = [field.with_type(_readable(field.type)) for field in schema]
@@ -101,6 +101,8 @@ def _readable(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp("ns")
     if known.is_duration(kind) and kind.unit == "ns":
         return pa.duration("us")
+    if known.is_date64(kind):
+        return pa.date32()
     if known.is_float16(kind):
         return pa.float32()
     if known.is_decimal256(kind) and 0 <= kind.scale <= 38:
@@ -135,5 +137,5 @@ def cast_batches(
                 arrays.append(array if array.type == field.type else array.cast(field.type))
             except pa.ArrowInvalid as error:
                 message = f"{place}: {field.name!r} of the data: {error}"
-                raise ValueError(refusal(message, "round it to microseconds first")) from error
+                raise ValueError(refusal(message, "round it first")) from error
         yield pa.record_batch(arrays, schema=schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelake.engine.duck_errors import refusal
 from tidelake.errors import Invalid
@@ -26,12 +26,10 @@ _FLOAT_BITS = {"float32": 24, "float64": 53}
 _DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
 _NO_LOSS = {
     ("float32", "float64"),
-    ("time", "time_ns"),
     ("time", "timetz"),
     ("json", "varchar"),
     ("enum", "varchar"),
 }
-_BY_VALUE = {("float64", "float32"), ("time_ns", "time")}
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
 
@@ -186,12 +184,18 @@ def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
         return checked(bad, ref, f"CAST({ref} AS UUID)", where, "is not a UUID")
     if target == "geometry" and source in ("varchar", "blob"):
         made = f"ST_GeomFromWKB({ref})" if source == "blob" else f"CAST({ref} AS GEOMETRY)"
-        bad = f"TRY({made}) IS NULL AND {ref} IS NOT NULL"
+        made = f"TRY({made})"
+        bad = f"{made} IS NULL AND {ref} IS NOT NULL"
         return checked(bad, ref, made, where, "is neither WKB nor WKT")
+    if (source, target) == ("time", "time_ns"):
+        return f"CAST(CAST({ref} AS VARCHAR) AS TIME_NS)"
+    if (source, target) == ("time_ns", "time"):
+        bad = f"epoch_ns({ref}) % 1000 <> 0"
+        return checked(bad, ref, f"CAST({ref} AS TIME)", where, "does not fit TIME exactly")
     if _never_loses(source, target):
         return f"CAST({ref} AS {kind})"
     if _may_fit(source, target):
-        return _exact(ref, _type_name(source), kind, where)
+        return _exact(ref, [_type_name(source), kind], where)
     raise _mismatch(column, shape, where)
 
 
@@ -215,19 +219,27 @@ def _moment(source: str, target: str, ref: str, where: str) -> str:
         source, ref = "timestamp", f"CAST({ref} AS TIMESTAMP)"
     unzoned = "timestamp" if target == "timestamptz" else target
     if source != unzoned:
-        ref = _exact(ref, _type_name(source), _type_name(unzoned), where)
+        way = [source, *({"timestamp"} - {source, unzoned}), unzoned]
+        ref = _exact(ref, [_type_name(kind) for kind in way], where)
     return f"CAST({ref} AS TIMESTAMPTZ)" if target == "timestamptz" else ref
 
 
-def _exact(ref: str, source: str, target: str, where: str) -> str:
-    """A cast that must be undone by the cast back."""
-    there = f"TRY(CAST({ref} AS {target}))" if "TIMESTAMP" in target else _try(ref, target)
-    bad = f"{_try(there, source)} IS DISTINCT FROM {ref}"
-    return checked(bad, ref, f"CAST({ref} AS {target})", where, f"does not fit {target} exactly")
+def _exact(ref: str, way: Sequence[str], where: str) -> str:
+    """A cast, by way of these types, that must be undone by the way back.
+
+    TRY_CAST raises on timestamps that do not fit, so it must be TRY, which is slower. What
+    stands in a TRY may stand nowhere else: DuckDB would compute it once, outside.
+    """
+    attempt = way[0].startswith("TIMESTAMP") and way != ["TIMESTAMP_NS", "TIMESTAMP"]
+    there = _cast(ref, way[1:], attempt=attempt)
+    bad = f"{_cast(there, way[-2::-1], attempt=attempt)} IS DISTINCT FROM {ref}"
+    return checked(bad, ref, there, where, f"does not fit {way[-1]} exactly")
 
 
-def _try(ref: str, target: str) -> str:
-    return f"TRY_CAST({ref} AS {target})"
+def _cast(ref: str, way: Sequence[str], *, attempt: bool) -> str:
+    for kind in way:
+        ref = f"{'CAST' if attempt else 'TRY_CAST'}({ref} AS {kind})"
+    return f"TRY({ref})" if attempt else ref
 
 
 def checked(
@@ -235,7 +247,7 @@ def checked(
 ) -> str:
     """`good`, unless `bad` is true of a value: then an error that shows the value."""
     before, after = refusal(f"{where}: \0 {why}", hint).split("\0")
-    shown = f"left(CAST({ref} AS VARCHAR), 100)"
+    shown = f"left(TRY(CAST({ref} AS VARCHAR)), 100)"
     told = f"concat({text_literal(before)}, {shown}, {text_literal(after)})"
     return f"CASE WHEN {bad} THEN error({told}) ELSE {good} END"
 
@@ -278,7 +290,7 @@ def _may_fit(source: str, target: str) -> bool:
     if _decimal(source):
         whole = _scale(source) == 0 and target in INTEGERS
         return whole or _decimal(target) is not None
-    return (source, target) in _BY_VALUE
+    return (source, target) == ("float64", "float32")
 
 
 def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
@@ -286,14 +298,16 @@ def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
     wanted = column.type if column.is_nested else column.duckdb_type
     hint = "convert it before writing"
     if given.startswith(("DOUBLE", "FLOAT")):
-        hint = "round or cast it yourself before writing, so that what is lost is your choice"
+        hint = (
+            "round or cast it before writing; a pandas column of integers with gaps is"
+            " astype('Int64')"
+        )
     elif given == "VARCHAR":
         hint = "parse the text before writing"
     return Invalid(f"{where} is {wanted}, and the data has {given}", hint=hint)
 
 
 _FRACTIONS = {"timestamp_s": 0, "timestamp_ms": 3, "timestamp": 6, "timestamptz": 6} | {
-    "timestamp_us": 6,
     "timestamp_ns": 9,
     "time": 6,
     "time_ns": 9,
@@ -306,6 +320,8 @@ def from_text(column: Column, ref: str, where: str) -> str:
         return ref
     if column.type in ("json", "uuid", "timetz", "geometry"):
         return _scalar(column, Shape(column.name, "varchar"), ref, where)
+    if column.type == "timestamp_us":
+        column = replace(column, type="timestamp")
     kind = column.duckdb_type
     good = f"TRY(CAST({ref} AS {kind}))"
     bad = [f"{ref} IS NOT NULL AND {good} IS NULL"]
@@ -324,8 +340,8 @@ def from_text(column: Column, ref: str, where: str) -> str:
     if column.type == "timestamp_ns":
         bad.append(f"regexp_matches({ref}, ':[0-9.]*\\s*[+-]')")
     elif column.type in MOMENTS - {"date"}:
-        good = f"CAST(CAST({ref} AS TIMESTAMPTZ) AS {kind})"
-        bad[0] = f"{ref} IS NOT NULL AND TRY({good}) IS NULL"
+        good = f"TRY(CAST(CAST({ref} AS TIMESTAMPTZ) AS {kind}))"
+        bad[0] = f"{ref} IS NOT NULL AND {good} IS NULL"
     bad = [f"({each})" for each in bad]
     return checked(" OR ".join(bad), ref, good, where, f"does not fit {kind} exactly")
 
@@ -340,7 +356,7 @@ def duckdb_shape(name: str, kind: object) -> Shape:
         return Shape(name, identity, children)
     if identity == "enum":
         return Shape(name, "enum")
-    text = str(kind)
+    text = "GEOMETRY" if identity == "geometry" else str(kind)
     return Shape(name, _WORDS.get(text, text.lower()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -60,21 +61,26 @@ def bring(
         return take.rows([data])
     if isinstance(data, str | Path):
         return take.files([data])
-    module = type(data).__module__.partition(".")[0]
-    if module == "pandas":
+    if _is_a(data, "pandas", "DataFrame"):
         return take.pandas(data)
-    if module == "polars":
+    if _is_a(data, "polars", "DataFrame", "LazyFrame"):
         return take.polars(data)
-    if module == "pyspark":
+    if type(data).__module__.partition(".")[0] == "pyspark":
         raise Unsupported(
             f"{table}: a Spark DataFrame cannot be read by the local engine",
             hint="open the lake with engine='spark', or hand over df.toArrow()",
         )
-    if module == "pyarrow" or hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return take.arrow(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray):
         return take.items(data)
     raise take.unknown(data)
+
+
+def _is_a(data: object, library: str, *names: str) -> bool:
+    """Whether it is of one of the library's classes, without importing the library."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(data, tuple(getattr(module, n) for n in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,49 +113,48 @@ class _Taking:
             present |= had
         return Incoming(" UNION ALL ".join(branches), present, True)
 
+    def unreadable(self, error: Exception, hint: str) -> Invalid:
+        reason = ": ".join(str(part) for part in error.args)
+        return Invalid(f"{self.table}: the data cannot be read: {reason}", hint=hint)
+
     def pandas(self, data: Any) -> Incoming:
-        import pandas
         import pyarrow as pa
 
-        if not isinstance(data, pandas.DataFrame):
-            raise self.unknown(data)
         match([str(name) for name in data.columns], self.columns, str(self.table))
         try:
             table = pa.Table.from_pandas(data, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            reason = ": ".join(str(part) for part in error.args)
-            raise Invalid(
-                f"{self.table}: the DataFrame cannot be read: {reason}",
-                hint="give every column one type, for example with astype(…)",
-            ) from error
+            hint = "give every column one type, for example with astype(…)"
+            raise self.unreadable(error, hint) from error
         return self.arrow(table)
 
     def polars(self, data: Any) -> Incoming:
         import polars
         import pyarrow as pa
 
-        if isinstance(data, polars.LazyFrame):
-            data = data.collect()
-        if not isinstance(data, polars.DataFrame):
-            raise self.unknown(data)
-        for name, kind in data.schema.items():
-            if kind in (polars.Int128, polars.UInt128, polars.Object):
-                raise Invalid(
-                    f"{self.table}: {name!r} of the data has the type {kind}",
-                    hint="cast it first, integers to Decimal(38, 0)",
-                )
-        return self.arrow(pa.Table.from_batches(*_batches(data)))
+        frame = data.collect() if isinstance(data, polars.LazyFrame) else data
+        objects = [name for name, kind in frame.schema.items() if kind == polars.Object]
+        try:
+            table = pa.table(frame) if not objects else None
+        except pa.ArrowException as error:
+            raise self.unreadable(error, "cast 128-bit integers to Decimal(38, 0)") from error
+        if table is None:
+            raise Invalid(
+                f"{self.table}: {objects[0]!r} of the data holds Python objects",
+                hint="cast it to a type of Polars",
+            )
+        return self.arrow(table)
 
     def arrow(self, data: Any) -> Incoming:
         import pyarrow as pa
 
-        if isinstance(data, pa.RecordBatch):
-            data = pa.Table.from_batches([data])
-        if not isinstance(data, pa.Table | pa.RecordBatchReader):
-            try:
+        try:
+            if isinstance(data, pa.RecordBatch) or not hasattr(data, "__arrow_c_stream__"):
+                data = pa.table(data)
+            elif not isinstance(data, pa.Table | pa.RecordBatchReader):
                 data = pa.RecordBatchReader.from_stream(data)
-            except (TypeError, pa.ArrowException) as error:
-                raise self.unknown(data) from error
+        except (TypeError, ValueError, OSError) as error:
+            raise self.unreadable(error, _ACCEPTED) from error
         whole = isinstance(data, pa.Table)
         schema = readable(data.schema)
         shapes = [arrow_shape(field, str(self.table)) for field in schema]
@@ -222,10 +227,3 @@ class _Taking:
         names = ", ".join(f"c{at}" for at in range(len(shapes)))
         present = frozenset(self.columns[index].name for index in found)
         return f"SELECT {', '.join(chosen)} FROM {source} AS r({names})", present
-
-
-def _batches(frame: Any) -> tuple[list[pa.RecordBatch], pa.Schema]:
-    import pyarrow as pa
-
-    reader = pa.RecordBatchReader.from_stream(frame)
-    return list(reader), reader.schema

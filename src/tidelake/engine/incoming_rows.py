@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_LITERALS = 400
+_LITERALS = 240
 CHUNK = 10_000
 _MISSING = object()
 

@@ -125,7 +125,7 @@ def _double(value: Any) -> float:
 def _single(value: Any) -> float:
     number = _double(value)
     try:
-        struct.pack("f", number)
+        struct.pack("<f", number)
     except OverflowError:
         raise ValueError(f"{value} is too large for FLOAT") from None
     return number
@@ -141,7 +141,7 @@ def _decimal(digits: int, scale: int, value: Any) -> str:
     if not number.is_finite():
         raise ValueError(f"{number} is not a decimal number")
     scaled = number.scaleb(scale, _WIDE_CONTEXT)
-    if abs(scaled) >= 10**digits or scaled != scaled.to_integral_value(context=_WIDE_CONTEXT):
+    if scaled.copy_abs() >= 10**digits or scaled != scaled.to_integral_value(context=_WIDE_CONTEXT):
         raise ValueError(f"{value} does not fit DECIMAL({digits},{scale}) exactly")
     return format(number, "f")
 
