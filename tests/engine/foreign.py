@@ -1,7 +1,7 @@
 """A table that foreign files are registered in: by DuckDB, and by the facts found here."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import tidelake
 from tidelake.engine.register import found_files
@@ -218,3 +220,35 @@ def stored_from(file: NewFile) -> Stored:
     return Stored(
         mapping_rows(file.mapping or ()), statistics_of(file), list(file.partition_values or ())
     )
+
+
+INT = pa.int32()
+Make = Callable[..., ForeignTable]
+
+
+def written(path: Path, columns: dict[str, Any], **options: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path, **options)
+    return path
+
+
+def copied(path: Path, query: str, options: str = "") -> Path:
+    duckdb.connect().execute(f"COPY ({query}) TO '{path}' (FORMAT parquet{options})")
+    return path
+
+
+def inserted(path: Path, columns: str, values: str) -> Path:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE x ({columns})")
+    connection.execute(f"INSERT INTO x {values}")
+    connection.execute(f"COPY x TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
+    return path
+
+
+def one(files: list[NewFile]) -> NewFile:
+    (file,) = files
+    return file
+
+
+def bounds(file: NewFile) -> list[tuple[str | None, str | None]]:
+    return [(facts.min, facts.max) for facts in file.columns]

@@ -2,20 +2,17 @@
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from tests.engine.foreign import ForeignTable, stored_from
+from tests.engine.foreign import INT, Make, bounds, copied, inserted, one, stored_from, written
 from tidelake.engine.register import found_files
-from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
-from tidelake.model.change import NewFile
+from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
 from tidelake.testing.duck import duck_connection
 
@@ -23,50 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.servers.s3 import S3Server
-
-INT = pa.int32()
-Make = Callable[..., ForeignTable]
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Make:
-    """Makes a table in a new lake: `table("k INTEGER", "ALTER …")`."""
-    made = []
-
-    def make(columns: str, *more: str) -> ForeignTable:
-        made.append(columns)
-        folder = tmp_path / f"lake_{len(made)}"
-        return ForeignTable(folder, f"CREATE TABLE t ({columns})", *more)
-
-    return make
-
-
-def written(path: Path, columns: dict[str, Any], **options: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(columns), path, **options)
-    return path
-
-
-def copied(path: Path, query: str, options: str = "") -> Path:
-    duckdb.connect().execute(f"COPY ({query}) TO '{path}' (FORMAT parquet{options})")
-    return path
-
-
-def inserted(path: Path, columns: str, values: str) -> Path:
-    connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE x ({columns})")
-    connection.execute(f"INSERT INTO x {values}")
-    connection.execute(f"COPY x TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
-    return path
-
-
-def one(files: list[NewFile]) -> NewFile:
-    (file,) = files
-    return file
-
-
-def bounds(file: NewFile) -> list[tuple[str | None, str | None]]:
-    return [(facts.min, facts.max) for facts in file.columns]
 
 
 SAME_AS_DUCKDB = {
@@ -360,144 +313,6 @@ class TestWhereDuckDBIsLessCareful:
         assert bounds(one(table("s VARCHAR").found(other))) == [(None, None)]
 
 
-class TestFolders:
-    @pytest.mark.parametrize(
-        ("kind", "folder", "value"),
-        [
-            ("INTEGER", "007", "7"),
-            ("DATE", "2024-01-01", "2024-01-01"),
-            ("VARCHAR", "a%20b", "a b"),
-            ("VARCHAR", "", ""),
-            ("TIMESTAMP", "2024-01-01%2010%3A00%3A00", "2024-01-01 10:00:00"),
-            ("DECIMAL(9,3)", "1.5", "1.500"),
-            ("INTEGER", "__HIVE_DEFAULT_PARTITION__", None),
-        ],
-    )
-    def test_values_as_duckdb_reads_them(
-        self, kind: str, folder: str, value: str | None, table: Make, tmp_path: Path
-    ) -> None:
-        path = written(tmp_path / f"p={folder}" / "x.parquet", {"k": pa.array([1, 2], INT)})
-        for more in ([], ["ALTER TABLE t SET PARTITIONED BY (p)"]):
-            theirs, ours = (table(f"k INTEGER, p {kind}", *more) for _ in "ab")
-            file = one(ours.found(path))
-            assert stored_from(file) == theirs.added_by_duckdb(path)
-            assert file.partition_values == ((value,) if more else None)
-            ours.add([file])
-            expected = theirs.rows_in_duckdb()
-            assert ours.rows_in_duckdb() == ours.rows_in_tidelake() == expected
-            assert len(expected) == 2
-
-    def test_floats_are_exact_when_a_folder_spells_them(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "p=1.50" / "x.parquet", {"k": pa.array([1], INT)})
-        facts = one(table("k INTEGER, p DOUBLE").found(path)).columns[1]
-        assert (facts.min, facts.max, facts.contains_nan) == ("1.5", "1.5", False)
-        path = written(tmp_path / "p=nan" / "x.parquet", {"k": pa.array([1], INT)})
-        facts = one(table("k INTEGER, p DOUBLE").found(path)).columns[1]
-        assert (facts.min, facts.max, facts.contains_nan) == (None, None, True)
-
-    def test_booleans(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "p=true" / "x.parquet", {"k": pa.array([1], INT)})
-        ours = table("k INTEGER, p BOOLEAN", "ALTER TABLE t SET PARTITIONED BY (p)")
-        file = one(ours.found(path))
-        assert file.partition_values == ("true",)
-        assert bounds(file)[1] == ("1", "1")
-        ours.add([file])
-        assert ours.rows_in_duckdb("FROM t WHERE p") == ours.rows_in_tidelake("p") == [(1, True)]
-
-    def test_their_names_match_in_any_case(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "Year=2024" / "x.parquet", {"k": pa.array([1], INT)})
-        ours = table("k INTEGER, year INTEGER")
-        ours.add(ours.found(path))
-        assert ours.rows_in_duckdb() == ours.rows_in_tidelake() == [(1, 2024)]
-
-    def test_a_column_that_is_in_the_file_as_well(self, table: Make, tmp_path: Path) -> None:
-        values = {"k": pa.array([1, 2], INT), "p": pa.array([7, 7], INT)}
-        path = written(tmp_path / "p=7" / "x.parquet", values)
-        ours = table("k INTEGER, p INTEGER", "ALTER TABLE t SET PARTITIONED BY (p)")
-        file = one(ours.found(path))
-        assert not any(field.is_partition for field in file.mapping or ())
-        assert file.partition_values == ("7",)
-        wrong = written(tmp_path / "p=8" / "x.parquet", values)
-        with pytest.raises(Invalid, match=r"p=8.*other values.*hive=False"):
-            ours.found(wrong)
-        assert one(ours.found(wrong, hive=False)).partition_values == ("7",)
-
-    def test_a_folder_that_is_no_value_of_the_column(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "p=x" / "x.parquet", {"k": pa.array([1], INT)})
-        with pytest.raises(Invalid, match="column p has values that are no INTEGER"):
-            table("k INTEGER, p INTEGER").found(path)
-
-    @pytest.mark.parametrize("folder", ["NULL", ""])
-    def test_texts_that_readers_take_for_different_things(
-        self, folder: str, table: Make, tmp_path: Path
-    ) -> None:
-        path = written(tmp_path / f"p={folder}" / "x.parquet", {"k": pa.array([1], INT)})
-        with pytest.raises(Unsupported, match="__HIVE_DEFAULT_PARTITION__"):
-            table("k INTEGER, p INTEGER").found(path)
-
-    def test_switched_off(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "p=7" / "x.parquet", {"k": pa.array([1], INT)})
-        ours = table("k INTEGER, p INTEGER")
-        file = one(ours.found(path, hive=False))
-        ours.add([file])
-        assert ours.rows_in_tidelake() == ours.rows_in_duckdb() == [(1, None)]
-
-
-class TestPartitions:
-    MOMENTS = (dt.datetime(2024, 3, 15, 1), dt.datetime(2024, 3, 15, 9))
-
-    def found(self, table: Make, tmp_path: Path, by: str, values: pa.Array) -> NewFile:
-        path = written(tmp_path / "x.parquet", {"ts": values})
-        return one(table("ts TIMESTAMP", f"ALTER TABLE t SET PARTITIONED BY ({by})").found(path))
-
-    def test_statistics_can_pin_them_down(self, table: Make, tmp_path: Path) -> None:
-        by = "year(ts), month(ts), day(ts)"
-        file = self.found(table, tmp_path, by, pa.array(self.MOMENTS, pa.timestamp("us")))
-        assert file.partition_values == ("2024", "3", "15")
-
-    @pytest.mark.parametrize("by", ["ts", "hour(ts)"])
-    def test_rows_of_several_partitions_belong_to_none(
-        self, by: str, table: Make, tmp_path: Path
-    ) -> None:
-        values = pa.array(self.MOMENTS, pa.timestamp("us"))
-        assert self.found(table, tmp_path, by, values).partition_values is None
-
-    def test_the_same_month_of_two_years_is_not_one_partition(
-        self, table: Make, tmp_path: Path
-    ) -> None:
-        values = pa.array([dt.datetime(2023, 3, 1), dt.datetime(2024, 3, 1)], pa.timestamp("us"))
-        assert self.found(table, tmp_path, "month(ts)", values).partition_values is None
-
-    def test_nulls_beside_values_are_two_partitions(self, table: Make, tmp_path: Path) -> None:
-        values = pa.array([self.MOMENTS[0], None], pa.timestamp("us"))
-        assert self.found(table, tmp_path, "year(ts)", values).partition_values is None
-        nulls = pa.array([None, None], pa.timestamp("us"))
-        assert self.found(table, tmp_path, "year(ts)", nulls).partition_values == (None,)
-
-    def test_a_file_of_no_partition_is_read_like_others(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "x.parquet", {"k": pa.array([1, 2], INT)})
-        ours = table("k INTEGER", "ALTER TABLE t SET PARTITIONED BY (k)")
-        ours.add(ours.found(path))
-        for k in (1, 2):
-            assert ours.rows_in_duckdb(f"FROM t WHERE k = {k}") == [(k,)]
-            assert ours.rows_in_tidelake(f"k = {k}") == [(k,)]
-
-    def test_buckets(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "x.parquet", {"k": pa.array([34, 34], INT)})
-        ours = table("k INTEGER", "ALTER TABLE t SET PARTITIONED BY (bucket(16, k))")
-        file = one(ours.found(path))
-        assert file.partition_values == (str(2017239379 % 16),)
-        ours.add([file])
-        assert ours.rows_in_duckdb("FROM t WHERE k = 34") == [(34,), (34,)]
-        assert ours.rows_in_tidelake("k = 34") == [(34,), (34,)]
-
-    def test_several_buckets_would_be_lost_to_duckdb(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "x.parquet", {"k": pa.array([1, 2], INT)})
-        ours = table("k INTEGER", "ALTER TABLE t SET PARTITIONED BY (bucket(16, k))")
-        with pytest.raises(Unsupported, match="several buckets"):
-            ours.found(path)
-
-
 class TestFieldIds:
     IDS = "{k: 1, s: {__duckdb_field_id: 2, a: 3}, l: {__duckdb_field_id: 4, element: 5}}"
     COLUMNS = "k INTEGER, s STRUCT(a INTEGER), l INTEGER[]"
@@ -529,164 +344,6 @@ class TestFieldIds:
         assert file.mapping is not None
         ours.add([file])
         assert ours.rows_in_duckdb() == ours.rows_in_tidelake() == [(1, {"a": 2}, [3])]
-
-
-MISFITS = {
-    "narrower integer": ("INTEGER", "1::BIGINT"),
-    "signed into unsigned": ("UBIGINT", "1::INTEGER"),
-    "unsigned of the same width": ("INTEGER", "1::UINTEGER"),
-    "a number into text": ("VARCHAR", "1"),
-    "text into a number": ("INTEGER", "'1'"),
-    "double into float": ("FLOAT", "1::DOUBLE"),
-    "integer into double": ("DOUBLE", "1"),
-    "fewer digits": ("DECIMAL(8,2)", "1::DECIMAL(9,2)"),
-    "fewer whole digits": ("DECIMAL(9,4)", "1::DECIMAL(9,2)"),
-    "smaller scale": ("DECIMAL(18,1)", "1::DECIMAL(9,2)"),
-    "nanoseconds into microseconds": ("TIMESTAMP", "TIMESTAMP_NS '2024-01-01'"),
-    "microseconds into milliseconds": ("TIMESTAMP_MS", "TIMESTAMP '2024-01-01'"),
-    "a zone dropped": ("TIMESTAMP", "TIMESTAMPTZ '2024-01-01'"),
-    "a zone invented": ("TIMESTAMPTZ", "TIMESTAMP '2024-01-01'"),
-    "bytes into text": ("VARCHAR", "'a'::BLOB"),
-    "text into JSON": ("JSON", "'a'"),
-    "a struct into a number": ("INTEGER", "{'a': 1}"),
-    "a number into a list": ("INTEGER[]", "1"),
-    "a list into a struct": ("STRUCT(a INTEGER)", "[1]"),
-    "inside a struct": ("STRUCT(a INTEGER)", "{'a': 1::BIGINT}"),
-    "inside a list": ("INTEGER[]", "[1::BIGINT]"),
-    "inside a map": ("MAP(VARCHAR, INTEGER)", "MAP {'a': 1::BIGINT}"),
-    "a struct into a variant": ("VARIANT", "1::VARIANT"),
-}
-
-
-@pytest.mark.parametrize("name", MISFITS)
-def test_types_that_do_not_fit_are_refused(name: str, table: Make, tmp_path: Path) -> None:
-    kind, value = MISFITS[name]
-    path = copied(tmp_path / "x.parquet", f"SELECT {value} AS c")
-    with pytest.raises(Invalid, match=r"column c.* is .*, and main\.t has it as"):
-        table(f"c {kind}").found(path)
-
-
-def test_nanoseconds_that_arrow_writes_are_not_cut(table: Make, tmp_path: Path) -> None:
-    moment = pa.array([dt.datetime(2024, 1, 1)], pa.timestamp("ns", "UTC"))
-    clock = pa.array([dt.time(1)], pa.time64("ns"))
-    path = written(tmp_path / "x.parquet", {"c": moment})
-    with pytest.raises(Unsupported, match="timestamptz in nanoseconds"):
-        table("c TIMESTAMPTZ").found(path)
-    path = written(tmp_path / "x.parquet", {"c": clock})
-    with pytest.raises(Unsupported, match="time in nanoseconds"):
-        table("c TIME").found(path)
-
-
-def test_decimals_wider_than_any_column_are_not_read_as_floats(table: Make, tmp_path: Path) -> None:
-    path = written(tmp_path / "x.parquet", {"c": pa.array([1], pa.decimal256(50, 2))})
-    with pytest.raises(Invalid, match=r"decimal\(50,2\)"):
-        table("c DOUBLE").found(path)
-
-
-def test_microseconds_beyond_the_reach_of_nanoseconds(table: Make, tmp_path: Path) -> None:
-    path = copied(tmp_path / "x.parquet", "SELECT TIMESTAMP '3000-01-01' c")
-    with pytest.raises(Invalid, match="3000-01-01"):
-        table("c TIMESTAMP_NS").found(path)
-
-
-class TestColumns:
-    def test_an_extra_one(self, table: Make, tmp_path: Path) -> None:
-        path = copied(tmp_path / "x.parquet", "SELECT 1 k, 2 z, {'a': 1} s")
-        with pytest.raises(Invalid, match=r"has columns that main\.t has not: z .*evolve"):
-            table("k INTEGER, s STRUCT(a INTEGER)").found(path)
-        path = copied(tmp_path / "x.parquet", "SELECT 1 k, {'a': 1, 'z': 2} s")
-        with pytest.raises(Invalid, match=r"s\.z"):
-            table("k INTEGER, s STRUCT(a INTEGER)").found(path)
-
-    def test_a_missing_one_that_is_required(self, table: Make, tmp_path: Path) -> None:
-        path = copied(tmp_path / "x.parquet", "SELECT 1 k")
-        with pytest.raises(Invalid, match="has no column need"):
-            table("k INTEGER, need INTEGER NOT NULL").found(path)
-
-    def test_two_of_one_name(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "x.parquet", {"k": pa.array([1], INT), "K": pa.array([1], INT)})
-        with pytest.raises(Invalid, match="more than one column called k"):
-            table("k INTEGER").found(path)
-
-
-class TestRequiredColumns:
-    def test_nulls_are_refused(self, table: Make, tmp_path: Path) -> None:
-        path = written(tmp_path / "x.parquet", {"k": pa.array([1, None], INT)})
-        with pytest.raises(Invalid, match="column k has nulls"):
-            table("k INTEGER NOT NULL").found(path)
-
-    def test_nulls_that_nobody_counted_are_refused(self, table: Make, tmp_path: Path) -> None:
-        values = {"k": pa.array([1, 2], INT)}
-        path = written(tmp_path / "x.parquet", values, write_statistics=False)
-        with pytest.raises(Invalid, match="column k may have nulls"):
-            table("k INTEGER NOT NULL").found(path)
-
-    def test_a_schema_without_nulls_needs_no_counts(self, table: Make, tmp_path: Path) -> None:
-        schema = pa.schema([pa.field("k", INT, nullable=False)])
-        path = tmp_path / "x.parquet"
-        pq.write_table(pa.table({"k": [1, 2]}, schema), path, write_statistics=False)
-        assert one(table("k INTEGER NOT NULL").found(path)).rows == 2
-
-    def test_structs_are_judged_by_what_is_in_them(self, table: Make, tmp_path: Path) -> None:
-        null = written(tmp_path / "null.parquet", {"s": pa.array([{"a": 1, "b": 2}, None])})
-        columns = "s STRUCT(a BIGINT, b BIGINT) NOT NULL"
-        with pytest.raises(Invalid, match="column s may have nulls"):
-            table(columns).found(null)
-        full = written(tmp_path / "full.parquet", {"s": pa.array([{"a": 1, "b": None}])})
-        assert one(table(columns).found(full)).rows == 1
-
-    def test_a_folder_of_nulls(self, table: Make, tmp_path: Path) -> None:
-        folder = tmp_path / "p=__HIVE_DEFAULT_PARTITION__"
-        path = written(folder / "x.parquet", {"k": pa.array([1], INT)})
-        with pytest.raises(Invalid, match="column p has nulls"):
-            table("k INTEGER, p INTEGER NOT NULL").found(path)
-
-
-class TestUnreadable:
-    @pytest.fixture
-    def good(self, tmp_path: Path) -> Path:
-        return written(tmp_path / "good.parquet", {"k": pa.array([1], INT)})
-
-    def refused(self, table: Make, good: Path, bad: Path) -> TidelakeError:
-        with pytest.raises(TidelakeError) as caught:
-            table("k INTEGER").found(good, bad)
-        assert str(bad) in caught.value.message
-        assert caught.value.hint
-        return caught.value
-
-    def test_missing(self, table: Make, good: Path, tmp_path: Path) -> None:
-        assert isinstance(self.refused(table, good, tmp_path / "none.parquet"), NotFound)
-
-    @pytest.mark.parametrize("data", [b"", b"k,v\n1,2\n" * 9])
-    def test_not_parquet(self, data: bytes, table: Make, good: Path, tmp_path: Path) -> None:
-        bad = tmp_path / "bad.parquet"
-        bad.write_bytes(data)
-        assert isinstance(self.refused(table, good, bad), Invalid)
-
-    def test_cut_short(self, table: Make, good: Path, tmp_path: Path) -> None:
-        bad = tmp_path / "cut.parquet"
-        for end in (-1, -8, -40):
-            bad.write_bytes(good.read_bytes()[:end])
-            assert isinstance(self.refused(table, good, bad), Invalid)
-
-    def test_a_broken_footer(self, table: Make, good: Path, tmp_path: Path) -> None:
-        data = good.read_bytes()
-        size = int.from_bytes(data[-8:-4], "little")
-        bad = tmp_path / "broken.parquet"
-        bad.write_bytes(data[: -8 - size] + b"\xff" * size + data[-8:])
-        assert isinstance(self.refused(table, good, bad), Invalid)
-
-    def test_encrypted(self, table: Make, good: Path, tmp_path: Path) -> None:
-        bad = tmp_path / "secret.parquet"
-        connection = duck_connection(extensions=["httpfs"])
-        connection.execute("PRAGMA add_parquet_key('key', '0123456789112345')")
-        config = "{footer_key: 'key'}"
-        connection.execute(f"COPY (SELECT 1 k) TO '{bad}' (ENCRYPTION_CONFIG {config})")
-        assert isinstance(self.refused(table, good, bad), Unsupported)
-
-    def test_listed_twice(self, table: Make, good: Path) -> None:
-        with pytest.raises(Invalid, match="twice"):
-            table("k INTEGER").found(good, f"file://{good}")
 
 
 def test_many_files_at_once_each_with_its_own_facts(table: Make, tmp_path: Path) -> None:

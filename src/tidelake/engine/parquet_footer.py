@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ SELECT parquet_file_metadata[1] AS file,
     list_transform(parquet_metadata, lambda x: struct_pack(
         leaf := x.column_id, "values" := x.num_values, nulls := x.stats_null_count,
         low := x.stats_min_value, high := x.stats_max_value, low_is_exact := x.min_is_exact,
-        high_is_exact := x.max_is_exact, bytes := x.total_compressed_size)) AS chunks
+        high_is_exact := x.max_is_exact, bytes := x.total_compressed_size)) AS chunks,
+    [x.value for x in parquet_kv_metadata if x.key = 'geo'::BLOB] AS geo
 FROM parquet_full_metadata($1)
 """
 _READ_AS = {
@@ -145,7 +147,11 @@ def _unreadable(path: str, text: str) -> TidelakeError:
 
 
 def _footer(
-    path: str, file: Mapping[str, Any], nodes: list[dict[str, Any]], chunks: list[dict[str, Any]]
+    path: str,
+    file: Mapping[str, Any],
+    nodes: list[dict[str, Any]],
+    chunks: list[dict[str, Any]],
+    geo: list[bytes],
 ) -> Footer:
     if file["encryption_algorithm"]:
         raise _unreadable(path, "encrypted")
@@ -162,9 +168,20 @@ def _footer(
         rows=file["num_rows"],
         bytes=file["file_size_bytes"],
         size=file["footer_size"],
-        fields=tuple(_field(node) for node in tree),
+        fields=_with_shapes([_field(node) for node in tree], geo),
         chunks={leaf: tuple(found) for leaf, found in by_leaf.items()},
         ordered=frozenset(leaf for leaf, order in orders if "TypeDefined" in (order or "")),
+    )
+
+
+def _with_shapes(fields: Sequence[Field], geo: Sequence[bytes]) -> tuple[Field, ...]:
+    """GeoParquet names its columns beside the schema; DuckDB reads those as nothing but shapes."""
+    named = {name for text in geo for name in json.loads(text).get("columns", ())}
+    return tuple(
+        replace(field, type="geometry of an old form")
+        if field.type == "blob" and field.name in named
+        else field
+        for field in fields
     )
 
 
