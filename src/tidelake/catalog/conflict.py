@@ -69,11 +69,13 @@ def _check_names(reader: Reader, change: Change, at: int) -> None:
                 raise Conflict(f"somebody else dropped schema {name}", hint=_AGAIN)
             _check_empty(reader, change, at, schema.before.id, name)
     for table in change.tables:
-        _check_name(reader, at, change, table.before and table.before.name, table.table.name)
+        before = table.before.name if table.before else None
+        _check_name(reader, at, change, before, table.table.name)
     for view in change.views:
-        name_after = view.after.name if view.after else None
-        if name_after:
-            _check_name(reader, at, change, view.before and view.before.name, name_after)
+        if view.after is not None:
+            _check_name(
+                reader, at, change, view.before.name if view.before else None, view.after.name
+            )
         elif view.before and read.find(reader, at, "view", view.before.name) != view.before.id:
             raise Conflict(f"somebody else changed view {view.before.name}", hint=_AGAIN)
 
@@ -90,7 +92,9 @@ def _check_name(
         found = read.find(reader, at, kind, after)
         if found is not None and found not in going:
             raise Conflict(f"somebody else created {kind} {after}", hint="choose another name")
-    fresh = any(s.before is None and s.after and s.after.name == after.schema for s in change.schemas)
+    fresh = any(
+        s.before is None and s.after and s.after.name == after.schema for s in change.schemas
+    )
     if not fresh and _schema_id(reader, at, after.schema) is None:
         raise Conflict(f"somebody else dropped schema {after.schema}", hint="create it again")
 
@@ -100,8 +104,7 @@ def _check_empty(reader: Reader, change: Change, at: int, schema_id: int, name: 
     going |= {v.before.id for v in change.views if v.before and v.after is None}
     for kind in ("table", "view", "macro"):
         rows = reader.rows(
-            f"SELECT {kind}_id FROM ducklake_{kind}"
-            f" WHERE schema_id = :id AND {read.visible()}",
+            f"SELECT {kind}_id FROM ducklake_{kind} WHERE schema_id = :id AND {read.visible()}",
             id=schema_id,
             at=at,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from tidelake.catalog import inline_tables
+from tidelake.catalog import inline_tables, read
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
@@ -40,7 +41,7 @@ def declare(reader: Reader, entries: Entries, change: Change, data_path: str) ->
     """The rows of all declarations in the change. Creating and altering anything makes a new
     version of the lake's schema: DuckDB looks at the catalog again only then."""
     if change.schemas or change.views or any(t.before != t.after for t in change.tables):
-        entries.numbers.schema_version += 1
+        entries.new_version()
     schemas = _schemas(reader, entries, change, data_path)
     tables: dict[int, int] = {}
     ids = Ids(schemas, tables)
@@ -64,8 +65,6 @@ def _schemas(
     reader: Reader, entries: Entries, change: Change, data_path: str
 ) -> dict[str, tuple[int, str]]:
     """Schemas of the lake and of the change: id and complete path by name."""
-    from tidelake.catalog import read
-
     known = read.schemas(reader, entries.snapshot_id - 1, data_path) if _names_any(change) else []
     found = {schema.name: (schema.id, schema.path) for schema in known}
     for schema in change.schemas:
@@ -75,7 +74,9 @@ def _schemas(
 
 
 def _names_any(change: Change) -> bool:
-    tables = any(t.after and (t.before is None or t.before.name != t.after.name) for t in change.tables)
+    tables = any(
+        t.after and (t.before is None or t.before.name != t.after.name) for t in change.tables
+    )
     return tables or any(v.after for v in change.views)
 
 
@@ -227,7 +228,8 @@ def _begin_sorting(entries: Entries, table_id: int, table: TableInfo) -> None:
 
 def _alter_table(reader: Reader, entries: Entries, change: TableChange, ids: Ids) -> None:
     before, after = change.before, change.after
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     if before.name != after.name:
         entries.end("ducklake_table", "table_id = :id", id=before.id)
         _name_table(entries, after, before.id, ids)
@@ -268,13 +270,18 @@ def _alter_columns(
             id=table_id,
         )
     )
-    old = {c.id: (_row_of(c), parent, orders.get(c.id)) for c, parent in _with_parents(before.columns)}
+    old = {
+        c.id: (_row_of(c), parent, orders.get(c.id)) for c, parent in _with_parents(before.columns)
+    }
     new = {}
     for column, parent, order in _ordered(after.columns, orders):
         new[column.id] = (_row_of(column), parent, order)
     for column_id in old.keys() - new.keys():
         entries.end(
-            "ducklake_column", "table_id = :id AND column_id = :column", id=table_id, column=column_id
+            "ducklake_column",
+            "table_id = :id AND column_id = :column",
+            id=table_id,
+            column=column_id,
         )
         entries.end(
             "ducklake_column_tag",
@@ -298,8 +305,6 @@ def _alter_columns(
 
 def _row_of(column: Column) -> Column:
     """The column without what other rows say: its children and its comment."""
-    from dataclasses import replace
-
     return replace(column, children=(), comment=None)
 
 
@@ -308,7 +313,7 @@ def _ordered(
 ) -> Iterator[tuple[Column, int | None, int]]:
     """Columns with numbers that keep them in their order, old numbers wherever that works."""
     numbers = [orders.get(column.id, column.id) for column in columns]
-    if any(low >= high for low, high in zip(numbers, numbers[1:], strict=False)):
+    if any(low >= high for low, high in pairwise(numbers)):
         numbers = list(range(1, len(columns) + 1))
     for column, number in zip(columns, numbers, strict=True):
         yield column, parent, number
@@ -317,9 +322,7 @@ def _ordered(
 
 def _alter_comments(entries: Entries, before: TableInfo, after: TableInfo) -> bool:
     old = {c.id: c.comment for c, _ in _with_parents(before.schema.columns)}
-    changed = [
-        c for c, _ in _with_parents(after.schema.columns) if old.get(c.id) != c.comment
-    ]
+    changed = [c for c, _ in _with_parents(after.schema.columns) if old.get(c.id) != c.comment]
     for column in changed:
         entries.end(
             "ducklake_column_tag",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from tidelake.catalog.database import Writer
 
@@ -35,12 +34,17 @@ class Numbers:
 
 @dataclass(slots=True)
 class Entries:
-    """What the commit will write, and what it will say of itself. `partition_ids` are those of
-    partitionings that it declares, by table."""
+    """What the commit will write, and what it will say of itself.
+
+    `moment` is its time in the database's own form. `partition_ids` and `inline_tables` are of
+    partitionings and tables for small writes that it makes itself, by table.
+    """
 
     numbers: Numbers
-    now: datetime
+    moment: object
+    version_before: int
     partition_ids: dict[int, int] = field(default_factory=dict)
+    inline_tables: dict[int, str] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
     creates: list[str] = field(default_factory=list)
     statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
@@ -51,6 +55,12 @@ class Entries:
     @property
     def snapshot_id(self) -> int:
         return self.numbers.snapshot_id
+
+    def new_version(self) -> int:
+        """The lake's schema version after the commit; DuckDB looks at the catalog again only
+        when it moves, once for each commit."""
+        self.numbers.schema_version = self.version_before + 1
+        return self.numbers.schema_version
 
     def say(self, token: str) -> None:
         if token not in self.tokens:

@@ -76,6 +76,7 @@ def create(entries: Entries, dialect: Dialect, table_id: int, columns: Sequence[
         table_name=name,
         schema_version=version,
     )
+    entries.inline_tables[table_id] = name
     return name
 
 

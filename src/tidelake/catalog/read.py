@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidelake.catalog.database import Reader, Row
 from tidelake.catalog.layout import VERSION
 from tidelake.errors import Corrupt, NotFound, Unsupported
 from tidelake.model.changes import split_changes
 from tidelake.model.names import TableName
+from tidelake.model.physical import physical_names, with_new_columns
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import (
     MacroInfo,
@@ -128,6 +129,15 @@ def find(reader: Reader, at: int, kind: str, name: TableName) -> int | None:
     return (exact or same)[0][0] if same else None
 
 
+def schema_of(reader: Reader, table_id: int) -> int | None:
+    """The id of the schema that a table is in now."""
+    row = reader.row(
+        "SELECT schema_id FROM ducklake_table WHERE table_id = :id AND end_snapshot IS NULL",
+        id=table_id,
+    )
+    return int(row[0]) if row else None
+
+
 def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
     row = reader.row(
         "SELECT t.table_uuid, s.schema_name, t.table_name, s.path, s.path_is_relative,"
@@ -216,19 +226,37 @@ class ColumnHistory:
     `reshaped`: top-level columns whose insides were renamed, dropped or given defaults;
     `types`: every type a column has had, at any depth; `renamed`: columns that have had
     several names, or share one with another column of the same parent; `names`: all names of
-    those that share none.
+    those that share none; `physical`: what they are called in files of ours; `last_id`: the
+    highest id a column ever had.
     """
 
     reshaped: frozenset[int]
     types: Mapping[int, frozenset[str]]
     renamed: frozenset[int]
     names: Mapping[int, frozenset[str]]
+    physical: Mapping[int, str] = field(default_factory=dict)
+    last_id: int = 0
+
+    def evolved(self, schema: Schema) -> ColumnHistory:
+        """The history with one more version of the columns. Nested ones are taken to be reshaped:
+        that is always right, and only slower."""
+        below = [(c, top) for top in schema for c in top.walk()]
+        types = {c.id: self.types.get(c.id, frozenset()) | {c.type} for c, _ in below}
+        names = {c.id: self.names[c.id] | {c.name} for c, _ in below if c.id in self.names}
+        return ColumnHistory(
+            self.reshaped | {top.id for top in schema if top.is_nested},
+            {**self.types, **types},
+            self.renamed | {c.id for c, _ in below if c.name != self.physical.get(c.id)},
+            {**self.names, **names},
+            with_new_columns(self.physical, schema.columns),
+            max([self.last_id, *(c.id for c, _ in below)]),
+        )
 
 
 def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     rows = reader.rows(
         "SELECT column_id, parent_column, column_name, column_type, end_snapshot, initial_default"
-        " FROM ducklake_column WHERE table_id = :id",
+        " FROM ducklake_column WHERE table_id = :id ORDER BY begin_snapshot, column_id",
         id=table_id,
     )
     parents = {row[0]: row[1] for row in rows}
@@ -249,6 +277,8 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
         {column_id: frozenset(kinds) for column_id, kinds in types.items()},
         frozenset(renamed),
         {id_: frozenset(known) for id_, known in names.items() if id_ not in shared},
+        physical_names((row[0], row[1], row[2]) for row in rows),
+        max(parents, default=0),
     )
 
 

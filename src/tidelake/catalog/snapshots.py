@@ -29,6 +29,17 @@ def head_id(reader: Reader) -> int:
     return int(row[0])
 
 
+def head(reader: Reader) -> tuple[int, int]:
+    """The newest snapshot's id, and the version of the lake's schema at it."""
+    row = reader.row(
+        "SELECT snapshot_id, schema_version FROM ducklake_snapshot"
+        " ORDER BY snapshot_id DESC LIMIT 1"
+    )
+    if row is None:
+        raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
+    return int(row[0]), int(row[1])
+
+
 def by_id(reader: Reader, snapshot_id: int) -> Snapshot:
     row = reader.row(f"{_snapshot_sql(reader)} WHERE s.snapshot_id = :id", id=snapshot_id)
     if row is not None:
@@ -43,7 +54,7 @@ def by_id(reader: Reader, snapshot_id: int) -> Snapshot:
 def by_time(reader: Reader, moment: datetime) -> Snapshot:
     """The newest snapshot committed at or before a moment (a naive one is in UTC)."""
     instant = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    times = {s[0]: _instant(s[1]) for s in reader.rows(_times_sql(reader))}
+    times = {s[0]: as_instant(s[1]) for s in reader.rows(_times_sql(reader))}
     earlier = [(at, snapshot_id) for snapshot_id, at in times.items() if at <= instant]
     if earlier:
         return by_id(reader, max(earlier)[1])
@@ -69,7 +80,7 @@ def _times_sql(reader: Reader) -> str:
 def _snapshot(row: Row) -> Snapshot:
     return Snapshot(
         snapshot_id=row[0],
-        time=_instant(row[1]),
+        time=as_instant(row[1]),
         schema_version=row[2],
         changes=split_changes(row[3] or ""),
         author=row[4],
@@ -78,7 +89,7 @@ def _snapshot(row: Row) -> Snapshot:
     )
 
 
-def _instant(value: object) -> datetime:
+def as_instant(value: object) -> datetime:
     if isinstance(value, datetime):
         return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
     try:

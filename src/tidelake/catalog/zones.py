@@ -11,11 +11,11 @@ same, only slower.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tidelake.catalog.database import Reader, Writer
-from tidelake.model.comparable import domain, lower_bound, upper_bound
+from tidelake.model.extremes import greatest, least
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats, matcher
@@ -150,8 +150,8 @@ def _merged(column: Column, files: Sequence[ColumnStats]) -> ColumnStats:
     valued = [stats for stats in files if stats.value_count != 0]
     nans = [stats.contains_nan for stats in valued]
     return ColumnStats(
-        min=_extreme(column, [stats.min for stats in valued], lower_bound, min),
-        max=_extreme(column, [stats.max for stats in valued], upper_bound, max),
+        min=least(column.type, [stats.min for stats in valued]),
+        max=greatest(column.type, [stats.max for stats in valued]),
         null_count=_total([stats.null_count for stats in files]),
         value_count=_total([stats.value_count for stats in files]),
         contains_nan=True if True in nans else None if None in nans else False,
@@ -161,19 +161,3 @@ def _merged(column: Column, files: Sequence[ColumnStats]) -> ColumnStats:
 def _total(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
-
-
-def _extreme(
-    column: Column,
-    texts: Sequence[str | None],
-    bound: Callable[..., Any],
-    choose: Callable[..., Any],
-) -> str | None:
-    kind = domain(column.type)
-    if kind is None or not texts:
-        return None
-    bounds = [None if text is None else bound(column.type, kind, text) for text in texts]
-    if any(value is None for value in bounds):
-        return None
-    text: str | None = texts[bounds.index(choose(bounds))]
-    return text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine import scan_sql
@@ -14,6 +16,7 @@ from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
 from tidelake.store.files import Store, is_local
@@ -24,20 +27,35 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
+    from tidelake.engine.local_job import LocalJob
+
 BATCH_ROWS = 122_880
 
 
 class LocalEngine:
-    """Runs plans in DuckDB. Every read has a connection of its own, so reads may overlap."""
+    """Runs plans in one private in-memory DuckDB. Every read and every write has a connection of
+    its own to it, so they may overlap. Copies sent to other processes open their own."""
 
     name = "local"
 
     def __init__(self, storage_options: Mapping[str, str] | None = None) -> None:
         self._options = dict(storage_options or {})
+        self._duck: duckdb.DuckDBPyConnection | None = None
+        self._opening = Lock()
+        self.store = Store(self._options)
+
+    def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str]]]:
+        return LocalEngine, (self._options,)
+
+    def workbench(self) -> Workbench:
+        with self._opening:
+            if self._duck is None:
+                self._duck = _duckdb()
+            return Workbench(self._duck.cursor(), self._options)
 
     def read(self, plan: ScanPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
-        work = Workbench(self._options)
+        work = self.workbench()
         with translated(f"cannot read {plan.table}"):
             sql = work.scan(plan)
         return Reading(work, sql, f"cannot read {plan.table}", _output_columns(plan))
@@ -46,13 +64,32 @@ class LocalEngine:
         """The plan's rows as a stream of Arrow batches."""
         return iter(self.read(plan).to_batches(rows))
 
+    def job(self, doing: str) -> LocalJob:
+        """The statements of one write; `doing` says which, should it fail."""
+        from tidelake.engine.local_job import LocalJob
+
+        return LocalJob(self, doing)
+
     def query(self, sql: str, tables: Mapping[str, ScanPlan]) -> Reading:
         """A DuckDB SELECT over plans, each standing under the name it is given here."""
-        work = Workbench(self._options)
+        work = self.workbench()
         with translated("cannot run the query"):
             for name, plan in tables.items():
                 work.define(name, plan)
         return Reading(work, sql, "cannot run the query")
+
+
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "temp_directory": tempfile.gettempdir(),
+        },
+    )
 
 
 def _output_columns(plan: ScanPlan) -> tuple[Column, ...]:
@@ -117,33 +154,23 @@ class Reading:
 
 
 class Workbench:
-    """A private in-memory DuckDB where plans become views and queries run."""
+    """A connection on which plans become views and queries run; nobody else sees them."""
 
-    def __init__(self, storage_options: Mapping[str, str]) -> None:
-        import duckdb
-
-        self.connection = duckdb.connect(
-            ":memory:",
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-            },
-        )
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, storage_options: Mapping[str, str]
+    ) -> None:
+        self.connection = connection
         self.connection.execute("SET TimeZone = 'UTC'")
         self._options = dict(storage_options)
-        self._store = Store(storage_options)
+        self.store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())
 
     def define(self, name: str, plan: ScanPlan) -> None:
-        from tidelake.model.names import quote
-
         self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
 
     def scan(self, plan: ScanPlan) -> str:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
-        remote = next((file.path for file in plan.files if not is_local(file.path)), None)
-        if remote:
-            allow_remote(self.connection, remote, self._options)
+        self.reach(file.path for file in plan.files)
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
         branches = [
@@ -156,6 +183,12 @@ class Workbench:
             if inlined.rows
         ]
         return scan_sql.scan_sql(plan, branches)
+
+    def reach(self, paths: Iterable[str]) -> None:
+        """Let the connection open these paths, wherever they are."""
+        remote = next((path for path in paths if not is_local(path)), None)
+        if remote:
+            allow_remote(self.connection, remote, self._options)
 
     def _check_field_ids(self, plan: ScanPlan) -> None:
         """Columns of a file without field ids would all be missing, and so read as NULL.
@@ -209,7 +242,7 @@ class Workbench:
         by_columns: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
         for place, delete in deletes:
             names = [source.name for source in found[delete.path]]
-            stamped = names[2:3] == ["_ducklake_internal_snapshot_id"]
+            stamped = names[2:3] == ["_ducklake_internal_snapshot_id"] and not delete.is_staged
             columns = (names[1], names[2] if stamped else None)
             by_columns.setdefault(columns, []).append((place, delete.path))
         return [
@@ -222,7 +255,7 @@ class Workbench:
     def _vector(self, delete: DeleteFile) -> list[int]:
         from tidelake.model.deletion_vector import positions
 
-        return positions(self._store.read(delete.path), delete.path)
+        return positions(self.store.read(delete.path), delete.path)
 
     def _register(self, inlined: InlinedRows) -> str:
         import pyarrow as pa

@@ -12,8 +12,12 @@ from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import (
+    LINEAGE,
+    ROW_FILE,
     ROW_ID,
     ROW_ID_FIELD,
+    ROW_NUMBER,
+    ROW_POSITION,
     ROW_SNAPSHOT,
     ROW_SNAPSHOT_FIELD,
     Column,
@@ -163,7 +167,7 @@ def group_branch(plan: ScanPlan, group: Group, deletes: str | None) -> str:
 
 def _virtual(plan: ScanPlan) -> list[str]:
     names = {column.name.casefold() for column in plan.columns}
-    return [name for name in (ROW_ID, ROW_SNAPSHOT) if name not in names]
+    return [name for name in LINEAGE if name not in names]
 
 
 def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str, str], str]:
@@ -210,9 +214,14 @@ def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
         "NULL" if f.row_id_start is None else str(f.row_id_start) for f in group.files
     )
     begins = ", ".join(str(f.begin_snapshot) for f in group.files)
+    ids = ", ".join(str(f.id) for f in group.files)
     place = "[CAST(f.file_index AS BIGINT) + 1]"
+    number = f"COALESCE({row_id}, ([{starts}]::BIGINT[]){place} + f.file_row_number)"
     return {
-        ROW_ID: f"COALESCE({row_id}, ([{starts}]::BIGINT[]){place} + f.file_row_number)",
+        ROW_FILE: f"([{ids}]::BIGINT[]){place}",
+        ROW_POSITION: "f.file_row_number",
+        ROW_NUMBER: number,
+        ROW_ID: number,
         ROW_SNAPSHOT: f"COALESCE({snapshot}, ([{begins}]::BIGINT[]){place})",
     }
 
@@ -271,7 +280,8 @@ def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
             typed = _typed(f"c{index}", source)
             expression = rebuild(column, Source.of(source), f"({typed})")
         chosen.append(f"{expression} AS {quote(column.name)}")
-    lineage = {ROW_ID: "c0", ROW_SNAPSHOT: "c1"}
+    lineage = {ROW_ID: "c0", ROW_SNAPSHOT: "c1", ROW_FILE: "NULL"}
+    lineage |= dict.fromkeys((ROW_POSITION, ROW_NUMBER), "c0")
     chosen += [f"CAST({lineage[name]} AS BIGINT) AS {name}" for name in _virtual(plan)]
     return f"SELECT {', '.join(chosen)} FROM {relation}"
 

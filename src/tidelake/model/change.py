@@ -156,6 +156,10 @@ class TableChange:
         assert found is not None
         return found
 
+    @property
+    def changes_anything(self) -> bool:
+        return self.before != self.after or self.write.adds or self.write.removes
+
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
@@ -180,9 +184,7 @@ class Change:
 
     @property
     def is_empty(self) -> bool:
-        changed = any(
-            t.before != t.after or t.write.adds or t.write.removes for t in self.tables
-        )
+        changed = any(t.before != t.after or t.write.adds or t.write.removes for t in self.tables)
         return not (changed or self.schemas or self.views)
 
 

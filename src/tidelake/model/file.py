@@ -9,7 +9,10 @@ from tidelake.model.schema import Column
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """Positions deleted from one data file. `format` is 'parquet' or 'puffin'."""
+    """Positions deleted from one data file. `format` is 'parquet' or 'puffin'.
+
+    `is_staged`: a transaction of this process wrote it; to that, all of it applies.
+    """
 
     id: int
     path: str
@@ -18,6 +21,7 @@ class DeleteFile:
     bytes: int
     begin_snapshot: int
     encryption_key: str | None = None
+    is_staged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

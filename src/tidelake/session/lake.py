@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from tidelake.catalog import create, read, snapshots, zones
+from tidelake.catalog import counting, create, options, read, snapshots, zones
+from tidelake.catalog.commit import Landed
 from tidelake.catalog.database import Database, Reader
+from tidelake.catalog.options import Options
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
+from tidelake.model.change import Change, WriteResult
 from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
-from tidelake.model.table import MacroInfo, TableInfo, ViewInfo
+from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
+from tidelake.session import definitions
 from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.settings import resolve
 from tidelake.session.table import Table
+
+if TYPE_CHECKING:
+    from tidelake.session.transaction import Transaction
 
 _ENGINES = ("local", "spark")
 _KEPT = 64
 
 Value = TypeVar("Value")
+Declaration = tuple[TableFacts, Options]
 
 
 def connect(
@@ -66,7 +74,8 @@ def connect(
         path = stored
         if exists and settings.data_path is not None:
             path = _checked(absolute(settings.data_path), stored, override_data_path)
-        return Lake(database, path, LocalEngine(settings.storage_options), engine, spark)
+        local = LocalEngine(settings.storage_options)
+        return Lake(database, path, local, engine, spark, encrypted=info.encrypted)
     except BaseException:
         database.close()
         raise
@@ -118,7 +127,10 @@ class Lake:
         engine: str,
         spark: Any = None,
         snapshot_id: int | None = None,
+        *,
+        encrypted: bool = False,
     ) -> None:
+        self.encrypted = encrypted
         self._database = database
         self._local = local
         self._spark = spark
@@ -126,6 +138,8 @@ class Lake:
         self._closed = False
         self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
+        self._declarations: OrderedDict[str, Declaration] = OrderedDict()
+        self._newest_known: tuple[int, int] | None = None
         self.data_path = data_path
         self.engine = engine
 
@@ -136,7 +150,7 @@ class Lake:
 
     def schemas(self) -> list[str]:
         with self._reading() as reader:
-            return [s.name for s in read.schemas(reader, self._at(reader), self.data_path)]
+            return [s.name for s in self._schema_infos(reader, self._at(reader))]
 
     def tables(self) -> list[str]:
         """Qualified names, each fit for `table()`."""
@@ -151,7 +165,7 @@ class Lake:
 
     def _names(self, kind: str) -> list[str]:
         with self._reading() as reader:
-            return [str(name) for _, name in read.names(reader, self._at(reader), kind)]
+            return [str(name) for _, name in self._object_names(reader, self._at(reader), kind)]
 
     def names(self) -> dict[int, str]:
         """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
@@ -170,7 +184,7 @@ class Lake:
         parsed = TableName.parse(name)
         with self._reading() as reader:
             at = self._at(reader)
-            if read.find(reader, at, "table", parsed) is None:
+            if self._find(reader, at, "table", parsed) is None:
                 raise self._unknown(reader, at, parsed)
         return Table(self, parsed, self._snapshot_id)
 
@@ -179,17 +193,113 @@ class Lake:
         parsed = TableName.parse(name)
         with self._reading() as reader:
             at = self._at(reader)
-            view_id = read.find(reader, at, "view", parsed)
+            view_id = self._find(reader, at, "view", parsed)
             if view_id is None:
                 raise NotFound(f"there is no view {parsed} at snapshot {at}")
-            return read.view(reader, at, view_id)
+            return self._view_info(reader, at, view_id)
+
+    def create_schema(self, name: str) -> WriteResult:
+        return self._write(lambda tx: definitions.create_schema(tx, name))
+
+    def drop_schema(self, name: str, *, cascade: bool = False) -> WriteResult:
+        """Drop a schema; with `cascade`, also all that is in it."""
+        return self._write(lambda tx: definitions.drop_schema(tx, name, cascade=cascade))
+
+    def create_table(
+        self,
+        name: str,
+        schema: Any,
+        *,
+        partition_by: str | Sequence[str] = (),
+        sort_by: str | Sequence[str] = (),
+        comment: str | None = None,
+        **settings: Any,
+    ) -> Table:
+        """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string.
+
+        `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
+        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `entity`,
+        `bucket` and `overlap` for series whose coverage is kept.
+        """
+        parsed = TableName.parse(name)
+        checked = definitions.known_settings(settings)
+        self._write(
+            lambda tx: definitions.create_table(
+                tx,
+                parsed,
+                schema,
+                partition_by=partition_by,
+                sort_by=sort_by,
+                comment=comment,
+                settings=checked,
+            )
+        )
+        return self.table(name)
+
+    def create_view(
+        self, name: str, sql: str, *, columns: Sequence[str] = (), replace: bool = False
+    ) -> WriteResult:
+        """A view in DuckDB's SQL over this lake's tables."""
+        parsed = TableName.parse(name)
+        return self._write(
+            lambda tx: definitions.create_view(tx, parsed, sql, columns=columns, replaces=replace)
+        )
+
+    def drop(self, name: str) -> WriteResult:
+        """Drop a table or a view. Its past stays readable."""
+        parsed = TableName.parse(name)
+        return self._write(lambda tx: definitions.drop(tx, parsed))
+
+    def rename(self, name: str, new: str) -> WriteResult:
+        """Give a table another name, in the same schema or (`schema.name`) in another."""
+        old = TableName.parse(name)
+        given = TableName.parse(new)
+        target = given if "." in new else TableName(old.schema, given.name)
+        return self._write(lambda tx: definitions.rename(tx, old, target))
+
+    def set_option(self, name: str, value: object, *, table: str | None = None) -> None:
+        """Set one of DuckLake's options for the lake or for a table, such as
+        `data_inlining_row_limit` or `target_file_size`. This makes no snapshot."""
+        self._check_writable()
+        table_id = None if table is None else self.table(table).info.id
+        with self._database.writing() as writer:
+            options.set_option(writer, name, value, table_id)
+        self._declarations.clear()
+
+    def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
+        """Several writes in one snapshot, all or nothing; use it in a `with`."""
+        from tidelake.session.transaction import Transaction
+
+        self._check_writable()
+        return Transaction(self, author=author, message=message)
+
+    def _check_writable(self) -> None:
+        if self._snapshot_id is not None:
+            raise Denied(
+                f"the lake is pinned to snapshot {self._snapshot_id}, and the past does not change",
+                hint="write to the unpinned lake",
+            )
+
+    def _write(
+        self, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
+    ) -> WriteResult:
+        from tidelake.session.transaction import run
+
+        self._check_writable()
+        return run(self, operation, blind=blind)
 
     def known_at(self, moment: int | str | datetime) -> Lake:
         """The whole lake as it was known at a snapshot id or a time (UTC if it has no zone)."""
         with self._reading() as reader:
             snapshot_id = self._snapshot(reader, moment).snapshot_id
         return Lake(
-            self._database, self.data_path, self._local, self.engine, self._spark, snapshot_id
+            self._database,
+            self.data_path,
+            self._local,
+            self.engine,
+            self._spark,
+            snapshot_id,
+            encrypted=self.encrypted,
         )
 
     def sql(self, query: str) -> Any:
@@ -258,7 +368,7 @@ class Lake:
         with self._database.reading() as reader:
             yield reader
 
-    def _at(self, reader: Reader) -> int:
+    def _at(self, reader: Reader, /) -> int:
         if self._snapshot_id is not None:
             return self._snapshot_id
         return snapshots.head_id(reader)
@@ -277,16 +387,33 @@ class Lake:
             )
         return found
 
+    def _find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
+        return read.find(reader, at, kind, name)
+
+    def _schema_infos(self, reader: Reader, at: int) -> list[SchemaInfo]:
+        return read.schemas(reader, at, self.data_path)
+
+    def _object_names(self, reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
+        return read.names(reader, at, kind)
+
+    def _view_info(self, reader: Reader, at: int, view_id: int) -> ViewInfo:
+        return read.view(reader, at, view_id)
+
+    def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
+        with self._reading() as reader:
+            at = self._at(reader) if snapshot_id is None else snapshot_id
+            return counting.row_count(reader, at, self._table_info(reader, at, name).id)
+
     def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
-        table_id = read.find(reader, at, "table", name)
+        table_id = self._find(reader, at, "table", name)
         if table_id is None:
             raise self._unknown(reader, at, name)
         return read.table(reader, at, table_id, self.data_path)
 
     def _unknown(self, reader: Reader, at: int, name: TableName) -> TidelakeError:
-        if read.find(reader, at, "view", name) is not None:
+        if self._find(reader, at, "view", name) is not None:
             return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
-        known = [str(other) for _, other in read.names(reader, at, "table")]
+        known = [str(other) for _, other in self._object_names(reader, at, "table")]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         return NotFound(
             f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
@@ -313,10 +440,32 @@ class Lake:
                 return kept
             facts = self._table_facts(reader, head, at, name)
             schema = facts.info.schema
-            request = Request(wanted, as_where(where, schema), _prunable(prune_by, schema))
+            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
             plan = plan_scan(reader, at, facts, request, counted=counted)
         _keep(self._plans, key, plan)
         return plan
+
+    # What the writes of this lake remember of each other, so that one more costs little.
+
+    def _declared(self, name: TableName, schema_version: int) -> Declaration | None:
+        return self._declarations.get(repr((schema_version, name)))
+
+    def _declare(self, name: TableName, schema_version: int, known: Declaration) -> None:
+        _keep(self._declarations, repr((schema_version, name)), known)
+
+    def _last_known(self) -> tuple[int, int] | None:
+        return self._newest_known
+
+    def _landed(self, landed: Landed, change: Change) -> None:
+        """After a commit: remember where the lake is, and summarise files if they are many more."""
+        self._newest_known = (landed.snapshot_id, landed.schema_version)
+        written = [table.table for table in change.tables if table.write.files and table.before]
+        before = landed.next_file_id - sum(len(table.write.files) for table in change.tables)
+        if before // zones.WIDTH == landed.next_file_id // zones.WIDTH:
+            return
+        with suppress(TidelakeError), self._database.writing() as writer:
+            for table in written:
+                zones.summarise(writer, table.id, table.schema.columns)
 
     def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableFacts:
         key = repr((head, at, name))
@@ -338,6 +487,6 @@ def _spelled(where: object) -> object:
     return where.sql() if isinstance(where, Predicate) else where
 
 
-def _prunable(text: str | None, schema: Schema) -> Predicate | None:
+def prunable(text: str | None, schema: Schema) -> Predicate | None:
     where = as_where(text, schema)
     return where.predicate if where else None

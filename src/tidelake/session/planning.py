@@ -11,7 +11,7 @@ from tidelake.catalog.narrow import narrowing
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
-from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
+from tidelake.model.schema import LINEAGE, Column, Schema
 from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.prune import prune
 from tidelake.plan.scan import PruneStep, ScanPlan
@@ -48,6 +48,10 @@ class TableFacts:
         return TableFacts(
             info, read.column_history(reader, info.id), read.partition_specs(reader, info.id)
         )
+
+    def evolved(self, info: TableInfo) -> TableFacts:
+        """The facts of the table with other columns, which no snapshot has yet."""
+        return TableFacts(info, self.history.evolved(info.schema), self.specs)
 
 
 def plan_scan(
@@ -149,7 +153,7 @@ def _output(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _spelled(schema: Schema, name: str) -> str:
-    if name in (ROW_ID, ROW_SNAPSHOT) and not _is_column(schema, name):
+    if name in LINEAGE and not _is_column(schema, name):
         return name
     return schema.column(name).name
 

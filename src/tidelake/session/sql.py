@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidelake.catalog import read
 from tidelake.catalog.database import Reader
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
@@ -92,10 +91,10 @@ class Query:
         homes = [node.db] if node.db else dict.fromkeys([schema, DEFAULT_SCHEMA])
         for home in homes:
             name = TableName(home, node.name)
-            if read.find(reader, at, "table", name) is not None:
+            if self._lake._find(reader, at, "table", name) is not None:
                 return name, None
-            if (view_id := read.find(reader, at, "view", name)) is not None:
-                return name, read.view(reader, at, view_id)
+            if (view_id := self._lake._find(reader, at, "view", name)) is not None:
+                return name, self._lake._view_info(reader, at, view_id)
         raise self._lake._unknown(reader, at, name)
 
     def _replace(self, node: exp.Table, name: TableName, at: int) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.catalog import counting, snapshots
+from tidelake.catalog import snapshots
 from tidelake.catalog.database import Reader
+from tidelake.errors import Denied
+from tidelake.model.change import WriteResult
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
@@ -15,6 +17,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.scan import ScanPlan
+from tidelake.session import definitions, writes
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidelake.session.lake import Lake
+    from tidelake.session.transaction import Transaction
 
 
 class Table:
@@ -126,6 +130,81 @@ class Table:
         """A Spark DataFrame, not yet run; on the session given, the lake's, or the active one."""
         return self.scan().to_spark(spark)
 
+    def append(self, data: Any) -> WriteResult:
+        """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
+        or JSON files. Columns are matched by name."""
+        return self._write(lambda tx: writes.append(tx, self._name, data), blind=True)
+
+    def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
+        """Replace all rows, or those that meet a condition; the new ones must meet it too."""
+        return self._write(lambda tx: writes.overwrite(tx, self._name, data, where=where))
+
+    def delete(self, where: str | Predicate) -> WriteResult:
+        """Delete the rows that meet a condition; `"true"` deletes all."""
+        return self._write(lambda tx: writes.delete(tx, self._name, where))
+
+    def update(
+        self, values: Mapping[str, Any], where: str | Predicate | None = None
+    ) -> WriteResult:
+        """Set columns to new values; text is SQL (`"x + 1"`), anything else stands for itself."""
+        return self._write(lambda tx: writes.update(tx, self._name, values, where))
+
+    def add_files(self, paths: str | Sequence[str], *, hive: bool = True) -> WriteResult:
+        """Make existing Parquet files part of the table without rewriting them. Folders named
+        `column=value` give values to columns that a file has not, unless `hive` is False."""
+        return self._write(lambda tx: writes.add_files(tx, self._name, paths, hive=hive))
+
+    def evolve(
+        self,
+        *,
+        add: Any = None,
+        drop: str | Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
+        widen: Mapping[str, Any] | None = None,
+        nullable: Mapping[str, bool] | None = None,
+        default: Mapping[str, Any] | None = None,
+        comment: Mapping[str, str | None] | None = None,
+        order: str | Sequence[str] = (),
+    ) -> WriteResult:
+        """Change the columns without touching data. Nested fields are named by their path."""
+        changes = {
+            "add": add,
+            "drop": drop,
+            "rename": rename,
+            "widen": widen,
+            "nullable": nullable,
+            "default": default,
+            "comment": comment,
+            "order": order,
+        }
+        return self._write(lambda tx: definitions.evolve(tx, self._name, changes))
+
+    def set_partitioning(self, by: str | Sequence[str]) -> WriteResult:
+        """How files are divided from now on; an empty list ends it."""
+        return self._write(lambda tx: definitions.set_partitioning(tx, self._name, by))
+
+    def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
+        """How rows are sorted inside files from now on; an empty list ends it."""
+        return self._write(lambda tx: definitions.set_sorting(tx, self._name, by))
+
+    def set_comment(self, comment: str | None) -> WriteResult:
+        return self._write(lambda tx: definitions.set_comment(tx, self._name, comment))
+
+    def drop(self) -> WriteResult:
+        """Drop the table. Its past stays readable."""
+        return self._write(lambda tx: definitions.drop(tx, self._name))
+
+    def _write(
+        self, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
+    ) -> WriteResult:
+        if self._snapshot_id is not None:
+            raise Denied(
+                f"{self.name} is pinned to snapshot {self._snapshot_id}, and the past does not"
+                " change",
+                hint="write to the unpinned table",
+            )
+        return self._lake._write(operation, blind=blind)
+
     def __repr__(self) -> str:
         pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"
         return f"<Table {self.name}{pinned}>"
@@ -148,9 +227,7 @@ class Table:
         )
 
     def _count_from_catalog(self) -> int | None:
-        with self._lake._reading() as reader:
-            at = self._at(reader)
-            return counting.row_count(reader, at, self._info(reader, at).id)
+        return self._lake._count_from_catalog(self._name, self._snapshot_id)
 
 
 def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:

@@ -1,0 +1,228 @@
+"""Files, deletes and catalog rows that come and go, as rows of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tidelake.catalog import inline_tables
+from tidelake.catalog.database import Reader
+from tidelake.catalog.dialects import Dialect
+from tidelake.catalog.entries import Entries
+from tidelake.catalog.files import among
+from tidelake.catalog.table_statistics import TableStatistics, widen_columns
+from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, TableChange, Write
+from tidelake.model.file import MappedField
+from tidelake.model.schema import Column
+from tidelake.model.table import TableInfo
+
+
+def fill(
+    reader: Reader, entries: Entries, change: TableChange, table_id: int, data_path: str
+) -> None:
+    """The rows of everything that the change writes to and deletes from one table."""
+    write, table = change.write, change.table
+    if write.adds:
+        _add(reader, entries, write, table, table_id)
+    if write.removes:
+        _remove(reader, entries, write, table, data_path)
+
+
+def _add(reader: Reader, entries: Entries, write: Write, table: TableInfo, table_id: int) -> None:
+    statistics = TableStatistics.read(reader, table_id)
+    widen_columns(reader, entries, table_id, write, statistics.known)
+    partition_id = entries.partition_ids.get(table_id, write.partition_id)
+    mappings: dict[tuple[MappedField, ...], int] = {}
+    for file in write.files:
+        if file.mapping is not None and file.mapping not in mappings:
+            mappings[file.mapping] = _add_mapping(entries, table_id, file.mapping)
+        mapping_id = mappings[file.mapping] if file.mapping is not None else None
+        first = statistics.take_row_ids(file.rows)
+        _add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        statistics.rows += file.rows
+        statistics.bytes += file.bytes
+    if write.files:
+        entries.say(f"inserted_into_table:{table_id}")
+    if write.rows:
+        _add_catalog_rows(reader, entries, write, table_id, statistics)
+    statistics.write(entries)
+
+
+def _add_file(
+    entries: Entries,
+    file: NewFile,
+    table: TableInfo,
+    ids: tuple[int, int | None, int | None, int],
+) -> None:
+    table_id, partition_id, mapping_id, first_row_id = ids
+    file_id = entries.numbers.file_id()
+    inside = file.path.startswith(table.path)
+    entries.begin(
+        "ducklake_data_file",
+        data_file_id=file_id,
+        table_id=table_id,
+        path=file.path[len(table.path) :] if inside else file.path,
+        path_is_relative=inside,
+        file_format="parquet",
+        record_count=file.rows,
+        file_size_bytes=file.bytes,
+        footer_size=file.footer_size,
+        row_id_start=first_row_id,
+        partition_id=None if file.partition_values is None else partition_id,
+        mapping_id=mapping_id,
+    )
+    for facts in file.columns:
+        entries.add("ducklake_file_column_stats", **_statistics(file_id, table_id, facts))
+    for variant in file.variants:
+        entries.add(
+            "ducklake_file_variant_stats",
+            variant_path=variant.path,
+            shredded_type=variant.shredded_type,
+            **_statistics(file_id, table_id, variant.facts),
+        )
+    for index, value in enumerate(file.partition_values or ()):
+        entries.add(
+            "ducklake_file_partition_value",
+            data_file_id=file_id,
+            table_id=table_id,
+            partition_key_index=index,
+            partition_value=value,
+        )
+
+
+def _statistics(file_id: int, table_id: int, facts: ColumnFacts) -> dict[str, object]:
+    return {
+        "data_file_id": file_id,
+        "table_id": table_id,
+        "column_id": facts.column_id,
+        "column_size_bytes": facts.bytes,
+        "value_count": facts.values,
+        "null_count": facts.nulls,
+        "min_value": facts.min,
+        "max_value": facts.max,
+        "contains_nan": facts.contains_nan,
+        "extra_stats": facts.extra,
+    }
+
+
+def _add_mapping(entries: Entries, table_id: int, mapping: Sequence[MappedField]) -> int:
+    mapping_id = entries.numbers.file_id()
+    entries.add(
+        "ducklake_column_mapping", mapping_id=mapping_id, table_id=table_id, type="map_by_name"
+    )
+    for ordinal, (field, parent) in enumerate(_numbered(mapping)):
+        entries.add(
+            "ducklake_name_mapping",
+            mapping_id=mapping_id,
+            column_id=ordinal,
+            source_name=field.source_name,
+            target_field_id=field.field_id,
+            parent_column=parent,
+            is_partition=field.is_partition,
+        )
+    return mapping_id
+
+
+def _numbered(mapping: Sequence[MappedField]) -> Iterator[tuple[MappedField, int | None]]:
+    """All fields, parents first, each with its parent's place among them."""
+    waiting: list[tuple[MappedField, int | None]] = [(field, None) for field in mapping]
+    place = 0
+    while waiting:
+        field, parent = waiting.pop(0)
+        yield field, parent
+        waiting += [(child, place) for child in field.children]
+        place += 1
+
+
+def _add_catalog_rows(
+    reader: Reader, entries: Entries, write: Write, table_id: int, statistics: TableStatistics
+) -> None:
+    dialect = reader.dialect
+    name = entries.inline_tables.get(table_id) or inline_tables.newest(
+        reader, table_id, write.columns
+    )
+    if name is None:
+        entries.new_version()
+        name = inline_tables.create(entries, dialect, table_id, write.columns)
+    spelled = [inline_tables.stored_spelling(dialect, column.name) for column in write.columns]
+    columns = ("row_id", "begin_snapshot", *spelled)
+    for row in write.rows:
+        row_id = statistics.take_row_ids(1) if row.row_id is None else row.row_id
+        values = _stored(write.columns, row.values, dialect)
+        entries.rows[name, columns].append((row_id, entries.snapshot_id, *values))
+    statistics.rows += len(write.rows)
+    if not write.files:
+        entries.numbers.file_id()  # DuckDB keeps statistics until this counter moves
+    entries.say(f"inlined_insert:{table_id}")
+
+
+def _stored(columns: Sequence[Column], values: Sequence[object], dialect: Dialect) -> list[object]:
+    return [
+        inline_tables.stored_value(dialect, column, value)
+        for column, value in zip(columns, values, strict=True)
+    ]
+
+
+def _remove(
+    reader: Reader, entries: Entries, write: Write, table: TableInfo, data_path: str
+) -> None:
+    """Both words for a delete are said, whichever it is: DuckDB's own maintenance then breaks
+    off instead of losing it."""
+    entries.say(f"deleted_from_table:{table.id}")
+    entries.say(f"inlined_delete:{table.id}")
+    for delete in write.delete_files:
+        _add_delete_file(entries, delete, table, data_path)
+    for ids in _chunks(write.ended_files):
+        entries.end("ducklake_data_file", f"1 = 1{among(ids)}")
+    for name in inline_tables.names(reader, table.id) if write.ended_rows else ():
+        for ids in _chunks(write.ended_rows):
+            entries.end(name, f"1 = 1{among(ids, 'row_id')}")
+    if write.positions:
+        _add_positions(reader, entries, write, table.id)
+
+
+def _add_delete_file(
+    entries: Entries, delete: NewDeleteFile, table: TableInfo, data_path: str
+) -> None:
+    if delete.replaces is not None:
+        old = delete.replaced_path or ""
+        inside = old.startswith(data_path)
+        entries.change(
+            "DELETE FROM ducklake_delete_file WHERE delete_file_id = :id", id=delete.replaces
+        )
+        entries.add(
+            "ducklake_files_scheduled_for_deletion",
+            data_file_id=delete.replaces,
+            path=old[len(data_path) :] if inside else old,
+            path_is_relative=inside,
+            schedule_start=entries.moment,
+        )
+    entries.add(
+        "ducklake_delete_file",
+        begin_snapshot=entries.snapshot_id if delete.since is None else delete.since,
+        delete_file_id=entries.numbers.file_id(),
+        table_id=table.id,
+        data_file_id=delete.data_file_id,
+        path=delete.path.removeprefix(table.path),
+        path_is_relative=delete.path.startswith(table.path),
+        format="parquet",
+        delete_count=delete.rows,
+        file_size_bytes=delete.bytes,
+        footer_size=delete.footer_size,
+        partial_max=delete.stamp,
+    )
+
+
+def _add_positions(reader: Reader, entries: Entries, write: Write, table_id: int) -> None:
+    name = inline_tables.deletes_name(table_id)
+    if not reader.has_table(name):
+        inline_tables.create_deletes(entries, table_id)
+    columns = ("file_id", "row_id", "begin_snapshot")
+    for file_id, positions in write.positions.items():
+        for position in positions:
+            entries.rows[name, columns].append((file_id, position, entries.snapshot_id))
+
+
+def _chunks(ids: frozenset[int], size: int = 1000) -> Iterator[list[int]]:
+    listed = sorted(ids)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]

@@ -1,0 +1,83 @@
+"""Options of the lake, of a schema or of a table, as DuckLake keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelake.catalog.database import Reader, Writer
+from tidelake.errors import Corrupt, Invalid
+
+DEFAULTS = {
+    "data_inlining_row_limit": "10",
+    "target_file_size": str(512 * 1024 * 1024),
+    "parquet_compression": "snappy",
+    "parquet_row_group_size": "122880",
+    "require_commit_message": "false",
+}
+"""What can be set, and what holds where nothing was."""
+
+_NUMBERS = {"data_inlining_row_limit", "target_file_size", "parquet_row_group_size"}
+_COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    inline_rows: int
+    file_bytes: int
+    compression: str
+    row_group_rows: int
+    require_message: bool
+
+
+def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None = None) -> Options:
+    """The options that hold for a table: its own, its schema's, or the lake's."""
+    rows = reader.rows('SELECT "key", "value", "scope", scope_id FROM ducklake_metadata')
+    rank = {None: 0, "schema": 1, "table": 2}
+    applies = {None: None, "schema": schema_id, "table": table_id}
+    known = DEFAULTS | {
+        key: value
+        for key, value, scope, scope_id in sorted(rows, key=lambda row: rank.get(row[2], 0))
+        if scope is None or applies.get(scope) == scope_id
+    }
+    try:
+        return Options(
+            int(known["data_inlining_row_limit"]),
+            int(known["target_file_size"]),
+            known["parquet_compression"].lower(),
+            int(known["parquet_row_group_size"]),
+            known["require_commit_message"].lower() == "true",
+        )
+    except ValueError as error:
+        raise Corrupt(
+            f"an option of the lake is not a number: {error}", hint="set it again with set_option"
+        ) from error
+
+
+def set_option(writer: Writer, key: str, value: object, table_id: int | None) -> None:
+    """Set one for the lake or a table. As in DuckDB this makes no snapshot."""
+    text = _checked(key, value)
+    scope = None if table_id is None else "table"
+    where = '"key" = :key AND "scope" IS NULL'
+    if table_id is not None:
+        where = '"key" = :key AND "scope" = \'table\' AND scope_id = :id'
+    writer.execute(
+        f"DELETE FROM ducklake_metadata WHERE {where}",
+        key=key,
+        **({} if table_id is None else {"id": table_id}),
+    )
+    writer.insert(
+        "ducklake_metadata", [{"key": key, "value": text, "scope": scope, "scope_id": table_id}]
+    )
+
+
+def _checked(key: str, value: object) -> str:
+    if key not in DEFAULTS:
+        raise Invalid(f"there is no option {key!r}", hint=f"there are: {', '.join(DEFAULTS)}")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if key in _NUMBERS and not text.isdigit():
+        raise Invalid(f"{key}={value!r} is not a whole number", hint=f"for example {DEFAULTS[key]}")
+    if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
+        raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
+    if key == "require_commit_message" and text not in ("true", "false"):
+        raise Invalid(f"{key}={value!r} is neither true nor false")
+    return text

@@ -1,0 +1,133 @@
+"""One write on the local engine: the statements it needs, on a connection of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.delete_files import restamped, write_delete_file
+from tidelake.engine.duck_errors import translated
+from tidelake.engine.incoming import Incoming, bring
+from tidelake.engine.parquet import write_files
+from tidelake.engine.register import found_files
+from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.write import Target
+
+if TYPE_CHECKING:
+    from tidelake.engine.local import LocalEngine
+
+
+class LocalJob:
+    """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    def __init__(self, engine: LocalEngine, doing: str) -> None:
+        self._work = engine.workbench()
+        self._doing = doing
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._work.connection.close()
+
+    def scan(self, name: str, plan: ScanPlan) -> None:
+        """A relation of the plan's rows."""
+        with translated(self._doing):
+            self._work.define(name, plan)
+
+    def bring(
+        self,
+        name: str,
+        data: Any,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool = True,
+    ) -> Incoming:
+        """What a caller gave, as a query of the table's columns."""
+        with translated(self._doing):
+            self._work.reach(_paths(data))
+            return bring(self._work.connection, name, data, columns, table=table, defaults=defaults)
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are."""
+        with translated(self._doing):
+            row = self._work.connection.execute(
+                f"CREATE TEMP TABLE {quote(name)} AS {sql}"
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a query that gives few."""
+        with translated(self._doing):
+            return self._work.connection.execute(sql).fetchall()
+
+    def write(
+        self, sql: str, target: Target, *, carries_row_ids: bool = False
+    ) -> tuple[NewFile, ...]:
+        """Files with the rows of a query over the table's columns."""
+        with translated(self._doing):
+            self._work.reach([target.path])
+            return write_files(self._work.connection, sql, target, carries_row_ids=carries_row_ids)
+
+    def catalog_rows(
+        self, sql: str, columns: Sequence[Column], *, numbered: bool = False
+    ) -> Rows | None:
+        """The rows of a query as the catalog keeps them; None if it cannot keep them exactly."""
+        with translated(self._doing):
+            return as_text(self._work.connection, sql, columns, numbered=numbered)
+
+    def delete(
+        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+    ) -> list[NewDeleteFile]:
+        """Delete files for rows of these files that a query points at."""
+        with translated(self._doing):
+            self._work.reach([target.path])
+            return [
+                write_delete_file(
+                    self._work,
+                    target,
+                    file,
+                    f"SELECT {ROW_POSITION} AS pos FROM ({pointers}) WHERE {ROW_FILE} = {file.id}",
+                    stamp,
+                )
+                for file in files
+            ]
+
+    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+        """A delete file for another snapshot than was expected."""
+        with translated(self._doing):
+            self._work.reach([target.path])
+            return restamped(self._work, target, file, stamp)
+
+    def found(
+        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
+    ) -> list[NewFile]:
+        """What the footers of existing Parquet files say, for registering them."""
+        with translated(self._doing):
+            self._work.reach(paths)
+            return found_files(
+                self._work.connection,
+                paths,
+                target.columns,
+                table=target.table,
+                partition=target.partitioning,
+                **options,
+            )
+
+
+def _paths(data: Any) -> list[str]:
+    if isinstance(data, str):
+        return [data]
+    return [item for item in data if isinstance(item, str)] if isinstance(data, list) else []

@@ -1,0 +1,175 @@
+"""The one writer of data files: DuckDB's own, told the field ids.
+
+It is the writer that DuckDB's lakes are written with, so files, field ids at every depth and
+statistics, down to their spelling, are what DuckDB itself would have written. It runs in this
+process for the local engine, and in the executors' Python for Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine.partition_sql import allow_buckets, key_column, key_sql, partition_values
+from tidelake.engine.reshape import Source, rebuild
+from tidelake.model.change import ColumnFacts, NewFile
+from tidelake.model.names import quote, text_literal
+from tidelake.model.schema import ROW_ID_FIELD, ROW_NUMBER, Column
+from tidelake.plan.write import Target
+from tidelake.store.files import is_local, local_path
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ROW_ID_NAME = "_ducklake_internal_row_id"
+_UNCOUNTED = {"interval", "timetz"}
+"""Types of which DuckDB counts no values in a file's statistics."""
+_PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
+
+
+def write_files(
+    connection: duckdb.DuckDBPyConnection, sql: str, target: Target, *, carries_row_ids: bool
+) -> tuple[NewFile, ...]:
+    """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
+    row number. No rows, no file."""
+    if is_local(target.path):
+        local_path(target.path).mkdir(parents=True, exist_ok=True)
+    keys = target.partitioning.keys if target.partitioning else ()
+    chosen = [*_columns(target), *_row_id(carries_row_ids), *_partition_keys(connection, target)]
+    rows = connection.execute(
+        f"COPY (SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r)"
+        f" TO {text_literal(_folder(target.path))} ({_options(target, carries_row_ids)})"
+    ).fetchall()
+    return tuple(_new_file(row, target, len(keys), carries_row_ids) for row in rows)
+
+
+def _folder(path: str) -> str:
+    return str(local_path(path)) if is_local(path) else path.rstrip("/")
+
+
+def _columns(target: Target) -> Iterator[str]:
+    """Every column under its physical name, at every depth."""
+    for column in target.columns:
+        written = physical(column, target.physical)
+        value = rebuild(written, Source.of(column), f"r.{quote(column.name)}")
+        yield f"{value} AS {quote(written.name)}"
+
+
+def physical(column: Column, names: Mapping[int, str]) -> Column:
+    """The column as it is called in files."""
+    children = tuple(physical(child, names) for child in column.children)
+    return replace(column, name=names.get(column.id, column.name), children=children)
+
+
+def _row_id(carried: bool) -> list[str]:
+    return [f"r.{ROW_NUMBER} AS {_ROW_ID_NAME}"] if carried else []
+
+
+def _partition_keys(connection: duckdb.DuckDBPyConnection, target: Target) -> Iterator[str]:
+    if target.partitioning is None:
+        return
+    allow_buckets(connection)
+    by_id = {column.id: column for column in target.columns}
+    for place, key in enumerate(target.partitioning.keys):
+        column = by_id[key.column_id]
+        value = key_sql(column, key.transform, f"r.{quote(column.name)}")
+        yield f"{value} AS {key_column(place)}"
+
+
+def _sorted(sql: str, target: Target) -> str:
+    keys = [
+        f"{key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
+        for key in target.sorting
+        if key.dialect == "duckdb"
+    ]
+    return f"(SELECT * FROM ({sql}) AS s ORDER BY {', '.join(keys)})" if keys else f"({sql})"
+
+
+def _options(target: Target, carries_row_ids: bool) -> str:
+    fields = [_field_ids(physical(column, target.physical)) for column in target.columns]
+    if carries_row_ids:
+        fields.append(f"{_ROW_ID_NAME}: {ROW_ID_FIELD}")
+    options = [
+        "FORMAT parquet",
+        f"FIELD_IDS {{{', '.join(fields)}}}",
+        "RETURN_STATS",
+        "APPEND",
+        "FILENAME_PATTERN 'ducklake-{uuidv7}'",
+        f"COMPRESSION {target.compression}",
+        f"ROW_GROUP_SIZE {target.row_group_rows}",
+    ]
+    if target.partitioning is None:
+        options += [f"FILE_SIZE_BYTES {target.file_bytes}", "WRITE_EMPTY_FILE false"]
+    else:
+        keys = ", ".join(key_column(n) for n in range(len(target.partitioning.keys)))
+        options += [f"PARTITION_BY ({keys})", "HIVE_FILE_PATTERN false"]
+    return ", ".join(options)
+
+
+def _field_ids(column: Column) -> str:
+    name = text_literal(column.name)
+    if not column.is_nested:
+        return f"{name}: {column.id}"
+    below = ", ".join(_field_ids(child) for child in column.children)
+    return f"{name}: {{__duckdb_field_id: {column.id}, {below}}}"
+
+
+def _new_file(row: Any, target: Target, keys: int, carries_row_ids: bool) -> NewFile:
+    path, count, size, footer, statistics, partition = row
+    leaves = dict(_leaves(physical(c, target.physical) for c in target.columns))
+    return NewFile(
+        path=f"{target.path}{Path(path).name}",
+        rows=count,
+        bytes=size,
+        footer_size=footer,
+        columns=tuple(
+            _facts(*leaves[parts], found)
+            for name, found in statistics.items()
+            if (parts := _parts(name)) in leaves
+        ),
+        partition_values=partition_values(partition, keys) if keys else None,
+        carries_row_ids=carries_row_ids,
+    )
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.replace('""', '"') for part in _PATH_PART.findall(name))
+
+
+def _leaves(
+    columns: Iterable[Column], above: tuple[str, ...] = (), repeated: bool = False
+) -> Iterator[tuple[tuple[str, ...], tuple[Column, bool]]]:
+    """Columns that hold values, by their path; and whether a list or map is above them."""
+    for column in columns:
+        if column.children:
+            inside = repeated or column.type != "struct"
+            yield from _leaves(column.children, (*above, column.name), inside)
+        else:
+            yield (*above, column.name), (column, repeated)
+
+
+def _facts(column: Column, repeated: bool, found: Mapping[str, str]) -> ColumnFacts:
+    """DuckDB's statistics of a column, as DuckLake keeps them: there a value is not null. Inside
+    lists and maps DuckDB miscounts nulls, so nothing is said of how many there are."""
+    size = int(found["column_size_bytes"])
+    if column.type in _UNCOUNTED:
+        return ColumnFacts(column.id, bytes=size)
+    nulls = int(found["null_count"])
+    nan = found.get("has_nan")
+    low, high = (_bound(found.get(end)) for end in ("min", "max"))
+    return ColumnFacts(
+        column.id,
+        bytes=size,
+        values=None if repeated else int(found["num_values"]) - nulls,
+        nulls=None if repeated else nulls,
+        min=low,
+        max=high,
+        contains_nan=None if nan is None else nan == "true",
+    )
+
+
+def _bound(text: str | None) -> str | None:
+    return None if text is None or "\0" in text else text

@@ -1,0 +1,161 @@
+"""What a table is to Tidelake beyond its columns: its key, its event time, its series.
+
+Settings live in DuckLake tags named `tidelake.*`, so they are versioned with the table. Columns
+are kept by id there: DuckDB may rename them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidelake.errors import Corrupt, Invalid
+from tidelake.model.comparable import TIMESTAMPS
+from tidelake.model.schema import Column, Schema
+
+PREFIX = "tidelake."
+OVERLAPS = ("allow", "reject", "skip", "replace")
+
+_WIDTH = re.compile(r"([1-9]\d*)\s*(s|m|min|h|d|w)")
+_MOMENTS = TIMESTAMPS | {"date"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`key` and `event_time` make a table one of facts in time, `tombstone` says that a key has
+    ended; `entity` and `bucket` make it a series whose coverage is kept, and `overlap` says what
+    an append does with buckets that are covered already."""
+
+    key: tuple[int, ...] = ()
+    event_time: int | None = None
+    tombstone: int | None = None
+    entity: tuple[int, ...] = ()
+    bucket: str | None = None
+    overlap: str | None = None
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """Ids of all columns that the settings name."""
+        single = [self.event_time, self.tombstone]
+        return frozenset([*self.key, *self.entity, *(i for i in single if i is not None)])
+
+    def tags(self) -> dict[str, str]:
+        known: dict[str, object] = {
+            "key": list(self.key) or None,
+            "event_time": self.event_time,
+            "tombstone": self.tombstone,
+            "entity": list(self.entity) or None,
+            "bucket": self.bucket,
+            "overlap": self.overlap,
+        }
+        return {
+            f"{PREFIX}{name}": value if isinstance(value, str) else json.dumps(value)
+            for name, value in known.items()
+            if value is not None
+        }
+
+    @staticmethod
+    def of(tags: Mapping[str, str]) -> Settings:
+        """The settings that a table's tags hold."""
+
+        def ids(name: str) -> tuple[int, ...]:
+            text = tags.get(f"{PREFIX}{name}")
+            try:
+                found = [] if text is None else json.loads(text)
+                return tuple(int(i) for i in (found if isinstance(found, list) else [found]))
+            except (TypeError, ValueError):
+                raise Corrupt(
+                    f"the tag {PREFIX}{name} is {text!r}, which names no columns",
+                    hint="declare the setting again",
+                ) from None
+
+        event_time, tombstone = ids("event_time"), ids("tombstone")
+        return Settings(
+            key=ids("key"),
+            event_time=event_time[0] if event_time else None,
+            tombstone=tombstone[0] if tombstone else None,
+            entity=ids("entity"),
+            bucket=tags.get(f"{PREFIX}bucket"),
+            overlap=tags.get(f"{PREFIX}overlap"),
+        )
+
+
+def declared(
+    schema: Schema,
+    *,
+    key: str | Sequence[str] = (),
+    event_time: str | None = None,
+    tombstone: str | None = None,
+    entity: str | Sequence[str] = (),
+    bucket: str | None = None,
+    overlap: str | None = None,
+) -> Settings:
+    """Settings from column names; Invalid if they cannot work."""
+    keys = _columns(schema, "key", key)
+    entities = _columns(schema, "entity", entity)
+    time = None if event_time is None else _column(schema, "event_time", event_time)
+    end = None if tombstone is None else _column(schema, "tombstone", tombstone)
+    if time is not None and time.type not in _MOMENTS:
+        raise Invalid(
+            f"event_time={time.name!r} is a {time.type}", hint="it must be a time or date"
+        )
+    if end is not None and end.type != "boolean":
+        raise Invalid(f"tombstone={end.name!r} is a {end.type}", hint="it must be a boolean")
+    _check_together(keys, time, end, entities, bucket, overlap)
+    return Settings(
+        tuple(column.id for column in keys),
+        None if time is None else time.id,
+        None if end is None else end.id,
+        tuple(column.id for column in entities),
+        bucket,
+        overlap,
+    )
+
+
+def _columns(schema: Schema, what: str, names: str | Sequence[str]) -> list[Column]:
+    listed = [names] if isinstance(names, str) else list(names)
+    found = [_column(schema, what, name) for name in listed]
+    if len({column.id for column in found}) != len(found):
+        raise Invalid(f"{what}={listed!r} names a column twice")
+    return found
+
+
+def _column(schema: Schema, what: str, name: str) -> Column:
+    if not isinstance(name, str):
+        raise Invalid(f"{what}={name!r} is no column name", hint=f'{what}="a"')
+    column = schema.column(name)
+    if column.is_nested or column.type in ("variant", "geometry"):
+        raise Invalid(f"{what}={name!r} is a {column.type}", hint="choose a column of plain values")
+    return column
+
+
+def _check_together(
+    keys: Sequence[Column],
+    time: Column | None,
+    end: Column | None,
+    entities: Sequence[Column],
+    bucket: str | None,
+    overlap: str | None,
+) -> None:
+    if end is not None and (time is None or not keys):
+        raise Invalid("tombstone needs key and event_time", hint="give all three")
+    if (entities or bucket or overlap) and time is None:
+        raise Invalid("coverage needs an event_time", hint='event_time="ts"')
+    if (bucket is None) != (not entities):
+        raise Invalid("coverage needs both entity and bucket", hint='entity=["id"], bucket="1m"')
+    if bucket is not None and not _WIDTH.fullmatch(bucket):
+        raise Invalid(f"bucket={bucket!r} is no width", hint='for example "1m", "15m", "1h", "1d"')
+    if overlap is not None and overlap not in OVERLAPS:
+        raise Invalid(f"overlap={overlap!r} is unknown", hint=f"one of {', '.join(OVERLAPS)}")
+    if overlap is not None and bucket is None:
+        raise Invalid("overlap needs entity and bucket", hint='entity=["id"], bucket="1m"')
+
+
+def with_required(schema: Schema, settings: Settings) -> Schema:
+    """A key and its event time cannot be null."""
+    required = {*settings.key, settings.event_time}
+    return Schema(
+        tuple(replace(c, nullable=c.nullable and c.id not in required) for c in schema.columns)
+    )

@@ -1,0 +1,81 @@
+"""Expressions that a caller writes for new values: what they may hold and which columns they name.
+
+They are DuckDB's SQL over one row, or in a merge over a row of the table and one of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tidelake.errors import Invalid, NotFound
+from tidelake.model.literal import plain, sql_literal
+from tidelake.model.names import quote
+from tidelake.model.schema import Schema
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+
+def value_sql(value: object, tables: Mapping[str, Schema], bare: str | None) -> str:
+    """A new value as SQL: text is an expression, anything else stands for itself.
+
+    `tables` are the qualifiers that columns may have; `bare` is the one meant by none.
+    """
+    if isinstance(value, str):
+        return expression_sql(value, tables, bare)
+    return sql_literal(plain(value))
+
+
+def expression_sql(text: str, tables: Mapping[str, Schema], bare: str | None) -> str:
+    """The expression with every column qualified and spelled as its table spells it."""
+    from sqlglot import exp
+
+    tree = _tree(text)
+    _refuse(tree, text)
+    for node in list(tree.find_all(exp.Column)):
+        place = node.table.casefold() or bare
+        if place is None or place not in tables:
+            raise Invalid(
+                f"in {text!r} it is not clear whose column {node.sql('duckdb')} is",
+                hint=f"write {' or '.join(f'{name}.column' for name in tables)}",
+            )
+        try:
+            name = tables[place].column(node.name).name
+        except NotFound:
+            raise Invalid(
+                f"{text!r} names {node.sql('duckdb')}, which is not a column",
+                hint=f"the columns are: {', '.join(tables[place].names)}",
+            ) from None
+        node.set("this", exp.to_identifier(name, quoted=True))
+        node.set("table", exp.to_identifier(place, quoted=True))
+    return f"({tree.sql('duckdb')})"
+
+
+def _tree(text: str) -> Expr:
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        return sqlglot.parse_one(text, read="duckdb", into=exp.Condition)
+    except sqlglot.errors.SqlglotError:
+        raise Invalid(
+            f"cannot read the expression {text!r}",
+            hint="write DuckDB's SQL; text values need quotes of their own: \"'abc'\"",
+        ) from None
+
+
+def _refuse(tree: Expr, text: str) -> None:
+    from sqlglot import exp
+
+    no = (exp.Query, exp.Exists, exp.DDL, exp.DML, exp.Command, exp.AggFunc, exp.Window)
+    for node in tree.walk():
+        if isinstance(node, (*no, exp.Placeholder, exp.Parameter, exp.Star, exp.Columns)):
+            raise Invalid(
+                f"the expression {text!r} holds {node.sql('duckdb')}",
+                hint="an expression can only look at the columns of one row",
+            )
+
+
+def column_sql(qualifier: str, name: str) -> str:
+    return f"{qualifier}.{quote(name)}"

@@ -1,0 +1,179 @@
+"""A table as a transaction has changed it so far: what it will commit, and what its reads see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tidelake.catalog.options import Options
+from tidelake.catalog.read import ColumnHistory
+from tidelake.model.change import (
+    PROVISIONAL_ROW_ID,
+    NewDeleteFile,
+    NewFile,
+    NewRow,
+    SeenFile,
+    TableChange,
+    Write,
+)
+from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.physical import with_new_columns
+from tidelake.model.schema import Column
+from tidelake.model.table import TableInfo
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.write import Target
+from tidelake.session.planning import TableFacts
+
+
+@dataclass
+class TableDraft:
+    """`before` is None for a table that the transaction creates. Files that it has written have
+    negative ids, rows that it has added have provisional row ids."""
+
+    before: TableInfo | None
+    after: TableInfo
+    facts: TableFacts
+    options: Options
+    base: int
+    files: dict[int, NewFile] = field(default_factory=dict)
+    rows: dict[int, NewRow] = field(default_factory=dict)
+    row_columns: tuple[Column, ...] = ()
+    delete_files: dict[int, NewDeleteFile] = field(default_factory=dict)
+    positions: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    ended_files: set[int] = field(default_factory=set)
+    ended_rows: set[int] = field(default_factory=set)
+    seen: dict[int, SeenFile] = field(default_factory=dict)
+    read: bool = False
+    alone: bool = False
+    _next_file: int = -1
+    _next_row: int = PROVISIONAL_ROW_ID
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.after.schema.columns
+
+    @property
+    def stamp(self) -> int:
+        """The snapshot that the commit will make, unless somebody else comes first."""
+        return self.base + 1
+
+    @property
+    def target(self) -> Target:
+        return Target(
+            table=self.after.name,
+            path=self.after.path,
+            columns=self.columns,
+            physical=with_new_columns(self.facts.history.physical, self.columns),
+            partitioning=self.after.partitioning,
+            sorting=self.after.sorting,
+            file_bytes=self.options.file_bytes,
+            compression=self.options.compression,
+            row_group_rows=self.options.row_group_rows,
+        )
+
+    def add_files(self, files: Iterable[NewFile]) -> None:
+        for file in files:
+            self.files[self._next_file] = file
+            self._next_file -= 1
+
+    def add_rows(self, rows: Iterable[tuple[object, ...]], *, numbered: bool) -> None:
+        """Rows for the catalog; with their row ids in front if they had them before."""
+        self.row_columns = self.columns
+        for row in rows:
+            if numbered and isinstance(row[0], int) and row[0] < PROVISIONAL_ROW_ID:
+                self.rows[row[0]] = NewRow(row[1:], row[0])
+            else:
+                self.rows[self._next_row] = NewRow(row[1:] if numbered else row)
+                self._next_row += 1
+
+    def see(self, file: DataFile) -> None:
+        """Remember what a committed file was like when rows were first deleted from it."""
+        if file.id not in self.seen:
+            kept = file.deletes.id if file.deletes else None
+            self.seen[file.id] = SeenFile(kept, len(file.deleted_positions))
+
+    def overlay(self, plan: ScanPlan) -> ScanPlan:
+        """The plan of a read at the base, with what the transaction has done since."""
+        committed = [self._as_left(file) for file in plan.files if file.id not in self.ended_files]
+        staged = [self._as_staged(file_id, file) for file_id, file in self.files.items()]
+        mappings = {
+            file_id: file.mapping
+            for file_id, file in self.files.items()
+            if file.mapping is not None
+        }
+        return replace(
+            plan,
+            files=(*committed, *staged),
+            inlined=(*self._kept_rows(plan), *self._new_rows(plan)),
+            mappings={**plan.mappings, **mappings},
+            total_files=plan.total_files + len(staged),
+        )
+
+    def _as_left(self, file: DataFile) -> DataFile:
+        gone = (*file.deleted_positions, *self.positions.get(file.id, ()))
+        delete = self.delete_files.get(file.id)
+        if delete is None:
+            return replace(file, deleted_positions=gone)
+        staged = DeleteFile(
+            -1, delete.path, "parquet", delete.rows, delete.bytes, self.base, is_staged=True
+        )
+        return replace(file, deletes=staged, deleted_positions=gone)
+
+    def _as_staged(self, file_id: int, file: NewFile) -> DataFile:
+        return DataFile(
+            id=file_id,
+            path=file.path,
+            rows=file.rows,
+            bytes=file.bytes,
+            begin_snapshot=self.stamp,
+            row_id_start=PROVISIONAL_ROW_ID - (file_id << 40),
+            mapping_id=None if file.mapping is None else file_id,
+            footer_size=file.footer_size,
+        )
+
+    def _kept_rows(self, plan: ScanPlan) -> Iterator[InlinedRows]:
+        for inlined in plan.inlined:
+            rows = tuple(row for row in inlined.rows if row[0] not in self.ended_rows)
+            yield replace(inlined, rows=rows)
+
+    def _new_rows(self, plan: ScanPlan) -> Iterator[InlinedRows]:
+        wanted = {column.id for column in plan.columns}
+        places = [n for n, column in enumerate(self.row_columns) if column.id in wanted]
+        if self.rows:
+            yield InlinedRows(
+                tuple(self.row_columns[n] for n in places),
+                tuple(
+                    (row_id, self.stamp, *(row.values[n] for n in places))
+                    for row_id, row in self.rows.items()
+                ),
+            )
+
+    def change(self) -> TableChange:
+        partitioning = self.after.partitioning
+        return TableChange(
+            self.before,
+            self.after,
+            Write(
+                columns=self.row_columns if self.rows else self.columns,
+                partition_id=partitioning.id if partitioning else None,
+                files=tuple(self.files.values()),
+                rows=tuple(self.rows.values()),
+                delete_files=tuple(self.delete_files.values()),
+                positions=dict(self.positions),
+                ended_files=frozenset(self.ended_files),
+                ended_rows=frozenset(self.ended_rows),
+                seen=dict(self.seen),
+                read=self.read,
+                alone=self.alone,
+            ),
+            inline=self.options.inline_rows > 0,
+        )
+
+
+def facts_of_new(table: TableInfo) -> TableFacts:
+    """What is known of a table that does not exist yet."""
+    types: Mapping[int, frozenset[str]] = {
+        below.id: frozenset({below.type}) for column in table.schema for below in column.walk()
+    }
+    history = ColumnHistory(frozenset(), types, frozenset(), {}, {}, max(types, default=0))
+    return TableFacts(table, history, {})

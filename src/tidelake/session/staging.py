@@ -1,0 +1,220 @@
+"""Rows that come to a table and leave it inside a transaction, on either engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tidelake.errors import Conflict, Unsupported
+from tidelake.model.change import PROVISIONAL_ROW_ID, NewDeleteFile, NewFile
+from tidelake.model.file import DataFile, InlinedRows
+from tidelake.model.names import quote
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.draft import TableDraft
+
+if TYPE_CHECKING:
+    from tidelake.session.transaction import Transaction
+
+POINTERS = (ROW_FILE, ROW_POSITION)
+
+
+def add(
+    tx: Transaction,
+    draft: TableDraft,
+    job: Any,
+    sql: str,
+    *,
+    count: int | None = None,
+    numbered: bool = False,
+) -> list[NewFile]:
+    """Stage the rows of a query over the table's columns; `count` is how many, if that is known.
+
+    Few rows go to the catalog, more to files. `numbered`: the query also gives row numbers,
+    because these rows had ids before; those that got theirs in this very transaction count as new.
+    """
+    if count == 0:
+        return []
+    if count is not None and count <= draft.options.inline_rows and tx.can_inline(draft.columns):
+        rows = job.catalog_rows(sql, draft.columns, numbered=numbered)
+        if rows is not None:
+            draft.add_rows(rows, numbered=numbered)
+            return []
+    if not numbered:
+        return _write(tx, draft, job, sql)
+    old = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} < {PROVISIONAL_ROW_ID}"
+    new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
+    files = _write(tx, draft, job, old, carries_row_ids=True)
+    return files + (_write(tx, draft, job, new) if draft.files or draft.rows else [])
+
+
+def _write(
+    tx: Transaction, draft: TableDraft, job: Any, sql: str, *, carries_row_ids: bool = False
+) -> list[NewFile]:
+    files: list[NewFile] = list(job.write(sql, draft.target, carries_row_ids=carries_row_ids))
+    tx.wrote([file.path for file in files])
+    draft.add_files(files)
+    return files
+
+
+def remove(tx: Transaction, draft: TableDraft, job: Any, doomed: str, plan: ScanPlan) -> int:
+    """Stage the deletion of the rows that a kept relation points at; how many they are.
+
+    `plan` is the read that found them.
+    """
+    counts = dict(job.rows(f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}"))
+    total = sum(counts.values())
+    if counts.pop(None, 0):
+        ids = job.rows(f"SELECT {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IS NULL")
+        _remove_catalog_rows(draft, {row[0] for row in ids})
+    files = {file.id: file for file in plan.files}
+    touched = [(files[file_id], count) for file_id, count in counts.items()]
+    for file, count in touched:
+        if file.id < 0:
+            _rewrite_staged(tx, draft, job, doomed, file, count)
+    committed = [(file, count) for file, count in touched if file.id >= 0]
+    _remove_from_files(tx, draft, job, doomed, committed)
+    return total
+
+
+def _remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
+    for row_id in row_ids & draft.rows.keys():
+        del draft.rows[row_id]
+        row_ids.remove(row_id)
+    draft.ended_rows |= row_ids
+
+
+def _remove_from_files(
+    tx: Transaction,
+    draft: TableDraft,
+    job: Any,
+    doomed: str,
+    touched: Iterable[tuple[DataFile, int]],
+) -> None:
+    partly: list[tuple[DataFile, int]] = []
+    for file, count in touched:
+        _check(draft, file)
+        draft.see(file)
+        if count == live(file):
+            end(draft, file.id)
+        else:
+            partly.append((file, count))
+    few = sum(count for _, count in partly) <= draft.options.inline_rows
+    if few and all(file.id not in draft.delete_files for file, _ in partly):
+        _keep_positions(draft, job, doomed, [file.id for file, _ in partly])
+    elif partly:
+        made = job.delete(
+            f"SELECT * FROM {doomed}", draft.target, [file for file, _ in partly], draft.stamp
+        )
+        tx.wrote([delete.path for delete in made])
+        for delete in made:
+            draft.delete_files[delete.data_file_id] = _following(draft, delete)
+
+
+def _check(draft: TableDraft, file: DataFile) -> None:
+    if file.encryption_key:
+        raise Unsupported(
+            f"{draft.after.name} has encrypted files, from which only DuckDB can delete",
+            hint="delete with DuckDB's ducklake extension",
+        )
+    if file.is_partial_at(draft.base):
+        raise Conflict(f"{draft.after.name} was compacted in the meantime", hint="repeat the write")
+
+
+def live(file: DataFile) -> int:
+    deleted = file.deletes.rows if file.deletes else 0
+    return file.rows - deleted - len(file.deleted_positions)
+
+
+def end(draft: TableDraft, file_id: int) -> None:
+    draft.ended_files.add(file_id)
+    draft.delete_files.pop(file_id, None)
+    draft.positions.pop(file_id, None)
+
+
+def _keep_positions(draft: TableDraft, job: Any, doomed: str, file_ids: list[int]) -> None:
+    if not file_ids:
+        return
+    listed = ", ".join(map(str, file_ids))
+    rows = job.rows(
+        f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IN ({listed})"
+        f" ORDER BY {ROW_FILE}, {ROW_POSITION}"
+    )
+    for file_id, position in rows:
+        draft.positions[file_id] = (*draft.positions.get(file_id, ()), position)
+
+
+def _following(draft: TableDraft, delete: NewDeleteFile) -> NewDeleteFile:
+    """A delete file that takes the place of one this transaction wrote takes over what that one
+    was to replace."""
+    earlier = draft.delete_files.get(delete.data_file_id)
+    if earlier is None:
+        return delete
+    return replace(
+        delete,
+        replaces=earlier.replaces,
+        replaced_path=earlier.replaced_path,
+        since=earlier.since,
+        stamp=earlier.stamp,
+    )
+
+
+def _rewrite_staged(
+    tx: Transaction, draft: TableDraft, job: Any, doomed: str, file: DataFile, count: int
+) -> None:
+    """A file of this transaction is not history yet: it is written again without the rows."""
+    staged = draft.files.pop(file.id)
+    if count == file.rows:
+        return
+    name = f"staged_{-file.id}"
+    job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
+    survivors = (
+        f"SELECT * FROM {name} AS s WHERE NOT EXISTS (SELECT 1 FROM {doomed} AS d"
+        f" WHERE d.{ROW_FILE} = s.{ROW_FILE} AND d.{ROW_POSITION} = s.{ROW_POSITION})"
+    )
+    _write(tx, draft, job, survivors, carries_row_ids=staged.carries_row_ids)
+
+
+def _plan_of(
+    tx: Transaction,
+    draft: TableDraft,
+    *,
+    files: tuple[DataFile, ...] = (),
+    inlined: tuple[InlinedRows, ...] = (),
+    mapping: NewFile | None = None,
+) -> ScanPlan:
+    """A read of some of the draft's own files or rows, all columns and where each row lies."""
+    names = [column.name for column in draft.columns]
+    plan = tx._plan(draft.after.name, None, columns=[*names, *POINTERS, ROW_NUMBER])
+    mappings = dict(plan.mappings)
+    if mapping is not None and mapping.mapping is not None:
+        mappings[files[0].mapping_id or 0] = mapping.mapping
+    return replace(plan, files=files, inlined=inlined, mappings=mappings)
+
+
+def settle(tx: Transaction, draft: TableDraft) -> None:
+    """Put rows that are more than the catalog should keep into files."""
+    if len(draft.rows) > draft.options.inline_rows:
+        flush(tx, draft)
+
+
+def flush(tx: Transaction, draft: TableDraft) -> None:
+    """Put the draft's catalog rows into files, old ids kept."""
+    if not draft.rows:
+        return
+    rows = InlinedRows(
+        draft.row_columns,
+        tuple((row_id, draft.stamp, *row.values) for row_id, row in draft.rows.items()),
+    )
+    plan = _plan_of(tx, draft, inlined=(rows,))
+    draft.rows.clear()
+    columns = ", ".join(quote(column.name) for column in draft.columns)
+    with tx.job(f"cannot write {draft.after.name}") as job:
+        job.scan("kept", plan)
+        for condition, carried in (
+            (f">= {PROVISIONAL_ROW_ID}", False),
+            (f"< {PROVISIONAL_ROW_ID}", True),
+        ):
+            sql = f"SELECT {columns}, {ROW_NUMBER} FROM kept WHERE {ROW_NUMBER} {condition}"
+            _write(tx, draft, job, sql, carries_row_ids=carried)

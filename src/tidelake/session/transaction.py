@@ -1,0 +1,434 @@
+"""A transaction: the lake as its own writes have changed it, and one commit at the end."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tidelake.catalog import commit, inline_tables, options, read, snapshots
+from tidelake.catalog.commit import Landed
+from tidelake.catalog.database import Reader
+from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import Column
+from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.where import as_where
+from tidelake.session.draft import TableDraft, facts_of_new
+from tidelake.session.lake import Lake, prunable
+from tidelake.session.planning import Request, TableFacts, plan_scan
+
+if TYPE_CHECKING:
+    pass
+
+
+class Transaction(Lake):
+    """Several writes, one snapshot, all or nothing. Reads through it see its own writes.
+
+    Made by `lake.transaction()`, used in a `with`: it commits at the end, and if the body
+    raises nothing has happened. `result` then tells what was committed.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        base: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(
+            lake._database,
+            lake.data_path,
+            lake._local,
+            lake.engine,
+            lake._spark,
+            encrypted=lake.encrypted,
+        )
+        self._lake = lake
+        self._author = author
+        self._message = message
+        self._base, self._schema_version = base or self._newest()
+        self._drafts: dict[int, TableDraft] = {}
+        self._dropped: dict[int, TableInfo] = {}
+        self._new_schemas: dict[str, SchemaInfo] = {}
+        self._dropped_schemas: dict[int, SchemaInfo] = {}
+        self._view_changes: dict[int, ViewChange] = {}
+        self._written: list[str] = []
+        self._next_id = -1
+        self._counts = WriteResult(None)
+        self._done = False
+        self.replayable = True
+        self.result: WriteResult | None = None
+
+    def _newest(self) -> tuple[int, int]:
+        with self._lake._reading() as reader:
+            return snapshots.head(reader)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._done:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    def commit(self) -> WriteResult:
+        """Make everything visible at once, as one snapshot."""
+        self._check_open()
+        try:
+            self._seal()
+            change = self._change()
+            self._check_message()
+        except BaseException:
+            self.rollback()
+            raise
+        self._done = True
+        try:
+            self.result = self._land(change)
+        except (Conflict, Invalid):
+            self._discard(self._written)
+            raise
+        return self.result
+
+    def rollback(self) -> None:
+        """Forget everything, and remove the files that were written for it."""
+        self._done = True
+        self._discard(self._written)
+
+    def close(self) -> None:
+        """Rolls back if nothing was committed; the lake stays open."""
+        if not self._done:
+            self.rollback()
+
+    def transaction(self, **_: Any) -> Transaction:
+        raise Invalid("a transaction cannot hold another", hint="use the one that is open")
+
+    def known_at(self, moment: int | str | datetime) -> Lake:
+        """The lake as it was committed: without this transaction's own writes."""
+        return self._lake.known_at(moment)
+
+    def set_option(self, *_: object, **__: object) -> None:
+        raise Invalid("options are not part of a transaction", hint="set them on the lake")
+
+    def __repr__(self) -> str:
+        return f"<Transaction on {self._database.url} from snapshot {self._base}>"
+
+    def _at(self, _: Reader, /) -> int:
+        return self._base
+
+    # What reads ask of a lake, with the drafts laid over it.
+
+    def _find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
+        if kind == "table":
+            for draft_id, draft in self._drafts.items():
+                if _same(draft.after.name, name):
+                    return draft_id
+        if kind == "view":
+            for view_id, change in self._view_changes.items():
+                if change.after is not None and _same(change.after.name, name):
+                    return view_id
+        found = super()._find(reader, at, kind, name)
+        if found is None or found in self._drafts or found in self._dropped:
+            return None
+        changed = self._view_changes.get(found)
+        return None if changed is not None else found
+
+    def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
+        table_id = self._find(reader, at, "table", name)
+        if table_id in self._drafts:
+            return self._drafts[table_id].after
+        return super()._table_info(reader, at, name)
+
+    def _view_info(self, reader: Reader, at: int, view_id: int) -> ViewInfo:
+        change = self._view_changes.get(view_id)
+        if change is not None and change.after is not None:
+            return change.after
+        return super()._view_info(reader, at, view_id)
+
+    def _schema_infos(self, reader: Reader, at: int) -> list[SchemaInfo]:
+        known = super()._schema_infos(reader, at)
+        kept = [schema for schema in known if schema.id not in self._dropped_schemas]
+        return [*kept, *self._new_schemas.values()]
+
+    def _object_names(self, reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
+        known = super()._object_names(reader, at, kind)
+        if kind == "table":
+            drafts = {draft_id: draft.after.name for draft_id, draft in self._drafts.items()}
+            rest = [(i, n) for i, n in known if i not in drafts and i not in self._dropped]
+            return [*rest, *drafts.items()]
+        if kind == "view":
+            views = [(i, c.after.name) for i, c in self._view_changes.items() if c.after]
+            return [(i, n) for i, n in known if i not in self._view_changes] + views
+        return known
+
+    def _plan(
+        self,
+        name: TableName,
+        snapshot_id: int | None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        prune_by: str | None = None,
+        counted: bool = False,
+    ) -> ScanPlan:
+        with self._reading() as reader:
+            draft = self._drafts.get(self._find(reader, self._base, "table", name) or 0)
+            if draft is None or snapshot_id not in (None, self._base):
+                return self._lake._plan(
+                    name,
+                    self._base if snapshot_id is None else snapshot_id,
+                    columns=columns,
+                    where=where,
+                    prune_by=prune_by,
+                    counted=counted,
+                )
+            schema = draft.after.schema
+            wanted = None if columns is None else tuple(columns)
+            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
+            facts = replace(draft.facts, info=draft.after)
+            plan = plan_scan(reader, self._base, facts, request, counted=counted)
+        return draft.overlay(plan)
+
+    def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
+        with self._reading() as reader:
+            if self._find(reader, self._base, "table", name) in self._drafts:
+                return None
+        return super()._count_from_catalog(name, snapshot_id)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        self._check_open()
+        with self._lake._reading() as reader:
+            yield reader
+
+    def _check_open(self) -> None:
+        if self._done:
+            raise Invalid("this transaction is over", hint="open another with lake.transaction()")
+
+    # What writes ask of a transaction.
+
+    def _write(self, operation: Callable[[Transaction], WriteResult], **_: bool) -> WriteResult:
+        self._check_open()
+        done = operation(self)
+        self._counts = _sum(self._counts, done)
+        return done
+
+    def new_id(self) -> int:
+        """An id for something that does not exist yet."""
+        self._next_id -= 1
+        return self._next_id + 1
+
+    def draft(self, name: TableName) -> TableDraft:
+        """The table as this transaction sees it, ready to be changed."""
+        found = self._lake._declared(name, self._schema_version)
+        if found is not None and found[0].info.id in self._drafts:
+            found = None
+        if found is None:
+            with self._reading() as reader:
+                table_id = self._find(reader, self._base, "table", name)
+                if table_id is None:
+                    raise self._unknown(reader, self._base, name)
+                if table_id in self._drafts:
+                    return self._drafts[table_id]
+                found = self._declaration(reader, table_id)
+            self._lake._declare(name, self._schema_version, found)
+        facts, known = found
+        self._drafts[facts.info.id] = TableDraft(facts.info, facts.info, facts, known, self._base)
+        return self._drafts[facts.info.id]
+
+    def _declaration(self, reader: Reader, table_id: int) -> tuple[TableFacts, options.Options]:
+        info = read.table(reader, self._base, table_id, self.data_path)
+        facts = TableFacts.gather(reader, info)
+        return facts, options.of_table(reader, table_id, read.schema_of(reader, table_id))
+
+    def create(self, table: TableInfo) -> TableDraft:
+        with self._reading() as reader:
+            known = options.of_table(reader)
+        self._drafts[table.id] = TableDraft(None, table, facts_of_new(table), known, self._base)
+        return self._drafts[table.id]
+
+    def drop_table(self, name: TableName) -> None:
+        draft = self.draft(name)
+        del self._drafts[draft.after.id]
+        if draft.before is not None:
+            self._dropped[draft.before.id] = draft.before
+
+    def can_inline(self, columns: Sequence[Column]) -> bool:
+        """Whether the catalog can keep rows of these columns."""
+        return inline_tables.can_inline(self._database.dialect, columns)
+
+    def job(self, doing: str, data: object = None) -> Any:
+        """The statements of one write, on Spark if the lake or the data is Spark's."""
+        if self.engine == "local" and not is_spark_frame(data):
+            return self._local.job(doing)
+        session = getattr(data, "sparkSession", None)
+        return self._spark_engine(session).job(doing)
+
+    def wrote(self, paths: Sequence[str]) -> None:
+        self._written += paths
+
+    def _seal(self) -> None:
+        """Put rows that are too many for the catalog into files."""
+        from tidelake.session.staging import settle
+
+        for draft in self._drafts.values():
+            settle(self, draft)
+
+    def _change(self) -> Change:
+        tables = [draft.change() for draft in self._drafts.values()]
+        tables += [TableChange(table, None) for table in self._dropped.values()]
+        gone = [SchemaChange(schema, None) for schema in self._dropped_schemas.values()]
+        return Change(
+            base=self._base,
+            schema_version=self._schema_version,
+            token=uuid.uuid4().hex,
+            schemas=(*(SchemaChange(None, s) for s in self._new_schemas.values()), *gone),
+            tables=tuple(t for t in tables if t.changes_anything),
+            views=tuple(self._view_changes.values()),
+            author=self._author,
+            message=self._message,
+        )
+
+    def _land(self, change: Change) -> WriteResult:
+        """Commit. Should it fail in a way that leaves open whether it landed, the files stay:
+        the lake may refer to them, and if it does not, cleanup finds them."""
+        if change.is_empty:
+            self._discard(self._written)
+            return replace(self._counts, snapshot_id=self._base)
+        sealed = [self._expected(change)]
+
+        def for_snapshot(snapshot_id: int) -> Change:
+            sealed[0] = self._restamped(sealed[0], snapshot_id)
+            return sealed[0]
+
+        landed = commit.commit(self._database, for_snapshot, self.data_path)
+        self._discard(set(self._written) - _paths(sealed[0]))
+        self._lake._landed(landed, sealed[0])
+        return _result(self._counts, landed, sealed[0])
+
+    def _expected(self, change: Change) -> Change:
+        """With the snapshot that will come next, so that the lock need not be held for long."""
+        if any(f.stamp is not None for table in change.tables for f in table.write.delete_files):
+            return self._restamped(change, self._newest()[0] + 1)
+        return change
+
+    def _check_message(self) -> None:
+        drafts = list(self._drafts.values())
+        if self._message is None and any(draft.options.require_message for draft in drafts):
+            raise Invalid(
+                "this lake wants a message with every commit",
+                hint='lake.transaction(message="…")',
+            )
+
+    def _restamped(self, change: Change, snapshot_id: int) -> Change:
+        """The change with the snapshot's id in the delete files that name it."""
+        tables = []
+        for table in change.tables:
+            stale = [f for f in table.write.delete_files if f.stamp not in (None, snapshot_id)]
+            if stale:
+                target = self._drafts[table.table.id].target
+                with self._local.job(f"cannot delete from {table.table.name}") as job:
+                    files = tuple(
+                        job.restamp(target, f, snapshot_id) if f in stale else f
+                        for f in table.write.delete_files
+                    )
+                self.wrote([file.path for file in files])
+                table = replace(table, write=replace(table.write, delete_files=files))
+            tables.append(table)
+        return replace(change, tables=tuple(tables))
+
+    def _discard(self, paths: Any) -> None:
+        """Remove files that nothing refers to. What cannot be removed is left for cleanup."""
+        try:
+            self._local.store.delete(sorted(paths))
+        except TidelakeError:
+            return
+
+
+def run(
+    lake: Lake, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
+) -> WriteResult:
+    """One write, committed by itself. When somebody else's commit makes it wrong it is simply done
+    again on top of that: it is a function of the lake, so the answer is that of doing it later.
+
+    `blind`: it does not look at rows, so it may start from what the lake last knew.
+    """
+    started = time.monotonic()
+    attempts = 0
+    while True:
+        attempts += 1
+        base = lake._last_known() if blind and attempts == 1 else None
+        transaction = Transaction(lake, base=base)
+        try:
+            transaction._write(operation)
+            result = transaction.commit()
+        except Conflict:
+            transaction.close()
+            late = time.monotonic() - started > commit.PATIENCE_S
+            if late or not transaction.replayable:
+                raise
+            continue
+        except BaseException:
+            transaction.close()
+            raise
+        return replace(result, attempts=result.attempts + attempts - 1)
+
+
+def is_spark_frame(data: object) -> bool:
+    return type(data).__module__.partition(".")[0] == "pyspark"
+
+
+def _same(one: TableName, other: TableName) -> bool:
+    return (one.schema.casefold(), one.name.casefold()) == (
+        other.schema.casefold(),
+        other.name.casefold(),
+    )
+
+
+def _sum(one: WriteResult, other: WriteResult) -> WriteResult:
+    return replace(
+        one,
+        rows=one.rows + other.rows,
+        files=one.files + other.files,
+        bytes=one.bytes + other.bytes,
+        inserted=one.inserted + other.inserted,
+        updated=one.updated + other.updated,
+        deleted=one.deleted + other.deleted,
+    )
+
+
+def _paths(change: Change) -> set[str]:
+    writes = [table.write for table in change.tables]
+    return {file.path for write in writes for file in write.files} | {
+        file.path for write in writes for file in write.delete_files
+    }
+
+
+def _result(counts: WriteResult, landed: Landed, change: Change) -> WriteResult:
+    files = [f for table in change.tables for f in table.write.files]
+    return replace(
+        counts,
+        snapshot_id=landed.snapshot_id,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        attempts=landed.attempts,
+        duplicate=landed.duplicate,
+        commit_ms=landed.seconds * 1000,
+    )

@@ -1,0 +1,211 @@
+"""Append, overwrite, delete, update and add_files, as changes to a transaction's drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.change import NewFile, WriteResult
+from tidelake.model.names import TableName, quote, text_literal
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.plan.expression import value_sql
+from tidelake.plan.where import as_where
+from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.staging import POINTERS
+
+if TYPE_CHECKING:
+    from tidelake.session.transaction import Transaction
+
+Where = str | Predicate
+
+
+def append(
+    tx: Transaction, name: TableName, data: Any, *, within: Where | None = None
+) -> WriteResult:
+    """Add rows. `within` is a condition that all of them must meet."""
+    draft = writable(tx, name)
+    local = tx._local.job if not _is_spark(data) else tx.job
+    with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
+        incoming = job.bring("incoming", data, draft.columns, name)
+        tx.replayable = tx.replayable and incoming.rereadable
+        sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)
+        count = _length(data) if incoming.rereadable else None
+        files = staging.add(tx, draft, job, sql, count=count)
+    inserted = sum(file.rows for file in files) if files else count or 0
+    _check_nulls(draft, files)
+    return _result(files, rows=inserted, inserted=inserted)
+
+
+def _is_spark(data: object) -> bool:
+    from tidelake.session.transaction import is_spark_frame
+
+    return is_spark_frame(data)
+
+
+def writable(tx: Transaction, name: TableName) -> TableDraft:
+    draft = tx.draft(name)
+    if tx.encrypted:
+        raise Unsupported(
+            "this lake is encrypted, and only DuckDB writes encrypted files",
+            hint="write to it with DuckDB's ducklake extension",
+        )
+    return draft
+
+
+def _length(data: Any) -> int | None:
+    """How many rows the data has, where that costs nothing to know."""
+    if isinstance(data, Mapping):
+        return 1
+    if isinstance(data, str) or not hasattr(data, "__len__"):
+        return None
+    if isinstance(data, list | tuple) and not all(isinstance(row, Mapping) for row in data[:1]):
+        return None
+    return len(data)
+
+
+def _checked(sql: str, within: Where, draft: TableDraft) -> str:
+    where = as_where(within, draft.after.schema)
+    assert where is not None
+    refusal = f"a row to be written does not meet {where.sql}"
+    return (
+        f"SELECT * FROM ({sql}) WHERE CASE WHEN coalesce({where.sql}, false) THEN true"
+        f" ELSE error({text_literal(refusal)}) END"
+    )
+
+
+def _check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
+    required = {c.id: c.name for c in draft.columns if not c.nullable and not c.is_nested}
+    for file in files:
+        for facts in file.columns:
+            if facts.column_id in required and facts.nulls:
+                raise Invalid(
+                    f"{draft.after.name}: column {required[facts.column_id]!r} must not be null,"
+                    f" and {facts.nulls:,} values are",
+                    hint="fill them in, or allow nulls with evolve(nullable={…: True})",
+                )
+
+
+def overwrite(
+    tx: Transaction, name: TableName, data: Any, *, where: Where | None = None
+) -> WriteResult:
+    """Replace all rows, or those that meet a condition; the new rows must meet it too."""
+    deleted = _clear(tx, name) if where is None else delete(tx, name, where).deleted
+    draft = tx.draft(name)
+    draft.read = draft.alone = True
+    added = append(tx, name, data, within=where)
+    return WriteResult(
+        None,
+        rows=added.rows + deleted,
+        files=added.files,
+        bytes=added.bytes,
+        inserted=added.inserted,
+        deleted=deleted,
+    )
+
+
+def _clear(tx: Transaction, name: TableName) -> int:
+    """All rows leave, without being looked at."""
+    draft = writable(tx, name)
+    plan = tx._plan(name, None, columns=[draft.columns[0].name])
+    gone = sum(len(inlined.rows) for inlined in plan.inlined)
+    draft.files.clear()
+    for file in plan.files:
+        gone += staging.live(file)
+        if file.id >= 0:
+            draft.see(file)
+            staging.end(draft, file.id)
+    draft.ended_rows |= {
+        int(str(row[0])) for inlined in plan.inlined for row in inlined.rows
+    } - draft.rows.keys()
+    draft.rows.clear()
+    return gone
+
+
+def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
+    draft = writable(tx, name)
+    plan = tx._plan(name, None, columns=list(POINTERS), where=where)
+    draft.read = True
+    with tx.job(f"cannot delete from {name}") as job:
+        job.scan("target", plan)
+        job.keep("doomed", "SELECT * FROM target")
+        deleted = staging.remove(tx, draft, job, "doomed", plan)
+    return _result([], rows=deleted, deleted=deleted)
+
+
+def update(
+    tx: Transaction, name: TableName, values: Mapping[str, Any], where: Where | None
+) -> WriteResult:
+    """Set columns to new values; the rows keep their ids."""
+    draft = writable(tx, name)
+    chosen = _assigned(draft, values)
+    names = [column.name for column in draft.columns]
+    plan = tx._plan(name, None, columns=[*names, *POINTERS, ROW_NUMBER], where=where)
+    draft.read = True
+    with tx.job(f"cannot update {name}") as job:
+        job.scan("target", plan)
+        updated = job.keep("changed", "SELECT * FROM target")
+        staging.remove(tx, draft, job, "changed", plan)
+        sql = f"SELECT {', '.join(chosen)}, {ROW_NUMBER} FROM changed AS t"
+        files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
+    _check_nulls(draft, files)
+    return _result(files, rows=updated, updated=updated)
+
+
+def _assigned(draft: TableDraft, values: Mapping[str, Any]) -> list[str]:
+    if not values:
+        raise Invalid("there is nothing to set", hint='update({"x": "x + 1"}, where="…")')
+    schema = draft.after.schema
+    by_id: dict[int, str] = {}
+    for given, value in values.items():
+        column = schema.column(given)
+        if column.id in by_id:
+            raise Invalid(f"column {column.name!r} is set twice")
+        by_id[column.id] = as_column(column, value_sql(value, {"t": schema}, "t"), draft)
+    return [
+        f"{by_id.get(column.id, f't.{quote(column.name)}')} AS {quote(column.name)}"
+        for column in schema
+    ]
+
+
+def as_column(column: Column, expression: str, draft: TableDraft) -> str:
+    """The expression in the column's type; a null where none may be is an error."""
+    cast = f"CAST({expression} AS {column.duckdb_type})"
+    if column.nullable:
+        return cast
+    refusal = f"{draft.after.name}: column {column.name!r} must not be null"
+    return f"CASE WHEN {expression} IS NULL THEN error({text_literal(refusal)}) ELSE {cast} END"
+
+
+def add_files(
+    tx: Transaction, name: TableName, paths: str | Sequence[str], *, hive: bool
+) -> WriteResult:
+    """Make existing Parquet files part of the table, where they lie."""
+    draft = writable(tx, name)
+    patterns = [paths] if isinstance(paths, str) else [str(path) for path in paths]
+    listed = [found for pattern in patterns for found in tx._local.store.listed(pattern)]
+    known = {file.path for file in tx._plan(name, None, columns=[draft.columns[0].name]).files}
+    for path in listed:
+        if path in known:
+            raise Invalid(f"{path} is part of {name} already", hint="leave it out")
+    with tx._local.job(f"cannot add files to {name}") as job:
+        files = job.found(listed, draft.target, {"hive": hive})
+    draft.add_files(files)
+    rows = sum(file.rows for file in files)
+    return _result(files, rows=rows, inserted=rows)
+
+
+def _result(
+    files: Sequence[NewFile], *, rows: int, inserted: int = 0, updated: int = 0, deleted: int = 0
+) -> WriteResult:
+    return WriteResult(
+        None,
+        rows=rows,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        inserted=inserted,
+        updated=updated,
+        deleted=deleted,
+    )
