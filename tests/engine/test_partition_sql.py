@@ -10,7 +10,8 @@ import pytest
 
 from tidelake.engine.partition_sql import allow_buckets, key_column, key_sql, partition_values
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.bucket import bucket
+from tidelake.model.bucket import bucket, buckets_of
+from tidelake.model.comparable import comparable
 from tidelake.model.schema import Column
 from tidelake.testing.duck import duck_connection
 
@@ -46,7 +47,7 @@ DECIMALS = {
     "decimal(18,18)": ["0", "-0.999999999999999999", "0.000000000000000001"],
     "decimal(18,3)": ["1.5", "-0.001", "123456789012345.123"],
     "decimal(19,3)": ["1.5", "-1.5", "0", "-0.001", "1234567890123456.123"],
-    "decimal(38,38)": ["0.5", "-0.5", "0"],
+    "decimal(20,20)": ["0.5", "-0.5", "0"],
     "decimal(38,0)": ["1", "-1", "9" * 38],
 }
 
@@ -230,6 +231,18 @@ def test_bytes_that_are_no_text(lake, tmp_path, kind, text):
     expected = recorded_by_duckdb(lake, column.duckdb_type, [BUCKETS])
     assert returned_by_copy(lake, column, [BUCKETS], tmp_path) == expected
     assert returned_by_copy(lake, column, ["identity"], tmp_path) == {0: (text,), 1: (None,)}
+
+
+@pytest.mark.parametrize("kind", [*DECIMALS, "int64", "uint64", "varchar", "uuid"])
+def test_a_value_is_looked_for_in_the_bucket_it_is_written_to(lake, kind):
+    column = column_of(kind)
+    fill_source(lake, column.duckdb_type, VALUES[kind])
+    key = key_sql(column, BUCKETS, "v")
+    rows = lake.execute(f"SELECT v, {key} FROM memory.source WHERE v IS NOT NULL").fetchall()
+    for value, written in rows:
+        operand = comparable(column, str(value) if kind == "uuid" else value)
+        assert operand is not None
+        assert buckets_of(operand, kind, 1000003, type_then=kind) == {int(written)}, value
 
 
 def test_floats_on_both_sides_of_every_power_of_two(lake):

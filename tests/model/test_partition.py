@@ -43,6 +43,7 @@ PRUNED = [
     ("timestamp", x >= "2020-01-01 06:00:00", "year month day hour", ("2020", "1", "1", "5")),
     ("timestamp", x.is_null(), "year", ("2020",)),
     ("timestamp_ns", x > "2020-12-31 23:59:59.999999999", "year", ("2020",)),
+    ("timestamp_ns", x < "2020-12-31 23:59:59.999999", "year", ("2021",)),
     ("varchar", x == "iceberg", "bucket(16)", (str(bucket(b"iceberg", 16) ^ 1),)),
     ("varchar", x == "a", "bucket(16)", (None,)),
     ("varchar", x.is_null(), "bucket(16)", ("3",)),
@@ -65,6 +66,7 @@ KEPT = [
     ("int32", x == 5, "mystery", ("6",)),
     ("float64", x > 5, "identity", ("nan",)),
     ("float64", x == float("nan"), "identity", ("nan",)),
+    ("float64", x == float("nan"), "identity", ("-nan",)),
     ("float64", x > 0.1, "identity", ("0.1",)),
     ("interval", x.is_null(), "identity", ("1 day",)),
     # The year of an infinite date is NULL.
@@ -73,6 +75,9 @@ KEPT = [
     ("date", x < "0001-01-01", "year", ("-43",)),
     ("timestamp", x == "2020-12-31 23:59:59.999999", "year", ("2020",)),
     ("timestamp", x == "2020-02-29", "year month", ("2020", "2")),
+    ("timestamp_ns", x == "2020-12-31 23:59:59.9999999", "year", ("2021",)),
+    ("timestamp_ns", x == "2020-02-28 23:59:59.9999999", "year month day", ("2020", "2", "29")),
+    ("timestamp_ns", x == "2020-01-01", "year month day", ("2020", "2", "99")),
     ("timestamp", x >= "2021-01-01", "month", ("1",)),
     ("timestamp", x == "2020-01-05", "year day", ("2020", "7")),
     # Calendar parts of timestamptz were taken in some session's zone.

@@ -130,7 +130,7 @@ def _of_decimal(value: int | float | Decimal, kind: str) -> list[bytes] | None:
     number = number * 10**shift if shift >= 0 else number // 10**-shift
     if width <= _LONG_DECIMAL_DIGITS:
         return _long(-number if sign else number)
-    text = str(number).rjust(scale + 1, "0")
+    text = str(number).rjust(scale if scale == width else scale + 1, "0")
     text = f"{text[:-scale]}.{text[-scale:]}" if scale else text
     return [("-" + text if sign and number else text).encode()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from tidelake.model.bucket import buckets_of
@@ -95,7 +96,7 @@ def _identity(at: int) -> Callable[[Values], ColumnStats | None]:
         value = values[at]
         if value is None:
             return _NULLS_ONLY
-        return ColumnStats(value, value, 0, 1, contains_nan=value.lower() == "nan")
+        return ColumnStats(value, value, 0, 1, contains_nan=value.lower() in ("nan", "-nan"))
 
     return read
 
@@ -107,8 +108,10 @@ def _null_bucket(at: int) -> Callable[[Values], ColumnStats | None]:
 def _calendar(spec: PartitionSpec, column: Column) -> Callable[[Values], ColumnStats | None]:
     """The span that year, then month, day and hour if they are keys too, leave to the column.
 
-    NULL says nothing: it is also the year of an infinite date.
+    NULL says nothing: it is also the year of an infinite date. Nanoseconds were rounded to
+    microseconds first, and the last of a year may so have come into the next.
     """
+    rounded = column.type == "timestamp_ns"
     places: list[int] = []
     for transform in _CALENDAR:
         found = _positions(spec, column, transform)
@@ -120,18 +123,23 @@ def _calendar(spec: PartitionSpec, column: Column) -> Callable[[Values], ColumnS
         parts = [values[at] for at in places]
         if not parts or not all(part and part.isdecimal() for part in parts):
             return None
-        return _span([int(part) for part in parts if part])
+        return _span([int(part) for part in parts if part], rounded=rounded)
 
     return read
 
 
-def _span(parts: list[int]) -> ColumnStats | None:
+def _span(parts: list[int], *, rounded: bool) -> ColumnStats | None:
     first, last = [*parts, *(1, 1, 1, 0)[len(parts) :]], [*parts, *(1, 12, 31, 23)[len(parts) :]]
     year, month = last[:2]
-    if year < 1 or not 1 <= month <= 12:
+    if year < 1 or not (1 <= month <= 12 and 1 <= last[2] <= 31 and last[3] <= 23):
+        return None
+    if rounded and not 1677 <= year <= 2262:
         return None
     last[2] = min(last[2], monthrange(year, month)[1])
     low = "{:04}-{:02}-{:02} {:02}:00:00".format(*first)
+    if rounded:
+        start = datetime(year, first[1], 1) + timedelta(days=first[2] - 1, hours=first[3])
+        low = str(start - timedelta(microseconds=1))
     high = "{:04}-{:02}-{:02} {:02}:59:59.999999999".format(*last)
     return ColumnStats(low, high, 0, 1)
 
