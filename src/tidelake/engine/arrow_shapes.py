@@ -3,12 +3,13 @@ or not at all, brought into others first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidelake.engine.conform import Shape
 from tidelake.engine.duck_errors import refusal
 from tidelake.errors import Invalid
+from tidelake.model.names import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,31 @@ _EXTENSIONS = {
     "arrow.bool8": "boolean",
     "geoarrow.wkb": "geometry",
 }
+
+
+_COMPARED_ALIKE = frozenset(
+    {"bool", "string", "large_string", "binary", "large_binary", "date32[day]", "time64[us]"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+    | {f"timestamp[{unit}]" for unit in ("s", "ms", "us")}
+)
+
+
+def scan(name: str, schema: pa.Schema, labels: Sequence[str]) -> str:
+    """What to select registered data from, with these labels for its columns.
+
+    DuckDB hands conditions on a column to Arrow, which compares NaN otherwise, loses nanoseconds
+    and knows nothing of some types. An expression instead of the column keeps them here.
+    """
+    chosen = [_kept(field.type, label) for label, field in zip(labels, schema, strict=True)]
+    return f"(SELECT {', '.join(chosen)} FROM {quote(name)} AS r({', '.join(labels)}))"
+
+
+def _kept(kind: pa.DataType, label: str) -> str:
+    if str(kind) in _COMPARED_ALIKE:
+        return label
+    if "fixed_size_list" in str(kind):  # DuckDB's CASE knows no arrays
+        return f"TRY({label}) AS {label}"
+    return f"CASE WHEN {label} IS NULL THEN NULL ELSE {label} END AS {label}"
 
 
 def arrow_shape(field: pa.Field, place: str) -> Shape:
@@ -86,7 +112,8 @@ def _refused(place: str, name: str, kind: str, hint: str) -> Invalid:
 
 def readable(schema: pa.Schema) -> pa.Schema:
     """The schema with types that DuckDB reads whole: it would cut nanoseconds off zoned
-    timestamps and durations and hours off dates, and knows no half floats and no 256-bit decimals."""
+    timestamps and durations and hours off dates, and knows no half floats and no decimals of
+    256 bits."""
     import pyarrow as pa
 
     fields = [field.with_type(_readable(field.type)) for field in schema]

@@ -68,7 +68,7 @@ def unknown(names: Iterable[str], columns: Sequence[Column], place: str) -> Inva
     listed = ", ".join(repr(name) for name in names)
     have = ", ".join(column.name for column in columns[:20]) + (", …" if len(columns) > 20 else "")
     return Invalid(
-        f"{place} has no {listed}",
+        f"{place}: there is no {listed}",
         hint=f"leave it out, or add it first with evolve(add=…); there are: {have}",
     )
 
@@ -230,7 +230,7 @@ def _exact(ref: str, way: Sequence[str], where: str) -> str:
     TRY_CAST raises on timestamps that do not fit, so it must be TRY, which is slower. What
     stands in a TRY may stand nowhere else: DuckDB would compute it once, outside.
     """
-    attempt = way[0].startswith("TIMESTAMP") and way != ["TIMESTAMP_NS", "TIMESTAMP"]
+    attempt = any("TIMESTAMP" in kind for kind in way) and way != ["TIMESTAMP_NS", "TIMESTAMP"]
     there = _cast(ref, way[1:], attempt=attempt)
     bad = f"{_cast(there, way[-2::-1], attempt=attempt)} IS DISTINCT FROM {ref}"
     return checked(bad, ref, there, where, f"does not fit {way[-1]} exactly")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine import incoming_files, incoming_rows
-from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable
+from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable, scan
 from tidelake.engine.conform import Shape, conformed, filled, match
 from tidelake.engine.duck_errors import refused
 from tidelake.errors import Invalid, Unsupported
@@ -56,7 +56,7 @@ def bring(
     their defaults, or with `defaults=False` nulls, whatever they allow. A pandas NaN is a null,
     as it is for pyarrow; in all other data NaN is a number. The connection must be in UTC.
     """
-    take = _Taking(connection, name, columns, table, defaults)
+    take = _Taking(connection, name, columns, str(table), defaults)
     if isinstance(data, Mapping):
         return take.rows([data])
     if isinstance(data, str | Path):
@@ -88,39 +88,44 @@ class _Taking:
     connection: duckdb.DuckDBPyConnection
     name: str
     columns: Sequence[Column]
-    table: TableName
+    place: str
     defaults: bool
 
     def unknown(self, data: object) -> Invalid:
         kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
-        return Invalid(f"{self.table}: cannot take rows from {kind}", hint=_ACCEPTED)
+        return Invalid(f"{self.place}: cannot take rows from {kind}", hint=_ACCEPTED)
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> Incoming:
         sql, present = incoming_rows.rows_sql(
-            self.connection, self.name, rows, self.columns, self.table, defaults=self.defaults
+            self.connection, self.name, rows, self.columns, self.place, defaults=self.defaults
         )
         return Incoming(sql, present, True)
 
     def files(self, paths: Sequence[str | Path]) -> Incoming:
-        kind, found = incoming_files.listed(self.connection, paths, self.table)
+        kind, found = incoming_files.listed(self.connection, paths, self.place)
         if kind == "json":
-            return self.items(incoming_files.json_rows(self.connection, found, self.table))
+            take = self._from(found)
+            return take.items(incoming_files.json_rows(self.connection, found, take.place))
         branches = []
         present: frozenset[str] = frozenset()
-        for source, shapes in incoming_files.sources(self.connection, kind, found, self.table):
-            branch, had = self._select(source, shapes)
+        for group in incoming_files.groups(self.connection, kind, found, self.place):
+            branch, had = self._from(group.paths)._select(group.source, group.shapes)
             branches.append(branch)
             present |= had
         return Incoming(" UNION ALL ".join(branches), present, True)
 
+    def _from(self, paths: Sequence[str]) -> _Taking:
+        others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        return replace(self, place=f"{self.place} from {paths[0]}{others}")
+
     def unreadable(self, error: Exception, hint: str) -> Invalid:
         reason = ": ".join(str(part) for part in error.args)
-        return Invalid(f"{self.table}: the data cannot be read: {reason}", hint=hint)
+        return Invalid(f"{self.place}: the data cannot be read: {reason}", hint=hint)
 
     def pandas(self, data: Any) -> Incoming:
         import pyarrow as pa
 
-        match([str(name) for name in data.columns], self.columns, str(self.table))
+        match([str(name) for name in data.columns], self.columns, self.place)
         try:
             table = pa.Table.from_pandas(data, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -140,7 +145,7 @@ class _Taking:
             raise self.unreadable(error, "cast 128-bit integers to Decimal(38, 0)") from error
         if table is None:
             raise Invalid(
-                f"{self.table}: {objects[0]!r} of the data holds Python objects",
+                f"{self.place}: {objects[0]!r} of the data holds Python objects",
                 hint="cast it to a type of Polars",
             )
         return self.arrow(table)
@@ -157,11 +162,12 @@ class _Taking:
             raise self.unreadable(error, _ACCEPTED) from error
         whole = isinstance(data, pa.Table)
         schema = readable(data.schema)
-        shapes = [arrow_shape(field, str(self.table)) for field in schema]
-        sql, present = self._select(quote(self.name), shapes)
+        shapes = [arrow_shape(field, self.place) for field in schema]
+        labels = [f"c{at}" for at in range(len(shapes))]
+        sql, present = self._select(scan(self.name, schema, labels), shapes)
         if schema != data.schema:
             batches = data.to_batches() if whole else data
-            stream = cast_batches(iter(batches), schema, str(self.table))
+            stream = cast_batches(iter(batches), schema, self.place)
             data = pa.RecordBatchReader.from_batches(schema, stream)
             data = self._cast_now(data) if whole else data
         self.connection.register(self.name, data)
@@ -190,7 +196,7 @@ class _Taking:
         if following is None:
             return self.rows(first)
         reader, sql, present = incoming_rows.rows_stream(
-            self.name, first, chain([following], rows), self.columns, self.table, self.defaults
+            self.name, first, chain([following], rows), self.columns, self.place, self.defaults
         )
         self.connection.register(self.name, reader)
         return Incoming(sql, present, False)
@@ -206,23 +212,22 @@ class _Taking:
             return self.arrow(pa.RecordBatchReader.from_batches(first.schema, batches))
         except (TypeError, pa.ArrowException) as error:
             raise Invalid(
-                f"{self.table}: the batches do not go together: {error}",
+                f"{self.place}: the batches do not go together: {error}",
                 hint="give all of them one schema",
             ) from error
 
     def _select(self, source: str, shapes: Sequence[Shape]) -> tuple[str, frozenset[str]]:
         """Columns of the source go by position: their names may be any."""
         if not shapes:
-            raise Invalid(f"{self.table}: the data has no columns", hint=_ACCEPTED)
-        place = str(self.table)
-        found = match([shape.name for shape in shapes], self.columns, place)
+            raise Invalid(f"{self.place}: the data has no columns", hint=_ACCEPTED)
+        found = match([shape.name for shape in shapes], self.columns, self.place)
         chosen = []
         for index, column in enumerate(self.columns):
             if index in found:
                 at = found[index]
-                value = conformed(column, shapes[at], f"c{at}", place)
+                value = conformed(column, shapes[at], f"c{at}", self.place)
             else:
-                value = filled(column, place, defaults=self.defaults)
+                value = filled(column, self.place, defaults=self.defaults)
             chosen.append(f"{value} AS {quote(column.name)}")
         names = ", ".join(f"c{at}" for at in range(len(shapes)))
         present = frozenset(self.columns[index].name for index in found)

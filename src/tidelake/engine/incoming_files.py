@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.conform import Shape, duckdb_shape
 from tidelake.engine.row_values import Number
 from tidelake.errors import Invalid, NotFound, TidelakeError
-from tidelake.model.names import TableName, text_literal
+from tidelake.model.names import text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,31 +31,31 @@ _ROWS = 10_000
 
 
 def listed(
-    connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path], table: TableName
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path], place: str
 ) -> tuple[str, list[str]]:
     """The kind of the files, and all that the paths and patterns name."""
-    kinds = {_kind(str(path), table) for path in paths}
+    kinds = {_kind(str(path), place) for path in paths}
     if len(kinds) > 1:
-        raise Invalid(f"{table}: the files are of several kinds", hint="write one kind at a time")
+        raise Invalid(f"{place}: the files are of several kinds", hint="write one kind at a time")
     found: list[str] = []
     for path in paths:
         if not isinstance(path, str | Path):
-            raise Invalid(f"{table}: {path!r} is not a path", hint="give paths only")
+            raise Invalid(f"{place}: {path!r} is not a path", hint="give paths only")
         names = _glob(connection, str(path))
         if not names:
-            raise NotFound(f"{table}: there is no file {path}", hint="check the path")
+            raise NotFound(f"{place}: there is no file {path}", hint="check the path")
         found += names
     return kinds.pop(), found
 
 
-def _kind(path: str, table: TableName) -> str:
+def _kind(path: str, place: str) -> str:
     plain = path
     for ending in _COMPRESSED:
         plain = plain.removesuffix(ending)
     kind = _KINDS.get(Path(plain).suffix.lower())
     if kind is None:
         raise Invalid(
-            f"{table}: {path!r} is not the path of a file that can be read",
+            f"{place}: {path!r} is not the path of a file that can be read",
             hint=f"paths end in {', '.join(_KINDS)}; for a folder give a pattern: folder/*.parquet",
         )
     return kind
@@ -69,14 +70,23 @@ def _glob(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def sources(
-    connection: duckdb.DuckDBPyConnection, kind: str, files: Sequence[str], table: TableName
-) -> list[tuple[str, tuple[Shape, ...]]]:
-    """Files of one schema together, as something to select from: each is judged as it is."""
-    groups: dict[tuple[Shape, ...], list[str]] = {}
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files of one schema, and what to select them from."""
+
+    paths: tuple[str, ...]
+    source: str
+    shapes: tuple[Shape, ...]
+
+
+def groups(
+    connection: duckdb.DuckDBPyConnection, kind: str, files: Sequence[str], place: str
+) -> list[Group]:
+    """Each file is judged by its own columns, but files that have the same are read together."""
+    found: dict[tuple[Shape, ...], list[str]] = {}
     for path in files:
-        groups.setdefault(_shapes(connection, kind, path, table), []).append(path)
-    return [(_reading(kind, group), shapes) for shapes, group in groups.items()]
+        found.setdefault(_shapes(connection, kind, path, place), []).append(path)
+    return [Group(tuple(p), _reading(kind, p), shapes) for shapes, p in found.items()]
 
 
 def _reading(kind: str, files: Sequence[str]) -> str:
@@ -94,28 +104,28 @@ def _exactly(path: str) -> str:
 
 
 def _shapes(
-    connection: duckdb.DuckDBPyConnection, kind: str, path: str, table: TableName
+    connection: duckdb.DuckDBPyConnection, kind: str, path: str, place: str
 ) -> tuple[Shape, ...]:
     import duckdb
 
     try:
         relation = connection.sql(f"FROM {_reading(kind, [path])}")
     except duckdb.Error as error:
-        raise _unreadable(path, error, table) from error
+        raise _unreadable(path, error, place) from error
     if kind == "csv":
         return tuple(Shape(name, "text") for name in relation.columns)
     return tuple(map(duckdb_shape, relation.columns, relation.types))
 
 
-def _unreadable(path: str, error: Exception, table: TableName) -> TidelakeError:
+def _unreadable(path: str, error: Exception, place: str) -> TidelakeError:
     text = str(error).split("\n\nLINE")[0]
     if "No files found" in text or "404" in text:
-        return NotFound(f"{table}: there is no file {path}", hint="check the path")
-    return Invalid(f"{table}: cannot read {path}: {text}", hint="check that the file is whole")
+        return NotFound(f"{place}: there is no file {path}", hint="check the path")
+    return Invalid(f"{place}: cannot read {path}: {text}", hint="check that the file is whole")
 
 
 def json_rows(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[str], table: TableName
+    connection: duckdb.DuckDBPyConnection, files: Sequence[str], place: str
 ) -> Iterator[dict[str, Any]]:
     """The objects in JSON files (one array, or one object after another), numbers with all their
     digits: DuckDB's own reader would round them before a column could be asked."""
@@ -126,13 +136,13 @@ def json_rows(
         try:
             cursor.execute(f"SELECT json FROM read_json_objects({_exactly(path)})")
             while rows := cursor.fetchmany(_ROWS):
-                yield from (_object(row[0], path, table) for row in rows)
+                yield from (_object(row[0], path, place) for row in rows)
         except duckdb.Error as error:
-            raise _unreadable(path, error, table) from error
+            raise _unreadable(path, error, place) from error
 
 
-def _object(text: str, path: str, table: TableName) -> dict[str, Any]:
+def _object(text: str, path: str, place: str) -> dict[str, Any]:
     value = json.loads(text, parse_float=Number)
     if not isinstance(value, dict):
-        raise Invalid(f"{table}: {path} holds {text[:100]}, not an object", hint="give objects")
+        raise Invalid(f"{place}: {path} holds {text[:100]}, not an object", hint="give objects")
     return value

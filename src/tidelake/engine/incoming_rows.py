@@ -13,12 +13,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.arrow_shapes import scan
 from tidelake.engine.conform import INTEGERS, WIDE, default, filled, unknown
 from tidelake.engine.duck_errors import refusal
 from tidelake.engine.row_values import Converter, converter, is_missing
 from tidelake.errors import Invalid
 from tidelake.model.literal import sql_literal
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def rows_sql(
     name: str,
     rows: Sequence[Row],
     columns: Sequence[Column],
-    table: TableName,
+    place: str,
     *,
     defaults: bool,
 ) -> tuple[str, frozenset[str]]:
@@ -102,7 +103,7 @@ def rows_sql(
     plan = _plan(tuple(columns))
     if not rows:
         return _nothing(plan), frozenset(plan.names)
-    taken = _take(plan, rows, 1, table, defaults=defaults)
+    taken = _take(plan, rows, 1, place, defaults=defaults)
     present = frozenset(
         field.column.name for at, field in enumerate(plan.fields) if at not in taken.absent
     )
@@ -110,13 +111,14 @@ def rows_sql(
         references = [
             _literal(f.column, v[0]) for f, v in zip(plan.fields, taken.values, strict=True)
         ]
-        return _select(plan, references, taken, table, defaults), present
+        return _select(plan, references, taken, place, defaults), present
     references = [f"c{at}" for at in range(len(plan.fields))]
-    select = _select(plan, references, taken, table, defaults)
+    select = _select(plan, references, taken, place, defaults)
     if len(rows) * len(plan.fields) <= _LITERALS:
         return f"{select} FROM {_values(plan, taken)}", present
-    connection.register(name, _arrow(plan, taken, taken.missing))
-    return f"{select} FROM {quote(name)}", present
+    table = _arrow(plan, taken, taken.missing)
+    connection.register(name, table)
+    return f"{select} FROM {scan(name, table.schema, table.column_names)}", present
 
 
 def _nothing(plan: _Plan) -> str:
@@ -131,7 +133,7 @@ def rows_stream(
     first: list[Row],
     rest: Iterator[Row],
     columns: Sequence[Column],
-    table: TableName,
+    place: str,
     defaults: bool,
 ) -> tuple[pa.RecordBatchReader, str, frozenset[str]]:
     """A reader that converts rows as they are asked for, the SELECT over it under `name`, and the
@@ -139,7 +141,7 @@ def rows_stream(
     import pyarrow as pa
 
     plan = _plan(tuple(columns))
-    begin = _take(plan, first, 1, table, defaults=defaults)
+    begin = _take(plan, first, 1, place, defaults=defaults)
     flagged = [at for at, f in enumerate(plan.fields) if defaults and f.column.default is not None]
     known = _Taken([], {at: [] for at in flagged}, frozenset() if defaults else begin.absent)
     batch = _arrow(plan, begin, flagged)
@@ -148,24 +150,25 @@ def rows_stream(
         yield from batch.to_batches()
         number = len(first) + 1
         while chunk := list(islice(rest, CHUNK)):
-            yield from _later(plan, chunk, number, table, known, defaults).to_batches()
+            yield from _later(plan, chunk, number, place, known, defaults).to_batches()
             number += len(chunk)
 
     references = [f"c{at}" for at in range(len(plan.fields))]
-    select = _select(plan, references, known, table, defaults)
+    select = _select(plan, references, known, place, defaults)
     names = (f.column.name for at, f in enumerate(plan.fields) if at not in begin.absent)
     reader = pa.RecordBatchReader.from_batches(batch.schema, batches())
-    return reader, f"{select} FROM {quote(name)}", frozenset(names)
+    source = scan(name, batch.schema, batch.column_names)
+    return reader, f"{select} FROM {source}", frozenset(names)
 
 
 def _later(
-    plan: _Plan, rows: list[Row], number: int, table: TableName, known: _Taken, defaults: bool
+    plan: _Plan, rows: list[Row], number: int, place: str, known: _Taken, defaults: bool
 ) -> pa.Table:
     try:
-        taken = _take(plan, rows, number, table, defaults=defaults)
+        taken = _take(plan, rows, number, place, defaults=defaults)
         if not defaults and taken.absent != known.absent:
             raise Invalid(
-                f"{table}: rows from {number} on have other keys than those before",
+                f"{place}: rows from {number} on have other keys than those before",
                 hint="give all rows the same keys",
             )
     except Invalid as error:
@@ -173,29 +176,27 @@ def _later(
     return _arrow(plan, taken, known.missing)
 
 
-def _take(
-    plan: _Plan, rows: Sequence[Row], number: int, table: TableName, *, defaults: bool
-) -> _Taken:
-    rows = [_spelled(plan, row, number + n, table) for n, row in enumerate(rows)]
+def _take(plan: _Plan, rows: Sequence[Row], number: int, place: str, *, defaults: bool) -> _Taken:
+    rows = [_spelled(plan, row, number + n, place) for n, row in enumerate(rows)]
     full = all(len(row) == len(plan.fields) for row in rows)
     values, missing, absent = [], {}, set()
     for at, field in enumerate(plan.fields):
         name = field.column.name
         given = [row.get(name, _MISSING) for row in rows]
         if not full and (flags := [value is _MISSING for value in given]).count(True):
-            _check_missing(field.column, flags, number, table, defaults)
+            _check_missing(field.column, flags, number, place, defaults)
             given = [None if value is _MISSING else value for value in given]
             absent.update([at] if all(flags) else [])
             missing[at] = flags
-        values.append(_converted(field, given, missing.get(at), number, table))
+        values.append(_converted(field, given, missing.get(at), number, place))
     return _Taken(values, missing, frozenset(absent))
 
 
-def _spelled(plan: _Plan, row: Row, number: int, table: TableName) -> Row:
+def _spelled(plan: _Plan, row: Row, number: int, place: str) -> Row:
     """The row under the names that the table has for its columns."""
     if not isinstance(row, Mapping):
         raise Invalid(
-            f"{table}: row {number} is a {type(row).__name__}, not a dict", hint="give dicts only"
+            f"{place}: row {number} is a {type(row).__name__}, not a dict", hint="give dicts only"
         )
     if row.keys() <= plan.names:
         return row
@@ -204,33 +205,33 @@ def _spelled(plan: _Plan, row: Row, number: int, table: TableName) -> Row:
         name = key if key in plan.names else plan.folded.get(str(key).casefold())
         if name is None:
             columns = [field.column for field in plan.fields]
-            raise unknown([str(key)], columns, f"{table}: row {number} does not fit: the table")
+            raise unknown([str(key)], columns, f"{place}: row {number}")
         if name in found:
             raise Invalid(
-                f"{table}: row {number} has {name!r} twice", hint="case does not tell columns apart"
+                f"{place}: row {number} has {name!r} twice", hint="case does not tell columns apart"
             )
         found[name] = value
     return found
 
 
 def _check_missing(
-    column: Column, flags: list[bool], number: int, table: TableName, defaults: bool
+    column: Column, flags: list[bool], number: int, place: str, defaults: bool
 ) -> None:
     at = number + flags.index(True)
     if not defaults and not all(flags):
         raise Invalid(
-            f"{table}: row {at} has no {column.name!r}, and others have",
+            f"{place}: row {at} has no {column.name!r}, and others have",
             hint="give all rows the same keys",
         )
     if defaults and not column.nullable and column.default is None:
         raise Invalid(
-            f"{table}: row {at} has no {column.name!r}, which may not be null and has no default",
+            f"{place}: row {at} has no {column.name!r}, which may not be null and has no default",
             hint=f"give the row a value for {column.name!r}",
         )
 
 
 def _converted(
-    field: _Field, given: list[Any], missing: list[bool] | None, number: int, table: TableName
+    field: _Field, given: list[Any], missing: list[bool] | None, number: int, place: str
 ) -> list[Any]:
     convert, found = field.convert, []
     where = f"column {field.column.name!r}"
@@ -238,7 +239,7 @@ def _converted(
         if value is None or is_missing(value):
             if not field.column.nullable and not (missing and missing[at]):
                 raise Invalid(
-                    f"{table}: row {number + at}: {where} may not be null",
+                    f"{place}: row {number + at}: {where} may not be null",
                     hint="give it a value, or leave the row out",
                 )
             found.append(None)
@@ -247,20 +248,20 @@ def _converted(
             found.append(convert(value))
         except ValueError as error:
             raise Invalid(
-                f"{table}: row {number + at}: {where}: {error}",
+                f"{place}: row {number + at}: {where}: {error}",
                 hint=f"the column is {field.column.duckdb_type}",
             ) from error
     return found
 
 
 def _select(
-    plan: _Plan, references: Sequence[str], taken: _Taken, table: TableName, defaults: bool
+    plan: _Plan, references: Sequence[str], taken: _Taken, place: str, defaults: bool
 ) -> str:
     chosen = []
     for at, (field, reference) in enumerate(zip(plan.fields, references, strict=True)):
         value = field.cast(reference)
         if at in taken.absent:
-            value = filled(field.column, str(table), defaults=defaults)
+            value = filled(field.column, place, defaults=defaults)
         elif at in taken.missing and field.column.default is not None:
             value = f"CASE WHEN d{at} THEN {default(field.column)} ELSE {value} END"
         chosen.append(f"{value} AS {quote(field.column.name)}")
