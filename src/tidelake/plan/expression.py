@@ -5,7 +5,7 @@ They are DuckDB's SQL over one row, or in a merge over a row of the table and on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, NotFound
@@ -17,21 +17,37 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
 
-def value_sql(value: object, tables: Mapping[str, Schema], bare: str | None) -> str:
+def qualified(place: str, name: str) -> str:
+    return f"{quote(place)}.{quote(name)}"
+
+
+def value_sql(
+    value: object,
+    tables: Mapping[str, Schema],
+    bare: str | None,
+    spell: Callable[[str, str], str] = qualified,
+) -> str:
     """A new value as SQL: text is an expression, anything else stands for itself.
 
-    `tables` are the qualifiers that columns may have; `bare` is the one meant by none.
+    `tables` are the qualifiers that columns may have; `bare` is the one meant by none; `spell`
+    is how a column of a qualifier is written.
     """
     if isinstance(value, str):
-        return expression_sql(value, tables, bare)
+        return expression_sql(value, tables, bare, spell)
     return sql_literal(plain(value))
 
 
-def expression_sql(text: str, tables: Mapping[str, Schema], bare: str | None) -> str:
-    """The expression with every column qualified and spelled as its table spells it."""
+def expression_sql(
+    text: str,
+    tables: Mapping[str, Schema],
+    bare: str | None,
+    spell: Callable[[str, str], str] = qualified,
+) -> str:
+    """The expression with every column spelled as its table spells it."""
+    import sqlglot
     from sqlglot import exp
 
-    tree = _tree(text)
+    tree = exp.Paren(this=_tree(text))
     _refuse(tree, text)
     for node in list(tree.find_all(exp.Column)):
         place = node.table.casefold() or bare
@@ -47,9 +63,8 @@ def expression_sql(text: str, tables: Mapping[str, Schema], bare: str | None) ->
                 f"{text!r} names {node.sql('duckdb')}, which is not a column",
                 hint=f"the columns are: {', '.join(tables[place].names)}",
             ) from None
-        node.set("this", exp.to_identifier(name, quoted=True))
-        node.set("table", exp.to_identifier(place, quoted=True))
-    return f"({tree.sql('duckdb')})"
+        node.replace(sqlglot.parse_one(spell(place, name), read="duckdb"))
+    return tree.sql("duckdb")
 
 
 def _tree(text: str) -> Expr:
@@ -75,7 +90,3 @@ def _refuse(tree: Expr, text: str) -> None:
                 f"the expression {text!r} holds {node.sql('duckdb')}",
                 hint="an expression can only look at the columns of one row",
             )
-
-
-def column_sql(qualifier: str, name: str) -> str:
-    return f"{qualifier}.{quote(name)}"

@@ -18,6 +18,7 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions, writes
+from tidelake.session import merge as merging
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -148,6 +149,15 @@ class Table:
     ) -> WriteResult:
         """Set columns to new values; text is SQL (`"x + 1"`), anything else stands for itself."""
         return self._write(lambda tx: writes.update(tx, self._name, values, where))
+
+    def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
+        """Update the rows whose key is in the source, and add the others; without `on`, by the
+        table's own key. Rows keep their ids."""
+        return self._write(lambda tx: merging.merge(tx, self._name, source, on))
+
+    def merge_builder(self, source: Any, on: str | Sequence[str] | None = None) -> merging.Merge:
+        """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
+        return merging.Merge(self, source, on)
 
     def add_files(self, paths: str | Sequence[str], *, hive: bool = True) -> WriteResult:
         """Make existing Parquet files part of the table without rewriting them. Folders named

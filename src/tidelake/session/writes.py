@@ -35,8 +35,8 @@ def append(
         count = _length(data) if incoming.rereadable else None
         files = staging.add(tx, draft, job, sql, count=count)
     inserted = sum(file.rows for file in files) if files else count or 0
-    _check_nulls(draft, files)
-    return _result(files, rows=inserted, inserted=inserted)
+    check_nulls(draft, files)
+    return result(files, rows=inserted, inserted=inserted)
 
 
 def _is_spark(data: object) -> bool:
@@ -76,7 +76,7 @@ def _checked(sql: str, within: Where, draft: TableDraft) -> str:
     )
 
 
-def _check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
+def check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
     required = {c.id: c.name for c in draft.columns if not c.nullable and not c.is_nested}
     for file in files:
         for facts in file.columns:
@@ -132,7 +132,7 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
         job.scan("target", plan)
         job.keep("doomed", "SELECT * FROM target")
         deleted = staging.remove(tx, draft, job, "doomed", plan)
-    return _result([], rows=deleted, deleted=deleted)
+    return result([], rows=deleted, deleted=deleted)
 
 
 def update(
@@ -150,8 +150,8 @@ def update(
         staging.remove(tx, draft, job, "changed", plan)
         sql = f"SELECT {', '.join(chosen)}, {ROW_NUMBER} FROM changed AS t"
         files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
-    _check_nulls(draft, files)
-    return _result(files, rows=updated, updated=updated)
+    check_nulls(draft, files)
+    return result(files, rows=updated, updated=updated)
 
 
 def _assigned(draft: TableDraft, values: Mapping[str, Any]) -> list[str]:
@@ -194,10 +194,10 @@ def add_files(
         files = job.found(listed, draft.target, {"hive": hive})
     draft.add_files(files)
     rows = sum(file.rows for file in files)
-    return _result(files, rows=rows, inserted=rows)
+    return result(files, rows=rows, inserted=rows)
 
 
-def _result(
+def result(
     files: Sequence[NewFile], *, rows: int, inserted: int = 0, updated: int = 0, deleted: int = 0
 ) -> WriteResult:
     return WriteResult(
