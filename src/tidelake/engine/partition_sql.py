@@ -48,7 +48,7 @@ def key_sql(column: Column, transform: str, reference: str) -> str:
     """A VARCHAR expression for one key of a partitioning; NULL where the key is null.
 
     Requires: `reference` is SQL for a value of the column's type; for buckets,
-    `allow_buckets` has been called; for parts of a `timestamptz`, the connection is in UTC.
+    `allow_buckets` has been called; for a `timestamptz`, the connection is in UTC.
     """
     if transform == "identity":
         return f"CAST({reference} AS VARCHAR)"
