@@ -134,21 +134,30 @@ def _readable(kind: pa.DataType) -> pa.DataType:
         return pa.float32()
     if known.is_decimal256(kind) and 0 <= kind.scale <= 38:
         return pa.decimal128(38, kind.scale)
-    if known.is_struct(kind):
-        return pa.struct([part.with_type(_readable(part.type)) for part in kind])
+    if known.is_dictionary(kind):
+        value = _readable(kind.value_type)
+        return kind if value == kind.value_type else value
+    return _readable_inside(kind) if known.is_nested(kind) else kind
+
+
+def _readable_inside(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    known = pa.types
     if known.is_map(kind):
-        return pa.map_(_readable(kind.key_type), _readable(kind.item_type))
+        parts = _readable(kind.key_type), _readable(kind.item_type)
+        return kind if parts == (kind.key_type, kind.item_type) else pa.map_(*parts)
+    fields = [kind.field(at) for at in range(kind.num_fields)]
+    better = [field.with_type(_readable(field.type)) for field in fields]
+    if better == fields:
+        return kind
+    if known.is_struct(kind):
+        return pa.struct(better)
     if known.is_fixed_size_list(kind):
-        return pa.list_(_readable_field(kind.value_field), kind.list_size)
+        return pa.list_(better[0], kind.list_size)
     if known.is_list(kind):
-        return pa.list_(_readable_field(kind.value_field))
-    if known.is_large_list(kind):
-        return pa.large_list(_readable_field(kind.value_field))
-    return kind
-
-
-def _readable_field(field: pa.Field) -> pa.Field:
-    return field.with_type(_readable(field.type))
+        return pa.list_(better[0])
+    return pa.large_list(better[0]) if known.is_large_list(kind) else kind
 
 
 def cast_batches(

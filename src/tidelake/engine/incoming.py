@@ -26,6 +26,8 @@ _ACCEPTED = (
     " __arrow_c_stream__, a dict or dicts, or paths of Parquet, CSV or JSON files"
 )
 
+_END: Any = object()
+
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -105,7 +107,10 @@ class _Taking:
         kind, found = incoming_files.listed(self.connection, paths, self.place)
         if kind == "json":
             take = self._from(found)
-            return take.items(incoming_files.json_rows(self.connection, found, take.place))
+            documents = {c.name.casefold() for c in self.columns if c.type == "json"}
+            return take.items(
+                incoming_files.json_rows(self.connection, found, take.place, documents)
+            )
         branches = []
         present: frozenset[str] = frozenset()
         for group in incoming_files.groups(self.connection, kind, found, self.place):
@@ -128,7 +133,7 @@ class _Taking:
         match([str(name) for name in data.columns], self.columns, self.place)
         try:
             table = pa.Table.from_pandas(data, preserve_index=False)
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             hint = "give every column one type, for example with astype(…)"
             raise self.unreadable(error, hint) from error
         return self.arrow(table)
@@ -158,7 +163,7 @@ class _Taking:
                 data = pa.table(data)
             elif not isinstance(data, pa.Table | pa.RecordBatchReader):
                 data = pa.RecordBatchReader.from_stream(data)
-        except (TypeError, ValueError, OSError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OSError) as error:
             raise self.unreadable(error, _ACCEPTED) from error
         whole = isinstance(data, pa.Table)
         schema = readable(data.schema)
@@ -182,9 +187,11 @@ class _Taking:
     def items(self, data: Iterable[Any]) -> Incoming:
         """A list, or something that can be gone through only once: its first item tells."""
         items = iter(data)
-        first = next(items, None)
-        rest = items if first is None else chain([first], items)
-        if first is None or isinstance(first, Mapping):
+        first = next(items, _END)
+        if first is _END:
+            return self.rows([])
+        rest = chain([first], items)
+        if isinstance(first, Mapping):
             return self._dicts(rest)
         if isinstance(first, str | Path):
             return self.files(list(rest))
@@ -192,8 +199,8 @@ class _Taking:
 
     def _dicts(self, rows: Iterator[Any]) -> Incoming:
         first = list(islice(rows, incoming_rows.CHUNK))
-        following = next(rows, None)
-        if following is None:
+        following = next(rows, _END)
+        if following is _END:
             return self.rows(first)
         reader, sql, present = incoming_rows.rows_stream(
             self.name, first, chain([following], rows), self.columns, self.place, self.defaults

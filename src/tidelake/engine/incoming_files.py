@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.conform import Shape, duckdb_shape
-from tidelake.engine.row_values import Number
+from tidelake.engine.row_values import Number, json_text
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import text_literal
 
@@ -125,10 +125,14 @@ def _unreadable(path: str, error: Exception, place: str) -> TidelakeError:
 
 
 def json_rows(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[str], place: str
+    connection: duckdb.DuckDBPyConnection,
+    files: Sequence[str],
+    place: str,
+    documents: Collection[str],
 ) -> Iterator[dict[str, Any]]:
     """The objects in JSON files (one array, or one object after another), numbers with all their
-    digits: DuckDB's own reader would round them before a column could be asked."""
+    digits: DuckDB's own reader would round them before a column could be asked. What stands
+    under the names in `documents` (casefolded) remains JSON text, strings included."""
     import duckdb
 
     cursor = connection.cursor()
@@ -136,13 +140,16 @@ def json_rows(
         try:
             cursor.execute(f"SELECT json FROM read_json_objects({_exactly(path)})")
             while rows := cursor.fetchmany(_ROWS):
-                yield from (_object(row[0], path, place) for row in rows)
+                yield from (_object(row[0], path, place, documents) for row in rows)
         except duckdb.Error as error:
             raise _unreadable(path, error, place) from error
 
 
-def _object(text: str, path: str, place: str) -> dict[str, Any]:
-    value = json.loads(text, parse_float=Number)
-    if not isinstance(value, dict):
+def _object(text: str, path: str, place: str, documents: Collection[str]) -> dict[str, Any]:
+    found = json.loads(text, parse_float=Number)
+    if not isinstance(found, dict):
         raise Invalid(f"{place}: {path} holds {text[:100]}, not an object", hint="give objects")
-    return value
+    for name, value in found.items() if documents else ():
+        if value is not None and name.casefold() in documents:
+            found[name] = json_text(value)
+    return found

@@ -160,7 +160,7 @@ def _text(value: Any) -> str:
 def _json(value: Any) -> str:
     """A str is JSON text already; anything else is written as JSON."""
     if not isinstance(value, str):
-        return _dumped(value)
+        return json_text(value)
     try:
         json.loads(_text(value), parse_constant=_no_constant)
     except ValueError:
@@ -172,11 +172,22 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _dumped(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """The value as JSON, with the digits that a JSON file had."""
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(json_text, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(k)}: {json_text(v)}' for k, v in value.items())}}}"
     try:
         return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cannot be written as JSON: {error}") from None
+    except (TypeError, ValueError):
+        raise _not(value, "something that JSON can hold") from None
+
+
+def _key(value: Any) -> str:
+    return json.dumps(_text(value))
 
 
 def _uuid(value: Any) -> str:
@@ -299,8 +310,10 @@ def _struct(column: Column) -> Converter:
         for key, inner in value.items():
             name = key if key in fields else spelled.get(str(key).casefold())
             if name is None:
-                raise ValueError(f"it has no field {key!r}")
+                raise ValueError(f"there is no field {key!r}")
             found[name] = _inside(name, fields[name], inner)
+        if len({str(key).casefold() for key in value}) < len(value):
+            raise ValueError("a field is there twice; case does not tell fields apart")
         return found
 
     return convert
@@ -344,6 +357,6 @@ _CONVERTERS: dict[str, Converter] = {
     "date": _date,
     "timetz": _timetz,
     "interval": _interval,
-    "variant": _dumped,
+    "variant": json_text,
     "geometry": _geometry,
 }
