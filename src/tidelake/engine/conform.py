@@ -22,7 +22,7 @@ WIDE = {"int128": (-(1 << 53) + 1, (1 << 53) - 1), "uint128": (0, (1 << 53) - 1)
 """Parquet files hold these as DOUBLE, which is exact only so far."""
 MOMENTS = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"}
 
-_FLOAT_BITS = {"float32": 24, "float64": 53}
+FLOAT_BITS = {"float32": 24, "float64": 53}
 _DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
 _NO_LOSS = {
     ("float32", "float64"),
@@ -171,7 +171,7 @@ def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
         return _wide(column, shape, ref, where)
     if source in MOMENTS and target in MOMENTS - {"date"}:
         return _moment(source, target, ref, where)
-    if "timetz" in (source, target) and source in ("timetz", "varchar"):
+    if target == "timetz" and source in ("timetz", "varchar"):
         offset = f"extract('timezone' FROM TRY_CAST({ref} AS TIMETZ)) <> 0"
         bad = f"({ref} IS NOT NULL AND TRY_CAST({ref} AS TIMETZ) IS NULL) OR {offset}"
         return checked(bad, ref, f"CAST({ref} AS TIMETZ)", where, "is not a time in UTC")
@@ -195,7 +195,7 @@ def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
     if _never_loses(source, target):
         return f"CAST({ref} AS {kind})"
     if _may_fit(source, target):
-        return _exact(ref, [_type_name(source), kind], where)
+        return _exact(ref, [type_name(source), kind], where)
     raise _mismatch(column, shape, where)
 
 
@@ -220,7 +220,7 @@ def _moment(source: str, target: str, ref: str, where: str) -> str:
     unzoned = "timestamp" if target == "timestamptz" else target
     if source != unzoned:
         way = [source, *({"timestamp"} - {source, unzoned}), unzoned]
-        ref = _exact(ref, [_type_name(kind) for kind in way], where)
+        ref = _exact(ref, [type_name(kind) for kind in way], where)
     return f"CAST({ref} AS TIMESTAMPTZ)" if target == "timestamptz" else ref
 
 
@@ -252,7 +252,7 @@ def checked(
     return f"CASE WHEN {bad} THEN error({told}) ELSE {good} END"
 
 
-def _type_name(kind: str) -> str:
+def type_name(kind: str) -> str:
     return Column(0, "", kind).duckdb_type
 
 
@@ -274,8 +274,8 @@ def _never_loses(source: str, target: str) -> bool:
         low, high = INTEGERS[source]
         if target in INTEGERS:
             return INTEGERS[target][0] <= low and high <= INTEGERS[target][1]
-        if target in _FLOAT_BITS:
-            return max(-low, high) <= 1 << _FLOAT_BITS[target]
+        if target in FLOAT_BITS:
+            return max(-low, high) <= 1 << FLOAT_BITS[target]
         return decimal is not None and max(-low, high) < 10 ** (decimal[0] - decimal[1])
     given = _decimal(source)
     if given is None or decimal is None:
@@ -286,7 +286,7 @@ def _never_loses(source: str, target: str) -> bool:
 def _may_fit(source: str, target: str) -> bool:
     """Whether some values of the one type are also values of the other."""
     if source in INTEGERS or source in WIDE:
-        return target in INTEGERS or target in _FLOAT_BITS or _decimal(target) is not None
+        return target in INTEGERS or target in FLOAT_BITS or _decimal(target) is not None
     if _decimal(source):
         whole = _scale(source) == 0 and target in INTEGERS
         return whole or _decimal(target) is not None
@@ -294,7 +294,7 @@ def _may_fit(source: str, target: str) -> bool:
 
 
 def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
-    given = shape.type if shape.children else _type_name(shape.type)
+    given = shape.type if shape.children else type_name(shape.type)
     wanted = column.type if column.is_nested else column.duckdb_type
     hint = "convert it before writing"
     if given.startswith(("DOUBLE", "FLOAT")):
@@ -318,6 +318,8 @@ def from_text(column: Column, ref: str, where: str) -> str:
     """Text of a CSV file as the column's type: all of it, with no digit lost."""
     if column.type == "varchar":
         return ref
+    if column.is_nested:
+        return _nested_text(column, ref, where)
     if column.type in ("json", "uuid", "timetz", "geometry"):
         return _scalar(column, Shape(column.name, "varchar"), ref, where)
     if column.type == "timestamp_us":
@@ -346,31 +348,19 @@ def from_text(column: Column, ref: str, where: str) -> str:
     return checked(" OR ".join(bad), ref, good, where, f"does not fit {kind} exactly")
 
 
-def duckdb_shape(name: str, kind: object) -> Shape:
-    """The shape of a DuckDB type (as a relation tells it)."""
-    identity = str(getattr(kind, "id", ""))
-    if identity in ("list", "array", "struct", "map"):
-        children = tuple(duckdb_shape(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
-        if identity == "array":
-            children = children[:1]
-        return Shape(name, identity, children)
-    if identity == "enum":
-        return Shape(name, "enum")
-    text = "GEOMETRY" if identity == "geometry" else str(kind)
-    return Shape(name, _WORDS.get(text, text.lower()))
+def _nested_text(column: Column, ref: str, where: str) -> str:
+    """The text is taken apart first, so that each part is looked at as text."""
+    parts = f"TRY(CAST({ref} AS {_of_text(column).duckdb_type}))"
+    bad = f"{ref} IS NOT NULL AND {parts} IS NULL"
+    good = expression(column, _text_shape(column), parts, where)
+    return checked(bad, ref, good, where, f"is not a {column.type}")
 
 
-_WORDS = {
-    _type_name(word): word
-    for word in (
-        *INTEGERS,
-        *WIDE,
-        *_FLOAT_BITS,
-        *(MOMENTS - {"timestamptz"}),
-        "boolean",
-    )
-} | {
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
-    "TIME WITH TIME ZONE": "timetz",
-    '"NULL"': "null",
-}
+def _of_text(column: Column) -> Column:
+    kind = column.type if column.is_nested else "varchar"
+    return replace(column, type=kind, children=tuple(map(_of_text, column.children)))
+
+
+def _text_shape(column: Column) -> Shape:
+    kind = column.type if column.is_nested else "text"
+    return Shape(column.name, kind, tuple(map(_text_shape, column.children)))

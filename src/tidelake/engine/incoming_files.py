@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.conform import Shape, duckdb_shape
+from tidelake.engine.conform import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, Shape, type_name
 from tidelake.engine.row_values import Number, json_text
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import text_literal
@@ -114,7 +114,37 @@ def _shapes(
         raise _unreadable(path, error, place) from error
     if kind == "csv":
         return tuple(Shape(name, "text") for name in relation.columns)
-    return tuple(map(duckdb_shape, relation.columns, relation.types))
+    return tuple(map(_shape, relation.columns, relation.types))
+
+
+def _shape(name: str, kind: object) -> Shape:
+    """The shape of a DuckDB type (as a relation tells it)."""
+    identity = str(getattr(kind, "id", ""))
+    if identity in ("list", "array", "struct", "map"):
+        children = tuple(_shape(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
+        if identity == "array":
+            children = children[:1]
+        return Shape(name, identity, children)
+    if identity == "enum":
+        return Shape(name, "enum")
+    text = "GEOMETRY" if identity == "geometry" else str(kind)
+    return Shape(name, _WORDS.get(text, text.lower()))
+
+
+_WORDS = {
+    type_name(word): word
+    for word in (
+        *INTEGERS,
+        *WIDE,
+        *FLOAT_BITS,
+        *(MOMENTS - {"timestamptz"}),
+        "boolean",
+    )
+} | {
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "TIME WITH TIME ZONE": "timetz",
+    '"NULL"': "null",
+}
 
 
 def _unreadable(path: str, error: Exception, place: str) -> TidelakeError:
