@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tidelake.catalog import conflict, contents, declarations
@@ -20,6 +20,7 @@ from tidelake.catalog.database import Database, Reader, Writer
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
 from tidelake.catalog.snapshots import as_instant
+from tidelake.catalog.table_statistics import TableStatistics
 from tidelake.errors import Corrupt
 from tidelake.model.change import Change
 
@@ -40,15 +41,18 @@ class Landed:
     seconds: float
 
 
-def commit(database: Database, change: Callable[[int], Change], data_path: str) -> Landed:
+def commit(
+    database: Database, change: Callable[[int], Change], tables: Sequence[int], data_path: str
+) -> Landed:
     """Commit what `change` gives for a snapshot id. It is asked inside the lock, once for
-    every attempt, and must give the same change for the same id."""
+    every attempt, and must give the same change for the same id. `tables` are the ids of tables
+    that it adds rows to."""
     started = time.monotonic()
     attempts = 0
     while True:
         attempts += 1
         try:
-            numbers, duplicate = _attempt(database, change, data_path, again=attempts > 1)
+            numbers, duplicate = _attempt(database, change, tables, data_path, again=attempts > 1)
         except LostRace:
             if time.monotonic() - started > PATIENCE_S:
                 raise
@@ -70,14 +74,21 @@ def _wait(attempts: int) -> None:
 
 
 def _attempt(
-    database: Database, change: Callable[[int], Change], data_path: str, *, again: bool
+    database: Database,
+    change: Callable[[int], Change],
+    tables: Sequence[int],
+    data_path: str,
+    *,
+    again: bool,
 ) -> tuple[Numbers, bool]:
     with database.writing() as writer:
-        head, last_time, clock = _head(writer)
+        head, last_time, clock, statistics = _read(writer, tables)
         wanted = change(head.snapshot_id + 1)
         if again and (landed := _landed_before(writer, wanted)) is not None:
             return landed, True
         conflict.check(writer, wanted, head, data_path)
+        if head.schema_version != wanted.schema_version:
+            wanted = _without_hints(wanted)
         numbers = Numbers(
             head.snapshot_id + 1, head.schema_version, head.next_catalog_id, head.next_file_id
         )
@@ -85,23 +96,35 @@ def _attempt(
         entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
         ids = declarations.declare(writer, entries, wanted, data_path)
         for table in wanted.tables:
-            contents.fill(writer, entries, table, ids.table(table.table.id), data_path)
+            table_id = ids.table(table.table.id)
+            known = statistics.get(table_id) or TableStatistics(table_id)
+            contents.fill(writer, entries, table, known, data_path)
         _write(writer, entries, wanted)
         return numbers, False
 
 
-def _head(reader: Reader) -> tuple[Numbers, datetime, datetime | None]:
-    """The newest snapshot's counters and time, and the server's clock where there is one."""
+def _read(
+    reader: Reader, tables: Sequence[int]
+) -> tuple[Numbers, datetime, datetime | None, dict[int, TableStatistics]]:
+    """The newest snapshot's counters and time, the server's clock where there is one, and the
+    statistics of the tables; all in one trip, because everybody else waits for it."""
     moment = reader.dialect.instant.format("snapshot_time")
-    row = reader.row(
+    head = (
         f"SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, {moment},"
         f" {reader.dialect.clock or 'NULL'} FROM ducklake_snapshot"
         " ORDER BY snapshot_id DESC LIMIT 1"
     )
-    if row is None:
+    queries = [TableStatistics.query(table_id) for table_id in tables]
+    heads, *found = reader.rows_of([(head, {}), *queries])
+    if not heads:
         raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
+    row = heads[0]
     clock = None if row[5] is None else as_instant(row[5])
-    return Numbers(*row[:4]), as_instant(row[4]), clock
+    statistics = {
+        table_id: TableStatistics.of(table_id, rows)
+        for table_id, rows in zip(tables, found, strict=True)
+    }
+    return Numbers(*row[:4]), as_instant(row[4]), clock, statistics
 
 
 def _landed_before(reader: Reader, change: Change) -> Numbers | None:
@@ -117,6 +140,16 @@ def _landed_before(reader: Reader, change: Change) -> Numbers | None:
     return Numbers(*row) if row else None
 
 
+def _without_hints(change: Change) -> Change:
+    """Where the catalog keeps small writes may have changed with the schema."""
+    return replace(
+        change,
+        tables=tuple(
+            replace(table, write=replace(table.write, inline_table=None)) for table in change.tables
+        ),
+    )
+
+
 def _extra(change: Change) -> str:
     return json.dumps({"tidelake": {"token": change.token}})
 
@@ -127,29 +160,28 @@ def _write(writer: Writer, entries: Entries, change: Change) -> None:
     for sql in entries.creates:
         writer.execute(sql)
     numbers = entries.numbers
-    with writer.together():
-        writer.insert(
-            "ducklake_snapshot",
-            [
-                {
-                    "snapshot_id": numbers.snapshot_id,
-                    "snapshot_time": entries.moment,
-                    "schema_version": numbers.schema_version,
-                    "next_catalog_id": numbers.next_catalog_id,
-                    "next_file_id": numbers.next_file_id,
-                }
-            ],
-        )
-        entries.write(writer)
-        writer.insert(
-            "ducklake_snapshot_changes",
-            [
-                {
-                    "snapshot_id": numbers.snapshot_id,
-                    "changes_made": ",".join(entries.tokens),
-                    "author": change.author,
-                    "commit_message": change.message,
-                    "commit_extra_info": _extra(change),
-                }
-            ],
-        )
+    writer.insert(
+        "ducklake_snapshot",
+        [
+            {
+                "snapshot_id": numbers.snapshot_id,
+                "snapshot_time": entries.moment,
+                "schema_version": numbers.schema_version,
+                "next_catalog_id": numbers.next_catalog_id,
+                "next_file_id": numbers.next_file_id,
+            }
+        ],
+    )
+    entries.write(writer)
+    writer.insert(
+        "ducklake_snapshot_changes",
+        [
+            {
+                "snapshot_id": numbers.snapshot_id,
+                "changes_made": ",".join(entries.tokens),
+                "author": change.author,
+                "commit_message": change.message,
+                "commit_extra_info": _extra(change),
+            }
+        ],
+    )

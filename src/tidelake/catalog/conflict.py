@@ -31,15 +31,16 @@ def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None
     """Raise Conflict if something the change relies on is not as it was."""
     if head.snapshot_id == change.base:
         return
-    landed = _landed(reader, change.base, head.snapshot_id)
     if head.schema_version != change.schema_version:
         _check_names(reader, change, head.snapshot_id)
         for table in change.tables:
             if table.before is not None:
                 _check_table(reader, table, head.snapshot_id, data_path)
-    for table in change.tables:
-        if table.before is not None:
-            _check_rows(reader, table.before, table.write, landed)
+    looking = [table for table in change.tables if table.before and table.write.looks]
+    landed = _landed(reader, change.base, head.snapshot_id) if looking else None
+    for table in looking:
+        assert table.before is not None
+        _check_rows(reader, table.before, table.write, landed)
 
 
 def _landed(reader: Reader, base: int, head: int) -> dict[int, set[str]] | None:

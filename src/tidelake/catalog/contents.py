@@ -17,19 +17,25 @@ from tidelake.model.table import TableInfo
 
 
 def fill(
-    reader: Reader, entries: Entries, change: TableChange, table_id: int, data_path: str
+    reader: Reader,
+    entries: Entries,
+    change: TableChange,
+    statistics: TableStatistics,
+    data_path: str,
 ) -> None:
     """The rows of everything that the change writes to and deletes from one table."""
     write, table = change.write, change.table
     if write.adds:
-        _add(reader, entries, write, table, table_id)
+        _add(reader, entries, write, table, statistics)
     if write.removes:
         _remove(reader, entries, write, table, data_path)
 
 
-def _add(reader: Reader, entries: Entries, write: Write, table: TableInfo, table_id: int) -> None:
-    statistics = TableStatistics.read(reader, table_id)
-    widen_columns(reader, entries, table_id, write, statistics.known)
+def _add(
+    reader: Reader, entries: Entries, write: Write, table: TableInfo, statistics: TableStatistics
+) -> None:
+    table_id = statistics.table_id
+    widen_columns(entries, statistics, write)
     partition_id = entries.partition_ids.get(table_id, write.partition_id)
     mappings: dict[tuple[MappedField, ...], int] = {}
     for file in write.files:
@@ -137,9 +143,8 @@ def _add_catalog_rows(
     reader: Reader, entries: Entries, write: Write, table_id: int, statistics: TableStatistics
 ) -> None:
     dialect = reader.dialect
-    name = entries.inline_tables.get(table_id) or inline_tables.newest(
-        reader, table_id, write.columns
-    )
+    name = entries.inline_tables.get(table_id) or write.inline_table
+    name = name or inline_tables.newest(reader, table_id, write.columns)
     if name is None:
         entries.new_version()
         name = inline_tables.create(entries, dialect, table_id, write.columns)

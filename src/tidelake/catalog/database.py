@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from tidelake.catalog.dialects import DIALECTS, Dialect
@@ -14,6 +14,8 @@ from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 
 Row = Any
+Query = tuple[str, Mapping[str, object]]
+"""SQL and its parameters."""
 
 
 class Session(Protocol):
@@ -21,12 +23,16 @@ class Session(Protocol):
 
     def query(self, sql: str, parameters: Mapping[str, object]) -> list[Row]: ...
 
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Requires: at least one row."""
+    def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """Several queries whose answers are wanted together."""
         ...
 
-    def together(self) -> AbstractContextManager[None]:
-        """Statements inside need not wait for each other's answers."""
+    def execute(self, sql: str, parameters: Mapping[str, object]) -> None:
+        """A statement without an answer. It may fail only later, at the latest at the end."""
+        ...
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Requires: at least one row. As with `execute`, it may fail only later."""
         ...
 
 
@@ -39,6 +45,10 @@ class Reader:
 
     def rows(self, sql: str, **parameters: object) -> list[Row]:
         return self._session.query(sql, parameters)
+
+    def rows_of(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """The rows of several queries, in one trip where the database allows it."""
+        return self._session.query_all(queries)
 
     def row(self, sql: str, **parameters: object) -> Row | None:
         return next(iter(self.rows(sql, **parameters)), None)
@@ -54,7 +64,7 @@ class Writer(Reader):
     """One transaction that may change the catalog."""
 
     def execute(self, sql: str, **parameters: object) -> None:
-        self._session.query(sql, parameters)
+        self._session.execute(sql, parameters)
 
     def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
         """Requires: all rows name the same columns, in the same order."""
@@ -66,10 +76,6 @@ class Writer(Reader):
     ) -> None:
         if rows:
             self._session.insert(table, columns, rows)
-
-    def together(self) -> AbstractContextManager[None]:
-        """Inside, only statements whose answers nobody reads: a server gets them in one go."""
-        return self._session.together()
 
 
 class Database:

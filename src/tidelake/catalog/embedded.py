@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import Any
@@ -26,7 +26,20 @@ Parameters = Mapping[str, object]
 _DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
 
 
-class SQLiteSession:
+class _Session:
+    """What needs no other way in a database of this process."""
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        raise NotImplementedError
+
+    def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
+        return [self.query(sql, parameters) for sql, parameters in queries]
+
+    def execute(self, sql: str, parameters: Parameters) -> None:
+        self.query(sql, parameters)
+
+
+class SQLiteSession(_Session):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
@@ -37,11 +50,8 @@ class SQLiteSession:
         marks = ", ".join("?" * len(columns))
         self._connection.executemany(f"{insert_into(table, columns)} ({marks})", rows)
 
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
-
-class DuckDBSession:
+class DuckDBSession(_Session):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
@@ -58,9 +68,6 @@ class DuckDBSession:
             values = [value for row in some for value in row]
             many = ", ".join([marks] * len(some))
             self._connection.execute(f"{insert_into(table, columns)} {many}", values)
-
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
 
 class EmbeddedDatabase:

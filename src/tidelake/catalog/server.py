@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.statement import insert_into, pyformat
 from tidelake.catalog.url import CatalogUrl
-from tidelake.errors import Unavailable
+from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.extras import require
 
 if TYPE_CHECKING:
@@ -26,23 +26,32 @@ _MYSQL_UNLOCK = "SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))"
 
 
 class ServerSession:
+    """Statements go straight to the driver: SQLAlchemy has the connections and the transactions,
+    and would double the time of a small statement."""
+
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._driver: Any = connection.connection.driver_connection
 
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
-        found = self._connection.exec_driver_sql(pyformat(sql), dict(parameters))
-        return list(found) if found.returns_rows else []
+        return self.query_all([(sql, parameters)])[0]
+
+    def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
+        cursors = [self._driver.cursor() for _ in queries]
+        for cursor, (sql, parameters) in zip(cursors, queries, strict=True):
+            cursor.execute(pyformat(sql), dict(parameters))
+        return [list(cursor.fetchall()) for cursor in cursors]
+
+    def execute(self, sql: str, parameters: Parameters) -> None:
+        self._driver.cursor().execute(pyformat(sql), dict(parameters))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         marks = ", ".join(["%s"] * len(columns))
         text = f"{insert_into(table, columns).replace('%', '%%')} ({marks})"
-        values = [tuple(row) for row in rows]
-        self._connection.exec_driver_sql(text, values if len(values) > 1 else values[0])
-
-    def together(self) -> AbstractContextManager[None]:
-        driver = self._connection.connection.driver_connection
-        pipeline = getattr(driver, "pipeline", nullcontext)
-        return cast(AbstractContextManager[None], pipeline())
+        cursor = self._driver.cursor()
+        if len(rows) == 1:
+            cursor.execute(text, tuple(rows[0]))
+        else:
+            cursor.executemany(text, [tuple(row) for row in rows])
 
 
 class ServerDatabase:
@@ -56,17 +65,35 @@ class ServerDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[ServerSession]:
-        with self._engine.connect() as connection, connection.begin():
+        with self._connection() as connection, connection.begin():
             yield ServerSession(connection)
 
     @contextmanager
     def writing(self) -> Iterator[ServerSession]:
-        with self._engine.connect() as connection:
+        with self._connection() as connection:
             connection.execution_options(isolation_level="READ COMMITTED")
             with self._alone(connection), connection.begin():
-                if self._kind == "postgresql":
-                    connection.exec_driver_sql(_POSTGRES_LOCK)
-                yield ServerSession(connection)
+                session = ServerSession(connection)
+                if self._kind == "mysql":
+                    yield session
+                    return
+                driver: Any = connection.connection.driver_connection
+                with driver.pipeline():  # what has no answer to wait for costs no trip
+                    session.execute(_POSTGRES_LOCK, {})
+                    yield session
+                    driver.commit()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection that is closed, not given back, when something went wrong that may have
+        left it in a bad state; on MySQL that also frees the lock."""
+        with self._engine.connect() as connection:
+            try:
+                yield connection
+            except BaseException as error:
+                if self._kind == "mysql" or not isinstance(error, TidelakeError):
+                    connection.invalidate()
+                raise
 
     @contextmanager
     def _alone(self, connection: Connection) -> Iterator[None]:
@@ -81,12 +108,9 @@ class ServerDatabase:
             raise Unavailable(
                 f"the lake was busy for {LOCK_WAIT_S} seconds", hint="try again when it is quieter"
             )
-        try:
-            yield
-        finally:
-            connection.rollback()
-            connection.exec_driver_sql(_MYSQL_UNLOCK)
-            connection.commit()
+        yield
+        connection.exec_driver_sql(_MYSQL_UNLOCK)
+        connection.commit()
 
     def close(self) -> None:
         self._engine.dispose()

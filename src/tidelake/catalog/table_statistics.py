@@ -7,14 +7,25 @@ hold for every snapshot at once, so they only ever widen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tidelake.catalog.database import Reader
+from tidelake.catalog.database import Query, Row
 from tidelake.catalog.entries import Entries
 from tidelake.model.change import ColumnFacts, Write
 from tidelake.model.comparable import FLOATS
 from tidelake.model.extremes import greatest, least
 from tidelake.model.schema import Column
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What is known of a column over the whole table."""
+
+    contains_null: bool
+    contains_nan: bool | None
+    min: str | None
+    max: str | None
+    has_values: bool = True
 
 
 @dataclass(slots=True)
@@ -26,17 +37,26 @@ class TableStatistics:
     rows: int = 0
     next_row_id: int = 0
     bytes: int = 0
+    columns: Mapping[int, _Column] = field(default_factory=dict)
 
     @staticmethod
-    def read(reader: Reader, table_id: int) -> TableStatistics:
-        row = reader.row(
-            "SELECT record_count, next_row_id, file_size_bytes FROM ducklake_table_stats"
-            " WHERE table_id = :id",
-            id=table_id,
+    def query(table_id: int) -> Query:
+        return (
+            "SELECT t.record_count, t.next_row_id, t.file_size_bytes, c.column_id,"
+            " c.contains_null, c.contains_nan, c.min_value, c.max_value"
+            " FROM ducklake_table_stats t LEFT JOIN ducklake_table_column_stats c"
+            " ON c.table_id = t.table_id WHERE t.table_id = :id",
+            {"id": table_id},
         )
-        if row is None:
+
+    @staticmethod
+    def of(table_id: int, found: Sequence[Row]) -> TableStatistics:
+        """From the rows of the query; a table that never had rows has none."""
+        if not found:
             return TableStatistics(table_id)
-        return TableStatistics(table_id, True, *(int(value or 0) for value in row))
+        rows, next_row_id, size = (int(value or 0) for value in found[0][:3])
+        columns = {row[3]: _column(row) for row in found if row[3] is not None}
+        return TableStatistics(table_id, True, rows, next_row_id, size, columns)
 
     def take_row_ids(self, count: int) -> int:
         """The first of that many new row ids."""
@@ -63,25 +83,18 @@ class TableStatistics:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What is known of a column over the whole table."""
-
-    contains_null: bool
-    contains_nan: bool | None
-    min: str | None
-    max: str | None
-    has_values: bool = True
+def _column(row: Row) -> _Column:
+    null, nan, low, high = row[4:]
+    return _Column(null is None or bool(null), None if nan is None else bool(nan), low, high)
 
 
-def widen_columns(
-    reader: Reader, entries: Entries, table_id: int, write: Write, known: bool
-) -> None:
+def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -> None:
     """Columns that were added to a table with rows have no row here, and get none: it would have
     to cover what the older files are read as."""
     leaves = {leaf.id: leaf for column in write.columns for leaf in column.leaves()}
     coming = {leaf.id: _coming(leaf, write) for leaf in leaves.values()}
-    if not known:
+    table_id = statistics.table_id
+    if not statistics.known:
         for column_id, facts in coming.items():
             column = _united(leaves[column_id], facts)
             entries.add(
@@ -91,7 +104,7 @@ def widen_columns(
                 **_values(column),
             )
         return
-    for column_id, before in _stored(reader, table_id).items():
+    for column_id, before in statistics.columns.items():
         if column_id in coming:
             after = _widened(
                 leaves[column_id], before, _united(leaves[column_id], coming[column_id])
@@ -114,20 +127,6 @@ def _values(column: _Column) -> dict[str, object]:
         "contains_nan": column.contains_nan,
         "min_value": column.min,
         "max_value": column.max,
-    }
-
-
-def _stored(reader: Reader, table_id: int) -> Mapping[int, _Column]:
-    rows = reader.rows(
-        "SELECT column_id, contains_null, contains_nan, min_value, max_value"
-        " FROM ducklake_table_column_stats WHERE table_id = :id",
-        id=table_id,
-    )
-    return {
-        row[0]: _Column(
-            row[1] is None or bool(row[1]), None if row[2] is None else bool(row[2]), row[3], row[4]
-        )
-        for row in rows
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count, islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ class LocalEngine:
 def _duckdb() -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    return duckdb.connect(
+    connection = duckdb.connect(
         ":memory:",
         config={
             "autoinstall_known_extensions": "false",
@@ -90,6 +90,9 @@ def _duckdb() -> duckdb.DuckDBPyConnection:
             "temp_directory": tempfile.gettempdir(),
         },
     )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET GLOBAL enable_progress_bar = false")
+    return connection
 
 
 def _output_columns(plan: ScanPlan) -> tuple[Column, ...]:
@@ -132,6 +135,16 @@ class Reading:
         with translated(self._doing):
             yield from reader
 
+    def for_writing(self) -> pa.Table | pa.RecordBatchReader:
+        """The rows for a write: if they are few, all of them, so that they can be counted."""
+        import pyarrow as pa
+
+        reader = self.to_batches()
+        first = list(islice(reader, 2))
+        if len(first) < 2:
+            return pa.Table.from_batches(first, reader.schema)
+        return pa.RecordBatchReader.from_batches(reader.schema, chain(first, reader))
+
     def to_pandas(self) -> pandas.DataFrame:
         with translated(self._doing):
             return as_pandas(self._work.connection, self._sql, self._described())
@@ -160,7 +173,6 @@ class Workbench:
         self, connection: duckdb.DuckDBPyConnection, storage_options: Mapping[str, str]
     ) -> None:
         self.connection = connection
-        self.connection.execute("SET TimeZone = 'UTC'")
         self._options = dict(storage_options)
         self.store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())

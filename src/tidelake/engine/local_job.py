@@ -79,7 +79,7 @@ class LocalJob:
         """Files with the rows of a query over the table's columns."""
         with translated(self._doing):
             self._work.reach([target.path])
-            return write_files(self._work.connection, sql, target, carries_row_ids=carries_row_ids)
+            return write_files(self._work, sql, target, carries_row_ids=carries_row_ids)
 
     def catalog_rows(
         self, sql: str, columns: Sequence[Column], *, numbered: bool = False

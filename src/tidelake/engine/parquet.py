@@ -8,7 +8,7 @@ process for the local engine, and in the executors' Python for Spark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from tidelake.plan.write import Target
 from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
-    import duckdb
+    from tidelake.engine.local import Workbench
 
 _ROW_ID_NAME = "_ducklake_internal_row_id"
 _UNCOUNTED = {"interval", "timetz"}
@@ -31,26 +31,72 @@ _PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def write_files(
-    connection: duckdb.DuckDBPyConnection, sql: str, target: Target, *, carries_row_ids: bool
+    work: Workbench, sql: str, target: Target, *, carries_row_ids: bool
 ) -> tuple[NewFile, ...]:
     """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
     row number. No rows, no file."""
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
-    keys = target.partitioning.keys if target.partitioning else ()
-    chosen = [*_columns(target), *_row_id(carries_row_ids), *_partition_keys(connection, target)]
-    rows = connection.execute(
-        f"COPY (SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r)"
-        f" TO {text_literal(_folder(target.path))} ({_options(target, carries_row_ids)})"
-    ).fetchall()
+    if target.partitioning is None:
+        return _copy(work, _columns(target, sql, carries_row_ids), target, carries_row_ids)
+    files = _copy_partitions(work, sql, target, carries_row_ids)
+    return tuple(part for file in files for part in _divided(work, file, target))
+
+
+def _columns(target: Target, sql: str, carries_row_ids: bool) -> str:
+    chosen = [*_written_columns(target), *_row_id(carries_row_ids)]
+    return f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r"
+
+
+def _copy(work: Workbench, sql: str, target: Target, carries_row_ids: bool) -> tuple[NewFile, ...]:
+    options = [f"FILE_SIZE_BYTES {target.file_bytes}", "WRITE_EMPTY_FILE false"]
+    rows = _run(work, sql, target, _options(target, carries_row_ids) + options)
+    return tuple(_new_file(row, target, 0, carries_row_ids) for row in rows)
+
+
+def _copy_partitions(
+    work: Workbench, sql: str, target: Target, carries_row_ids: bool
+) -> tuple[NewFile, ...]:
+    """A file for each partition. Rows are sorted by partition first: otherwise many partitions
+    would each come in many files, as DuckDB keeps only so many open."""
+    assert target.partitioning is not None
+    allow_buckets(work.connection)
+    keys = [key_column(n) for n in range(len(target.partitioning.keys))]
+    chosen = [*_written_columns(target), *_row_id(carries_row_ids), *_partition_keys(target)]
+    options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]
+    rows = _run(
+        work,
+        f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r ORDER BY {', '.join(keys)}",
+        target,
+        _options(target, carries_row_ids) + options,
+    )
     return tuple(_new_file(row, target, len(keys), carries_row_ids) for row in rows)
 
 
-def _folder(path: str) -> str:
+def _divided(work: Workbench, file: NewFile, target: Target) -> tuple[NewFile, ...]:
+    """A partition's file that came out much larger than it should is written again, in parts:
+    DuckDB cannot keep to a size while it writes partitions."""
+    if file.bytes <= 2 * target.file_bytes:
+        return (file,)
+    sql = (
+        f"SELECT * FROM read_parquet({text_literal(_place(file.path))}, hive_partitioning = false)"
+    )
+    parts = _copy(work, sql, target, file.carries_row_ids)
+    work.store.delete([file.path])
+    return tuple(replace(part, partition_values=file.partition_values) for part in parts)
+
+
+def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
+    return work.connection.execute(
+        f"COPY ({sql}) TO {text_literal(_place(target.path))} ({', '.join(options)})"
+    ).fetchall()
+
+
+def _place(path: str) -> str:
     return str(local_path(path)) if is_local(path) else path.rstrip("/")
 
 
-def _columns(target: Target) -> Iterator[str]:
+def _written_columns(target: Target) -> Iterator[str]:
     """Every column under its physical name, at every depth."""
     for column in target.columns:
         written = physical(column, target.physical)
@@ -68,10 +114,8 @@ def _row_id(carried: bool) -> list[str]:
     return [f"r.{ROW_NUMBER} AS {_ROW_ID_NAME}"] if carried else []
 
 
-def _partition_keys(connection: duckdb.DuckDBPyConnection, target: Target) -> Iterator[str]:
-    if target.partitioning is None:
-        return
-    allow_buckets(connection)
+def _partition_keys(target: Target) -> Iterator[str]:
+    assert target.partitioning is not None
     by_id = {column.id: column for column in target.columns}
     for place, key in enumerate(target.partitioning.keys):
         column = by_id[key.column_id]
@@ -80,19 +124,23 @@ def _partition_keys(connection: duckdb.DuckDBPyConnection, target: Target) -> It
 
 
 def _sorted(sql: str, target: Target) -> str:
-    keys = [
+    order = _order(target)
+    return f"(SELECT * FROM ({sql}) AS s ORDER BY {', '.join(order)})" if order else f"({sql})"
+
+
+def _order(target: Target) -> list[str]:
+    return [
         f"{key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
         for key in target.sorting
         if key.dialect == "duckdb"
     ]
-    return f"(SELECT * FROM ({sql}) AS s ORDER BY {', '.join(keys)})" if keys else f"({sql})"
 
 
-def _options(target: Target, carries_row_ids: bool) -> str:
+def _options(target: Target, carries_row_ids: bool) -> list[str]:
     fields = [_field_ids(physical(column, target.physical)) for column in target.columns]
     if carries_row_ids:
         fields.append(f"{_ROW_ID_NAME}: {ROW_ID_FIELD}")
-    options = [
+    return [
         "FORMAT parquet",
         f"FIELD_IDS {{{', '.join(fields)}}}",
         "RETURN_STATS",
@@ -101,12 +149,6 @@ def _options(target: Target, carries_row_ids: bool) -> str:
         f"COMPRESSION {target.compression}",
         f"ROW_GROUP_SIZE {target.row_group_rows}",
     ]
-    if target.partitioning is None:
-        options += [f"FILE_SIZE_BYTES {target.file_bytes}", "WRITE_EMPTY_FILE false"]
-    else:
-        keys = ", ".join(key_column(n) for n in range(len(target.partitioning.keys)))
-        options += [f"PARTITION_BY ({keys})", "HIVE_FILE_PATTERN false"]
-    return ", ".join(options)
 
 
 def _field_ids(column: Column) -> str:

@@ -35,6 +35,7 @@ class TableDraft:
     facts: TableFacts
     options: Options
     base: int
+    inline_table: str | None = None
     files: dict[int, NewFile] = field(default_factory=dict)
     rows: dict[int, NewRow] = field(default_factory=dict)
     row_columns: tuple[Column, ...] = ()
@@ -165,6 +166,7 @@ class TableDraft:
                 seen=dict(self.seen),
                 read=self.read,
                 alone=self.alone,
+                inline_table=self.inline_table if self.before == self.after else None,
             ),
             inline=self.options.inline_rows > 0,
         )

@@ -38,7 +38,7 @@ _ENGINES = ("local", "spark")
 _KEPT = 64
 
 Value = TypeVar("Value")
-Declaration = tuple[TableFacts, Options]
+Declaration = tuple[TableFacts, Options, str | None]
 
 
 def connect(
@@ -303,14 +303,16 @@ class Lake:
         )
 
     def sql(self, query: str) -> Any:
-        """Run a SELECT over the lake's tables and views; the result has the same `to_*` methods.
-
-        A table may be followed by `VERSION AS OF n`, `TIMESTAMP AS OF t`,
+        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan;
+        a table in it may be followed by `VERSION AS OF n`, `TIMESTAMP AS OF t`,
         `FOR SYSTEM_TIME AS OF …` or `AT (VERSION => n | TIMESTAMP => t)`.
-        """
-        from tidelake.session.sql import Query
 
-        return Query(self, query)
+        INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
+        a WriteResult.
+        """
+        from tidelake.session.sql import run
+
+        return run(self, query)
 
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.

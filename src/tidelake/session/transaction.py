@@ -23,7 +23,7 @@ from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session.draft import TableDraft, facts_of_new
-from tidelake.session.lake import Lake, prunable
+from tidelake.session.lake import Declaration, Lake, prunable
 from tidelake.session.planning import Request, TableFacts, plan_scan
 
 if TYPE_CHECKING:
@@ -237,9 +237,8 @@ class Transaction(Lake):
 
     def draft(self, name: TableName) -> TableDraft:
         """The table as this transaction sees it, ready to be changed."""
-        found = self._lake._declared(name, self._schema_version)
-        if found is not None and found[0].info.id in self._drafts:
-            found = None
+        as_committed = not (self._drafts or self._dropped)
+        found = self._lake._declared(name, self._schema_version) if as_committed else None
         if found is None:
             with self._reading() as reader:
                 table_id = self._find(reader, self._base, "table", name)
@@ -249,14 +248,17 @@ class Transaction(Lake):
                     return self._drafts[table_id]
                 found = self._declaration(reader, table_id)
             self._lake._declare(name, self._schema_version, found)
-        facts, known = found
-        self._drafts[facts.info.id] = TableDraft(facts.info, facts.info, facts, known, self._base)
+        facts, known, inline_table = found
+        self._drafts[facts.info.id] = TableDraft(
+            facts.info, facts.info, facts, known, self._base, inline_table
+        )
         return self._drafts[facts.info.id]
 
-    def _declaration(self, reader: Reader, table_id: int) -> tuple[TableFacts, options.Options]:
+    def _declaration(self, reader: Reader, table_id: int) -> Declaration:
         info = read.table(reader, self._base, table_id, self.data_path)
         facts = TableFacts.gather(reader, info)
-        return facts, options.of_table(reader, table_id, read.schema_of(reader, table_id))
+        known = options.of_table(reader, table_id, read.schema_of(reader, table_id))
+        return facts, known, inline_tables.newest(reader, table_id, info.schema.columns)
 
     def create(self, table: TableInfo) -> TableDraft:
         with self._reading() as reader:
@@ -318,7 +320,8 @@ class Transaction(Lake):
             sealed[0] = self._restamped(sealed[0], snapshot_id)
             return sealed[0]
 
-        landed = commit.commit(self._database, for_snapshot, self.data_path)
+        grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
+        landed = commit.commit(self._database, for_snapshot, grown, self.data_path)
         self._discard(set(self._written) - _paths(sealed[0]))
         self._lake._landed(landed, sealed[0])
         return _result(self._counts, landed, sealed[0])
