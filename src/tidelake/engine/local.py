@@ -91,7 +91,6 @@ def _duckdb() -> duckdb.DuckDBPyConnection:
         },
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    connection.execute("SET GLOBAL enable_progress_bar = false")
     return connection
 
 
