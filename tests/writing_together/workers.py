@@ -18,3 +18,59 @@ def duck_insert_one_by_one(place: Place, numbers: Iterable[int]) -> None:
         duck.execute("SET ducklake_max_retry_count = 100")
         for number in numbers:
             duck.execute(f"INSERT INTO lake.t VALUES ({number}, 'duck')")
+
+
+def count_up(place: Place, key: int, times: int) -> None:
+    """Increment a counter that others increment too."""
+    with place.open() as lake:
+        for _ in range(times):
+            lake.table("counters").update({"n": "n + 1"}, where=f"id = {key}")
+
+
+def overwrite(place: Place, who: int, rows: int) -> None:
+    with place.open() as lake:
+        lake.table("t").overwrite([{"id": number, "who": who} for number in range(rows)])
+
+
+def delete_one_by_one(place: Place, numbers: Iterable[int]) -> int:
+    with place.open() as lake:
+        return sum(lake.table("t").delete(f"id = {number}").deleted for number in numbers)
+
+
+def append_batches(place: Place, batches: Iterable[range]) -> None:
+    with place.open() as lake:
+        for batch in batches:
+            lake.table("t").append([{"id": number, "who": 0} for number in batch])
+
+
+def maintain(place: Place, times: int) -> int:
+    """Everything that DuckDB does to keep a lake tidy, again and again; how often it was done."""
+    import duckdb
+
+    done = 0
+    with place.duck() as duck:
+        duck.execute("SET ducklake_max_retry_count = 100")
+        for _ in range(times):
+            for call in (
+                "ducklake_flush_inlined_data('lake')",
+                "ducklake_merge_adjacent_files('lake')",
+                "ducklake_rewrite_data_files('lake', delete_threshold => 0.01)",
+            ):
+                try:
+                    duck.execute(f"CALL {call}").fetchall()
+                    done += 1
+                except (duckdb.TransactionException, duckdb.IOException):
+                    continue
+    return done
+
+
+def create_table(place: Place, column: str) -> str | None:
+    """None, or what the error said."""
+    from tidelake.errors import TidelakeError
+
+    with place.open() as lake:
+        try:
+            lake.create_table("fresh", {column: "int64"})
+        except TidelakeError as error:
+            return f"{type(error).__name__}: {error}"
+    return None
