@@ -279,6 +279,10 @@ class Lake:
                 f"the lake is pinned to snapshot {self._snapshot_id}, and the past does not change",
                 hint="write to the unpinned lake",
             )
+        if self._database.read_only:
+            raise Denied(
+                f"{self._database.url} was opened read-only", hint="connect without read_only=True"
+            )
 
     def _write(
         self, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
@@ -352,6 +356,11 @@ class Lake:
     def __repr__(self) -> str:
         pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"
         return f"<Lake {self._database.url}{pinned}>"
+
+    @property
+    def _committed(self) -> Lake:
+        """The lake as everybody sees it."""
+        return self
 
     @property
     def _engine(self) -> Any:

@@ -94,7 +94,7 @@ def _remove_from_files(
 ) -> None:
     partly: list[tuple[DataFile, int]] = []
     for file, count in touched:
-        _check(draft, file)
+        check(draft, file)
         draft.see(file)
         if count == live(file):
             end(draft, file.id)
@@ -112,7 +112,7 @@ def _remove_from_files(
             draft.delete_files[delete.data_file_id] = _following(draft, delete)
 
 
-def _check(draft: TableDraft, file: DataFile) -> None:
+def check(draft: TableDraft, file: DataFile) -> None:
     if file.encryption_key:
         raise Unsupported(
             f"{draft.after.name} has encrypted files, from which only DuckDB can delete",

@@ -77,8 +77,8 @@ class Table:
         """The table as the lake knew it: at a snapshot id, or at a time (UTC if it has no zone)."""
         with self._lake._reading() as reader:
             snapshot = self._lake._snapshot(reader, moment)
-            self._info(reader, snapshot.snapshot_id)
-        return Table(self._lake, self._name, snapshot.snapshot_id)
+            self._lake._committed._table_info(reader, snapshot.snapshot_id, self._name)
+        return Table(self._lake._committed, self._name, snapshot.snapshot_id)
 
     def snapshots(self) -> list[Snapshot]:
         """The snapshots that changed this table, oldest first."""

@@ -130,6 +130,10 @@ class Transaction(Lake):
     def __repr__(self) -> str:
         return f"<Transaction on {self._database.url} from snapshot {self._base}>"
 
+    @property
+    def _committed(self) -> Lake:
+        return self._lake
+
     def _at(self, _: Reader, /) -> int:
         return self._base
 

@@ -115,6 +115,7 @@ def _clear(tx: Transaction, name: TableName) -> int:
     for file in plan.files:
         gone += staging.live(file)
         if file.id >= 0:
+            staging.check(draft, file)
             draft.see(file)
             staging.end(draft, file.id)
     draft.ended_rows |= {
