@@ -1,34 +1,59 @@
-"""SQL over the lake: find its tables in a query, plan each, and let the engine do the rest."""
+"""SQL over the lake: find its tables in a query, plan each, and let the engine do the rest.
+
+What is not a query is a write, and becomes a call of the write API.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import Reader
 from tidelake.errors import Invalid, NotFound, Unsupported
-from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.change import WriteResult
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
+from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.sql_words import HINT, Words
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from tidelake.session.lake import Lake
 
-_READS_ONLY = "lake.sql() reads; it runs one SELECT"
 _DEEPEST_VIEW = 32
+
+
+def run(lake: Lake, text: str) -> Query | WriteResult:
+    """A query, which runs when its rows are asked for; anything else is done at once."""
+    from tidelake.session.sql_definitions import definition
+    from tidelake.session.sql_writes import is_write, write
+
+    dialect = dialect_of(lake)
+    operation = definition(Words(text, dialect))
+    if operation is None:
+        statement = _parse(text, dialect)
+        if not is_write(statement):
+            return Query(lake, text, statement)
+        operation = write(statement)
+    return lake._write(operation)
+
+
+def dialect_of(lake: Lake) -> str:
+    return "duckdb" if lake.engine == "local" else "spark"
 
 
 class Query:
     """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked."""
 
-    def __init__(self, lake: Lake, text: str) -> None:
+    def __init__(self, lake: Lake, text: str, statement: exp.Expr | None = None) -> None:
         self._lake = lake
         self._text = text
         self._tables: dict[str, ScanPlan] = {}
-        dialect = "duckdb" if lake.engine == "local" else "spark"
-        statement = _parse(text, dialect)
+        dialect = dialect_of(lake)
+        statement = _read(_parse(text, dialect) if statement is None else statement)
+        self._is_values = statement.key == "values"
         with lake._reading() as reader:
             at = lake._at(reader)
         self._bind(statement, DEFAULT_SCHEMA, at)
@@ -64,6 +89,39 @@ class Query:
 
     def _read(self) -> Any:
         return self._lake._engine.query(self._sql, self._tables)
+
+    # For writes of what a query gives.
+
+    def _columns(self) -> Any:
+        """Its columns, as create_table takes them."""
+        if self._lake.engine != "local":
+            return self.to_spark().schema
+        relation = self.to_duckdb()
+        columns = dict(zip(relation.columns, relation.types, strict=True))
+        if len(columns) < len(relation.columns):
+            raise Invalid("two columns of the query have one name", hint="rename one with AS")
+        return columns
+
+    def _names(self) -> list[str]:
+        found = self.to_duckdb() if self._lake.engine == "local" else self.to_spark()
+        return list(found.columns)
+
+    def _assign(self, columns: Sequence[Column]) -> None:
+        """Turn what it gives, by position, into these columns, cast as DuckDB's INSERT casts.
+        Spark's rows are left as they are: they must be of the right types."""
+        if self._lake.engine == "local":
+            made = "CAST(c{} AS {}) AS {}"
+            chosen = [made.format(n, c.duckdb_type, quote(c.name)) for n, c in enumerate(columns)]
+        else:
+            chosen = [f"c{n} AS `{c.name.replace('`', '``')}`" for n, c in enumerate(columns)]
+        places = ", ".join(f"c{n}" for n in range(len(columns)))
+        self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
+
+    def _rows(self) -> Any:
+        """Its rows as append takes them: a stream, or if they are few a table."""
+        if self._lake.engine == "local":
+            return self._read().for_writing()
+        return self.to_arrow() if self._is_values else self.to_spark()
 
     def _bind(self, statement: exp.Expr, schema: str, at: int, depth: int = 0) -> None:
         """Replace every table of the lake by the name its plan goes under.
@@ -116,7 +174,7 @@ class Query:
                 f" {self._lake.engine} engine does not run",
                 hint="read it with engine='local', or query the tables behind it",
             )
-        inner = _parse(view.sql, "duckdb")
+        inner = _read(_parse(view.sql, "duckdb"))
         self._bind(inner, view.name.schema, at, depth + 1)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
@@ -128,18 +186,22 @@ class Query:
 
 def _parse(text: str, dialect: str) -> exp.Expr:
     import sqlglot
-    from sqlglot import exp
 
     try:
         statements = [s for s in sqlglot.parse(text, dialect=dialect) if s is not None]
     except sqlglot.errors.SqlglotError as error:
         reason = str(error).split("\n")[0]
-        raise Invalid(f"cannot read the SQL: {reason}", hint=_READS_ONLY) from error
+        raise Invalid(f"cannot read the SQL: {reason}", hint=HINT) from error
     if len(statements) != 1:
-        raise Invalid(f"{len(statements)} statements in one query", hint=_READS_ONLY)
-    statement = statements[0]
+        raise Invalid(f"{len(statements)} statements in one query", hint=HINT)
+    return statements[0]
+
+
+def _read(statement: exp.Expr) -> exp.Expr:
+    from sqlglot import exp
+
     if not isinstance(statement, exp.Query | exp.Values):
-        raise Unsupported(f"{statement.key.upper()} is not a read", hint=_READS_ONLY)
+        raise Unsupported(f"{statement.key.upper()} is not a query", hint=HINT)
     return statement
 
 
@@ -235,7 +297,7 @@ def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str
     alone = not joins
     alias = node.alias_or_name.casefold()
     chosen = []
-    for part in _conjuncts(select.args["where"].this):
+    for part in conjuncts(select.args["where"].this):
         columns = list(part.find_all(exp.Column))
         if part.find(exp.Query) or not columns:
             continue
@@ -248,14 +310,14 @@ def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str
     return _accepted(" AND ".join(chosen), lake, name, at) if chosen else None
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
     from sqlglot import exp
 
     if isinstance(condition, exp.And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
     elif isinstance(condition, exp.Paren):
-        yield from _conjuncts(condition.this)
+        yield from conjuncts(condition.this)
     else:
         yield condition
 

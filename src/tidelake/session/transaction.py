@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
-from tidelake.catalog.commit import Landed
+from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     pass
 
 
+_OPTIMISM = 4
+"""How often a write is tried before it is done inside the lock."""
+_SHORT_S = 2.0
+"""How long it may take to be done there, where everybody else waits."""
+
+
 class Transaction(Lake):
     """Several writes, one snapshot, all or nothing. Reads through it see its own writes.
 
@@ -44,6 +50,7 @@ class Transaction(Lake):
         author: str | None = None,
         message: str | None = None,
         base: tuple[int, int] | None = None,
+        token: str | None = None,
     ) -> None:
         super().__init__(
             lake._database,
@@ -54,6 +61,7 @@ class Transaction(Lake):
             encrypted=lake.encrypted,
         )
         self._lake = lake
+        self._token = token or uuid.uuid4().hex
         self._author = author
         self._message = message
         self._base, self._schema_version = base or self._newest()
@@ -91,6 +99,16 @@ class Transaction(Lake):
 
     def commit(self) -> WriteResult:
         """Make everything visible at once, as one snapshot."""
+        change = self.prepare()
+        try:
+            self.result = self._land(change)
+        except (Conflict, Invalid):
+            self._discard(self._written)
+            raise
+        return self.result
+
+    def prepare(self) -> Change:
+        """All that is to be committed; the transaction is over then."""
         self._check_open()
         try:
             self._seal()
@@ -100,12 +118,7 @@ class Transaction(Lake):
             self.rollback()
             raise
         self._done = True
-        try:
-            self.result = self._land(change)
-        except (Conflict, Invalid):
-            self._discard(self._written)
-            raise
-        return self.result
+        return change
 
     def rollback(self) -> None:
         """Forget everything, and remove the files that were written for it."""
@@ -304,7 +317,7 @@ class Transaction(Lake):
         return Change(
             base=self._base,
             schema_version=self._schema_version,
-            token=uuid.uuid4().hex,
+            token=self._token,
             schemas=(*(SchemaChange(None, s) for s in self._new_schemas.values()), *gone),
             tables=tuple(t for t in tables if t.changes_anything),
             views=tuple(self._view_changes.values()),
@@ -325,10 +338,15 @@ class Transaction(Lake):
             return sealed[0]
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
-        landed = commit.commit(self._database, for_snapshot, grown, self.data_path)
-        self._discard(set(self._written) - _paths(sealed[0]))
-        self._lake._landed(landed, sealed[0])
-        return _result(self._counts, landed, sealed[0])
+        wanted = Wanted(for_snapshot, self._token, self._base, grown)
+        landed = commit.commit(self._database, wanted, self.data_path)
+        return self.landed(landed, sealed[0])
+
+    def landed(self, landed: Landed, change: Change) -> WriteResult:
+        """What the commit has done, after which files that it does not need are removed."""
+        self._discard(set(self._written) - _paths(change))
+        self._lake._landed(landed, change)
+        return _result(self._counts, landed, change)
 
     def _expected(self, change: Change) -> Change:
         """With the snapshot that will come next, so that the lock need not be held for long."""
@@ -381,6 +399,7 @@ def run(
     attempts = 0
     while True:
         attempts += 1
+        began = time.monotonic()
         base = lake._last_known() if blind and attempts == 1 else None
         transaction = Transaction(lake, base=base)
         try:
@@ -388,14 +407,45 @@ def run(
             result = transaction.commit()
         except Conflict:
             transaction.close()
-            late = time.monotonic() - started > commit.PATIENCE_S
-            if late or not transaction.replayable:
+            now = time.monotonic()
+            if now - started > commit.PATIENCE_S or not transaction.replayable:
                 raise
-            continue
+            if attempts >= _OPTIMISM and now - began < _SHORT_S:
+                return _run_alone(lake, operation, attempts)
         except BaseException:
             transaction.close()
             raise
-        return replace(result, attempts=result.attempts + attempts - 1)
+        else:
+            return replace(result, attempts=result.attempts + attempts - 1)
+
+
+def _run_alone(
+    lake: Lake, operation: Callable[[Transaction], WriteResult], attempts: int
+) -> WriteResult:
+    """A short write that others keep overtaking is done inside the lake's lock: only somebody who
+    does not take it, as DuckDB, can still come first."""
+    token = uuid.uuid4().hex
+    tries: list[tuple[Transaction, Change]] = []
+
+    def change(_: int) -> Change:
+        transaction = Transaction(lake, token=token)
+        try:
+            transaction._write(operation)
+            tries.append((transaction, transaction.prepare()))
+        except BaseException:
+            transaction.close()
+            raise
+        return tries[-1][1]
+
+    with lake._reading() as reader:
+        since, _ = snapshots.head(reader)
+    landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
+    if not landed.duplicate:
+        for transaction, _ in tries[:-1]:
+            transaction.rollback()
+    transaction, made = tries[-1]
+    result = transaction.landed(landed, made)
+    return replace(result, attempts=result.attempts + attempts)
 
 
 def is_spark_frame(data: object) -> bool:

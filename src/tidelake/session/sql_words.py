@@ -1,0 +1,155 @@
+"""The words of one SQL statement, taken from the front.
+
+Definitions are read so and not from a tree: their columns, types and queries go on as they were
+written, to those who understand them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+HINT = (
+    "lake.sql() runs one SELECT, INSERT, UPDATE, DELETE or MERGE, or one CREATE, DROP, ALTER or"
+    " COMMENT of schemas, tables and views"
+)
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Words:
+    def __init__(self, text: str, dialect: str) -> None:
+        import sqlglot
+        from sqlglot.tokenizer_core import TokenType
+
+        try:
+            tokens = sqlglot.tokenize(text, read=dialect)
+        except sqlglot.errors.SqlglotError as error:
+            raise Invalid(f"cannot read the SQL: {error}", hint=HINT) from error
+        while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+            tokens.pop()
+        if not tokens:
+            raise Invalid("there is no SQL to run", hint=HINT)
+        if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+            raise Invalid(
+                "several statements at once",
+                hint=f"{HINT}; for more of them, call it"
+                " again, in one lake.transaction() if they belong together",
+            )
+        self._text = text
+        self._tokens = tokens
+        self._place = 0
+        self._quoted = (TokenType.IDENTIFIER, TokenType.STRING)
+        if tokens[0].token_type is TokenType.COMMAND:
+            raise self.unknown()
+
+    @property
+    def next(self) -> str:
+        """The next word in capitals; empty at the end, and for what is in quotes."""
+        token = self._token()
+        return "" if token is None or token.token_type in self._quoted else token.text.upper()
+
+    def take(self, *words: str) -> bool:
+        """Whether these come next; if so they are taken."""
+        start, left = self._place, list(words)
+        while left:
+            next_ = self.next.split()  # the tokenizer may see one where a reader sees two
+            if not next_ or left[: len(next_)] != next_:
+                self._place = start
+                return False
+            left = left[len(next_) :]
+            self._place += 1
+        return True
+
+    def expect(self, *words: str) -> None:
+        if not self.take(*words):
+            raise self.strange(f"expected {' '.join(words)}")
+
+    def parts(self) -> tuple[str, ...]:
+        """A name and what it is qualified by."""
+        found = [self._name()]
+        while self.take("."):
+            found.append(self._name())
+        return tuple(found)
+
+    def path(self) -> str:
+        """A column, or a field inside one, as `evolve` names it."""
+        return ".".join(quote(part) for part in self.parts())
+
+    def table(self) -> TableName:
+        *schema, name = self.parts()
+        return TableName(schema[-1] if schema else DEFAULT_SCHEMA, name)
+
+    def string(self) -> str | None:
+        """A text in quotes, or NULL."""
+        from sqlglot.tokenizer_core import TokenType
+
+        if self.take("NULL"):
+            return None
+        token = self._token()
+        if token is None or token.token_type is not TokenType.STRING:
+            raise self.strange("expected a text in quotes, or NULL")
+        self._place += 1
+        return token.text
+
+    def listed(self) -> list[str]:
+        """The items of a list in parentheses, each as it was written."""
+        self.expect("(")
+        items, depth, start = [], 1, self._place
+        while depth:
+            if self._token() is None:
+                raise self.strange("expected a closing parenthesis")
+            depth += (self.next in ("(", "[", "{")) - (self.next in (")", "]", "}"))
+            if depth == 0 or (depth == 1 and self.next == ","):
+                items.append(self._between(start, self._place))
+                start = self._place + 1
+            self._place += 1
+        return items
+
+    def rest(self) -> str:
+        """All that follows, as it was written."""
+        start, self._place = self._place, len(self._tokens)
+        if start == self._place:
+            raise self.strange("expected more")
+        return self._between(start, self._place)
+
+    def end(self) -> None:
+        if self._token() is not None:
+            raise self.strange("expected the end")
+
+    def strange(self, what: str) -> Unsupported:
+        token = self._token()
+        where = "at the end" if token is None else f"at {self._written(token)!r}"
+        return Unsupported(f"cannot read the SQL {where}: {what}", hint=HINT)
+
+    def unknown(self) -> Unsupported:
+        start = " ".join(self._written(token).upper() for token in self._tokens[:3])
+        return Unsupported(f"{start} … is not supported", hint=HINT)
+
+    def _token(self) -> Token | None:
+        return self._tokens[self._place] if self._place < len(self._tokens) else None
+
+    def _name(self) -> str:
+        from sqlglot.tokenizer_core import TokenType
+
+        token = self._token()
+        if token is None or not (
+            token.token_type is TokenType.IDENTIFIER
+            or (token.token_type is not TokenType.STRING and _WORD.fullmatch(token.text))
+        ):
+            raise self.strange("expected a name")
+        self._place += 1
+        return token.text
+
+    def _between(self, start: int, end: int) -> str:
+        if start == end:
+            raise self.strange("something is left out")
+        return self._text[self._tokens[start].start : self._tokens[end - 1].end + 1]
+
+    def _written(self, token: Token) -> str:
+        return self._text[token.start : token.end + 1]
