@@ -41,18 +41,27 @@ class Landed:
     seconds: float
 
 
-def commit(
-    database: Database, change: Callable[[int], Change], tables: Sequence[int], data_path: str
-) -> Landed:
-    """Commit what `change` gives for a snapshot id. It is asked inside the lock, once for
-    every attempt, and must give the same change for the same id. `tables` are the ids of tables
-    that it adds rows to."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
+    to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
+    attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
+    tables that it adds rows to, as far as they are known before."""
+
+    change: Callable[[int], Change]
+    token: str
+    since: int
+    grows: Sequence[int] = ()
+
+
+def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
+    """Commit, again and again while others come first. A change of nothing makes no snapshot."""
     started = time.monotonic()
     attempts = 0
     while True:
         attempts += 1
         try:
-            numbers, duplicate = _attempt(database, change, tables, data_path, again=attempts > 1)
+            numbers, duplicate = _attempt(database, wanted, data_path, again=attempts > 1)
         except LostRace:
             if time.monotonic() - started > PATIENCE_S:
                 raise
@@ -74,32 +83,27 @@ def _wait(attempts: int) -> None:
 
 
 def _attempt(
-    database: Database,
-    change: Callable[[int], Change],
-    tables: Sequence[int],
-    data_path: str,
-    *,
-    again: bool,
+    database: Database, wanted: Wanted, data_path: str, *, again: bool
 ) -> tuple[Numbers, bool]:
     with database.writing() as writer:
-        head, last_time, clock, statistics = _read(writer, tables)
-        wanted = change(head.snapshot_id + 1)
         if again and (landed := _landed_before(writer, wanted)) is not None:
             return landed, True
-        conflict.check(writer, wanted, head, data_path)
-        if head.schema_version != wanted.schema_version:
-            wanted = _without_hints(wanted)
-        numbers = Numbers(
-            head.snapshot_id + 1, head.schema_version, head.next_catalog_id, head.next_file_id
-        )
+        head, last_time, clock, statistics = _read(writer, wanted.grows)
+        change = wanted.change(head.snapshot_id + 1)
+        if change.is_empty:
+            return head, False
+        conflict.check(writer, change, head, data_path)
+        if head.schema_version != change.schema_version:
+            change = _without_hints(change)
         now = max(clock or datetime.now(UTC), last_time)
+        numbers = replace(head, snapshot_id=head.snapshot_id + 1)
         entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
-        ids = declarations.declare(writer, entries, wanted, data_path)
-        for table in wanted.tables:
+        ids = declarations.declare(writer, entries, change, data_path)
+        for table in change.tables:
             table_id = ids.table(table.table.id)
-            known = statistics.get(table_id) or TableStatistics(table_id)
+            known = statistics.get(table_id) or _statistics(writer, table_id)
             contents.fill(writer, entries, table, known, data_path)
-        _write(writer, entries, wanted)
+        _write(writer, entries, change)
         return numbers, False
 
 
@@ -127,15 +131,20 @@ def _read(
     return Numbers(*row[:4]), as_instant(row[4]), clock, statistics
 
 
-def _landed_before(reader: Reader, change: Change) -> Numbers | None:
+def _statistics(reader: Reader, table_id: int) -> TableStatistics:
+    (rows,) = reader.rows_of([TableStatistics.query(table_id)])
+    return TableStatistics.of(table_id, rows)
+
+
+def _landed_before(reader: Reader, wanted: Wanted) -> Numbers | None:
     """The snapshot that an earlier attempt made, if its reply was lost."""
     row = reader.row(
         "SELECT s.snapshot_id, s.schema_version, s.next_catalog_id, s.next_file_id"
         " FROM ducklake_snapshot s JOIN ducklake_snapshot_changes c"
         " ON c.snapshot_id = s.snapshot_id"
-        " WHERE s.snapshot_id > :base AND c.commit_extra_info = :extra",
-        base=change.base,
-        extra=_extra(change),
+        " WHERE s.snapshot_id > :since AND c.commit_extra_info = :extra",
+        since=wanted.since,
+        extra=_extra(wanted.token),
     )
     return Numbers(*row) if row else None
 
@@ -150,8 +159,8 @@ def _without_hints(change: Change) -> Change:
     )
 
 
-def _extra(change: Change) -> str:
-    return json.dumps({"tidelake": {"token": change.token}})
+def _extra(token: str) -> str:
+    return json.dumps({"tidelake": {"token": token}})
 
 
 def _write(writer: Writer, entries: Entries, change: Change) -> None:
@@ -181,7 +190,7 @@ def _write(writer: Writer, entries: Entries, change: Change) -> None:
                 "changes_made": ",".join(entries.tokens),
                 "author": change.author,
                 "commit_message": change.message,
-                "commit_extra_info": _extra(change),
+                "commit_extra_info": _extra(change.token),
             }
         ],
     )
