@@ -6,6 +6,7 @@ What is not a query is a write, and becomes a call of the write API.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import Reader
@@ -56,7 +57,7 @@ class Query:
         self._is_values = statement.key == "values"
         with lake._reading() as reader:
             at = lake._at(reader)
-        self._bind(statement, DEFAULT_SCHEMA, at)
+        self._bind(statement, DEFAULT_SCHEMA, _Seen(lake, at))
         self._sql = statement.sql(dialect=dialect)
 
     def count(self) -> int:
@@ -123,7 +124,7 @@ class Query:
             return self._read().for_writing()
         return self.to_arrow() if self._is_values else self.to_spark()
 
-    def _bind(self, statement: exp.Expr, schema: str, at: int, depth: int = 0) -> None:
+    def _bind(self, statement: exp.Expr, schema: str, seen: _Seen, depth: int = 0) -> None:
         """Replace every table of the lake by the name its plan goes under.
 
         All of them are read at one snapshot, unless the query names another for a table; what
@@ -134,38 +135,25 @@ class Query:
         _shorten_columns(statement)
         for node in list(_tables(statement)):
             with self._lake._reading() as reader:
-                moment = _moment(node)
-                own = at if moment is None else self._lake._snapshot(reader, moment).snapshot_id
-                name, view = self._resolve(reader, node, schema, own)
+                own = seen.moved(reader, _moment(node))
+                name, view = own.resolve(reader, node, schema)
             if view is not None:
                 self._expand(node, view, own, depth)
             else:
                 self._replace(node, name, own)
 
-    def _resolve(
-        self, reader: Reader, node: exp.Table, schema: str, at: int
-    ) -> tuple[TableName, ViewInfo | None]:
-        """What a name means: without a schema it is looked for in `schema`, then in `main`."""
-        homes = [node.db] if node.db else dict.fromkeys([schema, DEFAULT_SCHEMA])
-        for home in homes:
-            name = TableName(home, node.name)
-            if self._lake._find(reader, at, "table", name) is not None:
-                return name, None
-            if (view_id := self._lake._find(reader, at, "view", name)) is not None:
-                return name, self._lake._view_info(reader, at, view_id)
-        raise self._lake._unknown(reader, at, name)
-
-    def _replace(self, node: exp.Table, name: TableName, at: int) -> None:
+    def _replace(self, node: exp.Table, name: TableName, seen: _Seen) -> None:
         from sqlglot import exp
 
-        plan = self._lake._plan(name, at, prune_by=_own_condition(node, self._lake, name, at))
+        condition = _own_condition(node, seen.lake, name, seen.at)
+        plan = seen.lake._plan(name, seen.at, prune_by=condition)
         handle = f"_tidelake_{len(self._tables)}"
         self._tables[handle] = plan
         alias = node.args.get("alias") or _alias_of(node)
         rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
         node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
 
-    def _expand(self, node: exp.Table, view: ViewInfo, at: int, depth: int) -> None:
+    def _expand(self, node: exp.Table, view: ViewInfo, seen: _Seen, depth: int) -> None:
         from sqlglot import exp
 
         if view.dialect != "duckdb" or self._lake.engine != "local":
@@ -175,13 +163,42 @@ class Query:
                 hint="read it with engine='local', or query the tables behind it",
             )
         inner = _read(_parse(view.sql, "duckdb"))
-        self._bind(inner, view.name.schema, at, depth + 1)
+        self._bind(inner, view.name.schema, seen, depth + 1)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
         joins = node.args.get("joins")
         subquery = exp.Subquery(this=inner, alias=alias, **({"joins": joins} if joins else {}))
         node.replace(subquery)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where the names of a query are looked up: a lake, which may be a transaction with writes of
+    its own, at a snapshot."""
+
+    lake: Lake
+    at: int
+
+    def moved(self, reader: Reader, moment: int | str | None) -> _Seen:
+        """At a moment that the query names; nothing uncommitted was there then."""
+        if moment is None:
+            return self
+        snapshot = self.lake._snapshot(reader, moment)
+        return _Seen(self.lake._committed, snapshot.snapshot_id)
+
+    def resolve(
+        self, reader: Reader, node: exp.Table, schema: str
+    ) -> tuple[TableName, ViewInfo | None]:
+        """What a name means: without a schema it is looked for in `schema`, then in `main`."""
+        homes = [node.db] if node.db else dict.fromkeys([schema, DEFAULT_SCHEMA])
+        for home in homes:
+            name = TableName(home, node.name)
+            if self.lake._find(reader, self.at, "table", name) is not None:
+                return name, None
+            if (view_id := self.lake._find(reader, self.at, "view", name)) is not None:
+                return name, self.lake._view_info(reader, self.at, view_id)
+        raise self.lake._unknown(reader, self.at, name)
 
 
 def _parse(text: str, dialect: str) -> exp.Expr:
