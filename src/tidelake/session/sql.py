@@ -41,6 +41,14 @@ def run(lake: Lake, text: str) -> Query | WriteResult:
     return lake._write(operation)
 
 
+def is_query(text: str) -> bool:
+    """Whether a statement in DuckDB's SQL only reads."""
+    from tidelake.session.sql_definitions import defines
+    from tidelake.session.sql_writes import is_write
+
+    return not defines(Words(text, "duckdb")) and not is_write(_parse(text, "duckdb"))
+
+
 def dialect_of(lake: Lake) -> str:
     return "duckdb" if lake.engine == "local" else "spark"
 

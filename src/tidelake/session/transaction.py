@@ -331,16 +331,18 @@ class Transaction(Lake):
         if change.is_empty:
             self._discard(self._written)
             return replace(self._counts, snapshot_id=self._base)
-        sealed = [self._expected(change)]
+        latest = self._expected(change)
+        tried: dict[int, Change] = {}
 
         def for_snapshot(snapshot_id: int) -> Change:
-            sealed[0] = self._restamped(sealed[0], snapshot_id)
-            return sealed[0]
+            nonlocal latest
+            latest = tried[snapshot_id] = self._restamped(latest, snapshot_id)
+            return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
         wanted = Wanted(for_snapshot, self._token, self._base, grown)
         landed = commit.commit(self._database, wanted, self.data_path)
-        return self.landed(landed, sealed[0])
+        return self.landed(landed, tried[landed.snapshot_id])
 
     def landed(self, landed: Landed, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
