@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import tidelake
-from tidelake.engine.spark_arrow import _cast, arrow_schema, output_columns
+from tidelake.engine.spark_arrow import arrow_schema, cast_batch, output_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.testing.duck import duck_connection
 
@@ -73,7 +73,7 @@ def by_arrow(plan: ScanPlan) -> ScanPlan:
 def sorted_rows(table: pa.Table, plan: ScanPlan) -> pa.Table:
     schema = arrow_schema(output_columns(plan))
     batches = table.combine_chunks().to_batches()
-    typed = pa.Table.from_batches([_cast(batch, schema) for batch in batches], schema)
+    typed = pa.Table.from_batches([cast_batch(batch, schema) for batch in batches], schema)
     order = "id" if "id" in plan.output else plan.output[0]
     return typed.sort_by(order)
 

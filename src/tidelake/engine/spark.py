@@ -17,7 +17,7 @@ from tidelake.engine.spark_paths import is_readable_name, scheme_and_host, unglo
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
-from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Schema
+from tidelake.model.schema import LINEAGE, Schema
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidelake.engine.local import LocalEngine
+    from tidelake.engine.spark_job import SparkJob
 
 __all__ = ["SparkEngine", "SparkReading", "spark_schema"]
 
@@ -47,7 +48,7 @@ class SparkEngine:
     name = "spark"
 
     def __init__(self, spark: SparkSession | None, local: LocalEngine) -> None:
-        self._spark = spark or _active_session()
+        self.spark = spark or _active_session()
         self._local = local
         self._opens: dict[tuple[str, str], bool] = {}
 
@@ -61,21 +62,27 @@ class SparkEngine:
         named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
         text = sql.replace("{", "{{").replace("}", "}}")
         with translated("cannot run the query"):
-            found = self._spark.sql(f"WITH {named} ({text})" if frames else sql, None, **frames)
+            found = self.spark.sql(f"WITH {named} ({text})" if frames else sql, None, **frames)
         return SparkReading(found, "cannot run the query")
+
+    def job(self, doing: str) -> SparkJob:
+        """The statements of one write; `doing` says which, should it fail."""
+        from tidelake.engine.spark_job import SparkJob
+
+        return SparkJob(self, self._local, doing)
 
     def frame(self, plan: ScanPlan) -> DataFrame:
         """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
         _refuse(plan)
-        self._spark.conf.set(FIELD_IDS, "true")
+        self.spark.conf.set(FIELD_IDS, "true")
         if any(below.type == "time" for column in plan.columns for below in column.walk()):
-            self._spark.conf.set(_TIME_TYPE, "true")
+            self.spark.conf.set(_TIME_TYPE, "true")
         native, others, uris = self._routes(plan)
         parts = self._native_parts(plan, native, uris)
         if others:
-            parts.append(spark_arrow.read_files(self._spark, self._local, plan, others))
+            parts.append(spark_arrow.read_files(self.spark, self._local, plan, others))
         if any(inlined.rows for inlined in plan.inlined) or not parts:
-            parts.append(spark_arrow.read_inlined(self._spark, self._local, plan))
+            parts.append(spark_arrow.read_inlined(self.spark, self._local, plan))
         names = [ticked(name) for name in plan.output]
         united = parts[0].select(*names)
         for part in parts[1:]:
@@ -87,7 +94,7 @@ class SparkEngine:
     ) -> list[DataFrame]:
         if not files:
             return []
-        reader = NativeReader(self._spark, plan, uris)
+        reader = NativeReader(self.spark, plan, uris)
         lineage = _lineage(plan)
         plain: list[DataFile] = []
         traced: list[DataFile] = []
@@ -137,7 +144,7 @@ class SparkEngine:
     def _can_open(self, uri: str) -> bool:
         """Whether Spark has a file system for the URI, with credentials that see the file."""
         try:
-            return bool(self._spark.read.schema("a INT").parquet(unglobbed(uri)).columns)
+            return bool(self.spark.read.schema("a INT").parquet(unglobbed(uri)).columns)
         except Exception:  # classic and Connect sessions raise very different things here
             return False
 
@@ -214,7 +221,7 @@ def _condition(plan: ScanPlan) -> str | None:
 
 
 def _lineage(plan: ScanPlan) -> list[str]:
-    """Which of `rowid` and `snapshot_id` are asked for, or may be in the filter."""
+    """What of a row's lineage is asked for, or may be in the filter."""
     columns = {column.name.casefold() for column in plan.columns}
     words = {*plan.output, *re.findall(r"\w+", (plan.where or "").casefold())}
-    return [name for name in (ROW_ID, ROW_SNAPSHOT) if name in words and name not in columns]
+    return [name for name in LINEAGE if name in words and name not in columns]

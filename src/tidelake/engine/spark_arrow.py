@@ -7,7 +7,7 @@ inside the executors; they must have `tidelake` installed, as they must have Pyt
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,19 +45,26 @@ def read_files(
     tasks = [pickle.dumps(replace(wanted, files=part)) for part in _slices(files)]
     read = _reader(local, tasks, arrow_schema(columns))
     ids = spark.range(0, len(tasks), 1, len(tasks))
-    return _seen(ids.mapInArrow(read, _nullable(columns)), columns)
+    return seen(ids.mapInArrow(read, nullable(columns)), columns)
 
 
 def read_inlined(spark: SparkSession, local: LocalEngine, plan: ScanPlan) -> DataFrame:
     """The plan's output, already filtered, from the rows that the catalog keeps."""
     columns = output_columns(plan)
     wanted = replace(plan, output=tuple(c.name for c in columns), files=())
+    return from_here(spark, local.batches(wanted), columns)
+
+
+def from_here(
+    spark: SparkSession, batches: Iterable[pa.RecordBatch], columns: Sequence[Column]
+) -> DataFrame:
+    """Rows of the local engine, in this process, as a DataFrame."""
     schema = arrow_schema(columns)
-    batches = [_cast(batch, schema) for batch in local.batches(wanted)]
-    rows: pa.Table | list[None] = pa.Table.from_batches(batches, schema)
-    if not batches:
+    found = [cast_batch(batch, schema) for batch in batches]
+    rows: pa.Table | list[None] = pa.Table.from_batches(found, schema)
+    if not found:
         rows = []  # Spark fails on an Arrow table without batches
-    return _seen(spark.createDataFrame(rows, _nullable(columns)), columns)
+    return seen(spark.createDataFrame(rows, nullable(columns)), columns)
 
 
 def as_table(rows: DataFrame) -> pa.Table:
@@ -88,7 +95,7 @@ def _reader(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for found in local.batches(pickle.loads(tasks[number])):
-                    yield _cast(found, schema)
+                    yield cast_batch(found, schema)
 
     return read
 
@@ -106,11 +113,13 @@ def _slices(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:
     return [tuple(part) for part in slices]
 
 
-def _nullable(columns: Sequence[Column]) -> t.StructType:
+def nullable(columns: Sequence[Column]) -> t.StructType:
+    """`spark_schema` of the columns, all of which may be null."""
     return t.StructType([t.StructField(f.name, f.dataType) for f in spark_schema(columns)])
 
 
-def _seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+def seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """Rows that came through Arrow, as users see them."""
     if not any(column.type == "variant" for column in columns):
         return rows
     return rows.selectExpr(
@@ -126,7 +135,7 @@ def _seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow types that Spark takes for `spark_schema` of the columns."""
     schema = spark_schema(columns)
-    return pa.schema([pa.field(f.name, _arrow_type(f.dataType)) for f in schema])
+    return pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in schema])
 
 
 _ARROW: dict[type[t.DataType], pa.DataType] = {
@@ -142,7 +151,12 @@ _ARROW: dict[type[t.DataType], pa.DataType] = {
     t.TimestampNTZType: pa.timestamp("us"),
     t.TimestampType: pa.timestamp("us", "UTC"),
     t.StringType: pa.string(),
+    t.CharType: pa.string(),
+    t.VarcharType: pa.string(),
     t.BinaryType: pa.binary(),
+    t.NullType: pa.null(),
+    t.DayTimeIntervalType: pa.duration("us"),
+    t.CalendarIntervalType: pa.month_day_nano_interval(),
     t.VariantType: pa.struct(
         [
             pa.field("value", pa.binary(), nullable=False),
@@ -152,19 +166,20 @@ _ARROW: dict[type[t.DataType], pa.DataType] = {
 }
 
 
-def _arrow_type(kind: t.DataType) -> pa.DataType:
+def arrow_type(kind: t.DataType) -> pa.DataType:
+    """The Arrow type in which Spark hands values of a type over. KeyError if there is none."""
     if isinstance(kind, t.DecimalType):
         return pa.decimal128(kind.precision, kind.scale)
     if isinstance(kind, t.ArrayType):
-        return pa.list_(_arrow_type(kind.elementType))
+        return pa.list_(arrow_type(kind.elementType))
     if isinstance(kind, t.MapType):
-        return pa.map_(_arrow_type(kind.keyType), _arrow_type(kind.valueType))
+        return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
     if isinstance(kind, t.StructType):
-        return pa.struct([pa.field(f.name, _arrow_type(f.dataType)) for f in kind])
+        return pa.struct([pa.field(f.name, arrow_type(f.dataType)) for f in kind])
     return _ARROW[type(kind)]
 
 
-def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Requires: the same columns in the same order. A value that does not fit is an error."""
     arrays = [_cast_array(a, field.type) for a, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelake import errors
+from tidelake.engine.duck_errors import refused
 
+_CARRIED = re.compile(r"tidelake\.errors\.([A-Z]\w+): \x02(.*?)\x1f(.*?)\x03", re.DOTALL)
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: |$)", re.DOTALL)
 _OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*)")
 _BEYOND = re.compile(r"Class (\S*Codec) was not found|\[(UNKNOWN_PRIMITIVE_TYPE_IN_VARIANT)\]")
 _BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE\w*)\] ([^\n]*)")
@@ -29,10 +32,14 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def _translate(doing: str, text: str) -> errors.TidelakeError | None:
+    if carried := _CARRIED.search(text):
+        return _kind(carried[1])(carried[2], hint=carried[3] or None)
+    if told := refused(text):
+        return told
+    if raised := _RAISED.search(text):
+        return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
     if told := _OURS.search(text):
-        kind = getattr(errors, told[1], errors.TidelakeError)
-        found: errors.TidelakeError = kind(f"{doing}: {told[2].strip()}")
-        return found
+        return _kind(told[1])(f"{doing}: {told[2].strip()}")
     if beyond := _BEYOND.search(text):
         return errors.Unsupported(
             f"{doing}: a file holds what Spark cannot read: {beyond[1] or beyond[2]}",
@@ -50,3 +57,8 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
             hint="install tidelake where the executors run Python, or read with engine='local'",
         )
     return None
+
+
+def _kind(name: str) -> type[errors.TidelakeError]:
+    found: type[errors.TidelakeError] = getattr(errors, name, errors.TidelakeError)
+    return found

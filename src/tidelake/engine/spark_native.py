@@ -16,12 +16,20 @@ from pyspark.sql import types as t
 from tidelake.engine.spark_columns import field_of, lineage_field, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_paths import reported, unglobbed
-from tidelake.model.schema import ROW_ID, ROW_ID_FIELD, ROW_SNAPSHOT, ROW_SNAPSHOT_FIELD
+from tidelake.model.schema import (
+    ROW_FILE,
+    ROW_ID,
+    ROW_ID_FIELD,
+    ROW_NUMBER,
+    ROW_POSITION,
+    ROW_SNAPSHOT,
+    ROW_SNAPSHOT_FIELD,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidelake.model.file import DataFile
+    from tidelake.model.file import DataFile, DeleteFile
     from tidelake.plan.scan import ScanPlan
 
 FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
@@ -42,6 +50,14 @@ _HASH, _PATH, _KNOWN = "__tidelake_hash", "__tidelake_path", "__tidelake_known"
 _FILE, _POSITION, _PLACE = "__tidelake_file", "__tidelake_position", "__tidelake_place"
 _START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
 _ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
+_ID, _STAGED = "__tidelake_id", "__tidelake_staged"
+_LINEAGE = {
+    ROW_ID: _ROW,
+    ROW_NUMBER: _ROW,
+    ROW_SNAPSHOT: _SNAPSHOT,
+    ROW_FILE: _ID,
+    ROW_POSITION: _POSITION,
+}
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
 
@@ -74,6 +90,8 @@ class NativeReader:
         row_id, snapshot = (field.name for field in embedded)
         rows = _with_file(rows, self._facts(files)).selectExpr(
             *self._names(),
+            _POSITION,
+            f"{_checked(_ID)} AS {_ID}",
             f"{_checked(_place(_POSITION))} AS {_PLACE}",
             f"{_checked(_PARTIAL)} AS {_PARTIAL}",
             f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
@@ -83,8 +101,8 @@ class NativeReader:
             rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")
         if any(file.has_deletes for file in files):
             rows = rows.join(self._deletes(files), _PLACE, "left_anti")
-        columns = {ROW_ID: _ROW, ROW_SNAPSHOT: _SNAPSHOT}
-        return rows.selectExpr(*self._names(), *(f"{columns[name]} AS {name}" for name in lineage))
+        asked = (f"{_LINEAGE[name]} AS {name}" for name in lineage)
+        return rows.selectExpr(*self._names(), *asked)
 
     def _fields_read(self) -> list[t.StructField]:
         return [field.read for field in self._fields]
@@ -108,6 +126,7 @@ class NativeReader:
         return self._small(
             (_KNOWN, pa.string(), [reported(self._uris[file.path]) for file in files]),
             (_FILE, pa.int64(), list(range(len(files)))),
+            (_ID, pa.int64(), [file.id for file in files]),
             (_START, pa.int64(), [file.row_id_start for file in files]),
             (_BEGIN, pa.int64(), [file.begin_snapshot for file in files]),
             (_PARTIAL, pa.bool_(), [file.is_partial_at(at) for file in files]),
@@ -117,7 +136,7 @@ class NativeReader:
         """The place of every deleted row, each perhaps more than once."""
         parts = []
         if stored := [(n, file.deletes) for n, file in enumerate(files) if file.deletes]:
-            parts.append(self._stored_deletes([n for n, _ in stored], [d.path for _, d in stored]))
+            parts.append(self._stored_deletes(stored))
         listed = [
             number * _MOST_POSITIONS + position
             for number, file in enumerate(files)
@@ -129,19 +148,21 @@ class NativeReader:
         united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
         return united.hint("broadcast") if count <= _FEW_DELETES else united
 
-    def _stored_deletes(self, numbers: list[int], paths: list[str]) -> DataFrame:
+    def _stored_deletes(self, deletes: list[tuple[int, DeleteFile]]) -> DataFrame:
         """By name, where DuckDB goes by place: in every delete file known the two agree, and a
         file in which they do not fails for want of positions."""
+        paths = [delete.path for _, delete in deletes]
         owners = self._small(
             (_KNOWN, pa.string(), [reported(self._uris[path]) for path in paths]),
-            (_FILE, pa.int64(), numbers),
+            (_FILE, pa.int64(), [number for number, _ in deletes]),
+            (_STAGED, pa.bool_(), [delete.is_staged for _, delete in deletes]),
         )
         found = self._open(_DELETE_FILE, paths).selectExpr(
             "pos", "_ducklake_internal_snapshot_id AS stamp", f"_metadata.file_path AS {_PATH}"
         )
         return (
             _with_file(found, owners)
-            .where(f"stamp IS NULL OR stamp <= {self._plan.snapshot_id}")
+            .where(f"{_STAGED} OR stamp IS NULL OR stamp <= {self._plan.snapshot_id}")
             .selectExpr(f"{_checked(_place(_known_position()))} AS {_PLACE}")
         )
 

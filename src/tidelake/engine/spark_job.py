@@ -1,0 +1,330 @@
+"""One write on Spark: rows stay on the executors; what comes back is what is known of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from tidelake.engine import spark_sql as tree_of
+from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.duck_errors import translated as translated_here
+from tidelake.engine.incoming import Incoming, bring
+from tidelake.engine.local import Reading
+from tidelake.engine.spark_arrow import as_table, from_here, nullable, output_columns, seen
+from tidelake.engine.spark_clusters import clustered
+from tidelake.engine.spark_columns import ticked
+from tidelake.engine.spark_data import as_arrow, empty_table
+from tidelake.engine.spark_errors import translated
+from tidelake.engine.spark_shapes import Shapes
+from tidelake.engine.spark_tasks import FACTS, ROWS, Deletion, RowsQuery, told_by
+from tidelake.engine.spark_types import is_exact
+from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.plan.write import Target
+
+if TYPE_CHECKING:
+    import duckdb
+    from pyspark.sql import DataFrame
+    from sqlglot import exp
+
+    from tidelake.engine.local import LocalEngine
+    from tidelake.engine.spark import SparkEngine
+    from tidelake.plan.scan import ScanPlan
+
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BATCH_ROWS = "65536"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows on Spark, and the columns that they are. `frame` has these in Spark's types, or if it
+    is `raw`, what somebody handed over: DuckDB makes it into the columns, with `defaults`."""
+
+    frame: DataFrame
+    columns: tuple[Column, ...]
+    raw: bool = False
+    defaults: bool = False
+
+    @property
+    def by_name(self) -> dict[str, Column]:
+        return {column.name.casefold(): column for column in self.columns}
+
+
+class SparkJob:
+    """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    def __init__(self, engine: SparkEngine, local: LocalEngine, doing: str) -> None:
+        self._engine = engine
+        self._local = local
+        self._doing = doing
+        self._shapes = Shapes(local)
+        self._relations: dict[str, Relation] = {}
+        self._kept: list[DataFrame] = []
+        self._table = TableName("main", "rows")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for frame in self._kept:
+            frame.unpersist()
+        self._shapes.close()
+
+    def scan(self, name: str, plan: ScanPlan) -> None:
+        """A relation of the plan's rows."""
+        self._table = plan.table
+        with self._translated():
+            self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
+
+    def bring(
+        self,
+        name: str,
+        data: Any,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool = True,
+    ) -> Incoming:
+        """What a caller gave, as a query of the table's columns. Of a DataFrame only the types
+        are looked at yet; values that do not fit make the tasks fail that read them."""
+        self._table = table
+        with self._translated():
+            if type(data).__module__.partition(".")[0] != "pyspark":
+                return self._bring_here(name, data, columns, defaults)
+            frame = as_arrow(data, str(table))
+            found = bring(
+                self._shapes.connection,
+                "arrow_rows",
+                empty_table(frame.schema, str(table)),
+                columns,
+                table=table,
+                defaults=defaults,
+            )
+            self._add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
+            return Incoming(f"SELECT * FROM {quote(name)}", found.present, True)
+
+    def _bring_here(
+        self, name: str, data: Any, columns: Sequence[Column], defaults: bool
+    ) -> Incoming:
+        work = self._local.workbench()
+        work.reach([data] if isinstance(data, str) else [])
+        found = bring(
+            work.connection, "arrow_rows", data, columns, table=self._table, defaults=defaults
+        )
+        batches = Reading(work, found.sql, self._doing, columns).to_batches()
+        frame = from_here(self._engine.spark, batches, columns)
+        self._add(name, Relation(frame, tuple(columns)))
+        return replace(found, sql=f"SELECT * FROM {quote(name)}")
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are."""
+        with self._translated(), self._big_batches():
+            found = self._evaluated(tree_of.parsed(sql))
+            self._kept.append(found.frame.persist())
+            self._add(name, replace(found, frame=self._kept[-1]))
+            return self._kept[-1].count()
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a query that gives few."""
+        with self._translated():
+            found, select = self._collected(tree_of.parsed(sql))
+            return found.execute(select).fetchall()
+
+    def catalog_rows(
+        self, sql: str, columns: Sequence[Column], *, numbered: bool = False
+    ) -> Rows | None:
+        """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
+        them exactly."""
+        with self._translated():
+            found, select = self._collected(tree_of.parsed(sql))
+            return as_text(found, select, columns, numbered=numbered)
+
+    def write(
+        self, sql: str, target: Target, *, carries_row_ids: bool = False
+    ) -> tuple[NewFile, ...]:
+        """Files with the rows of a query over the table's columns, written by the executors."""
+        tree = tree_of.parsed(sql)
+        with self._translated(), self._big_batches():
+            rows, query, names = self._fused(tree, target) or self._apart(tree, target)
+
+            def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.write(batches, target, carries_row_ids)
+
+            together = clustered(rows, target, names, self._local)
+            return tuple(told_by(_numbered(together).mapInArrow(write, FACTS).collect()))
+
+    def delete(
+        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+    ) -> list[NewDeleteFile]:
+        """Delete files for rows of these files that a query points at, each written by a task."""
+        by_id = {file.id: file for file in files}
+        deletion = Deletion(self._local, self._doing, target, by_id, stamp)
+
+        def write(rows: pa.Table) -> pa.Table:
+            return deletion.write(rows)
+
+        listed = ", ".join(map(str, by_id))
+        with self._translated():
+            frame = self._evaluated(tree_of.parsed(pointers)).frame
+            doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
+            return told_by(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
+
+    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+        """A delete file for another snapshot than was expected."""
+        with self._local.job(self._doing) as job:
+            return job.restamp(target, file, stamp)
+
+    def found(
+        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
+    ) -> list[NewFile]:
+        """What the footers of existing Parquet files say, for registering them."""
+        with self._local.job(self._doing) as job:
+            return job.found(paths, target, options)
+
+    def _add(self, name: str, relation: Relation) -> None:
+        self._shapes.declare(name, relation.columns)
+        self._relations[name] = relation
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with translated(self._doing), translated_here(self._doing):
+            yield
+
+    @contextmanager
+    def _big_batches(self) -> Iterator[None]:
+        """Fewer and bigger Arrow batches while a statement runs."""
+        conf = self._engine.spark.conf
+        before = conf.get(_BATCH)
+        conf.set(_BATCH, _BATCH_ROWS)
+        try:
+            yield
+        finally:
+            conf.set(_BATCH, before or "10000")
+
+    def _fused(
+        self, tree: exp.Query, target: Target
+    ) -> tuple[DataFrame, RowsQuery, dict[int, str]] | None:
+        """A row-by-row query, run by the very task that writes. Not if it makes up values that
+        rows are to be partitioned by: they have to be there before."""
+        source = tree_of.source_of(tree, self._shapes.aggregates)
+        if source is None:
+            return None
+        inner = self._source(source)
+        there = {name.casefold(): name for name in inner.frame.columns}
+        names = {}
+        for column in _partitioned_by(target):
+            passed = tree_of.passed_on(tree, column.name)
+            if passed is None:
+                return None
+            if passed.casefold() in there:
+                names[column.id] = there[passed.casefold()]
+        return inner.frame, self._query(inner, tree_of.over(tree, ROWS).sql("duckdb")), names
+
+    def _apart(
+        self, tree: exp.Query, target: Target
+    ) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
+        found = self._evaluated(tree)
+        names = {column.id: column.name for column in _partitioned_by(target)}
+        return found.frame, self._query(found, f"SELECT * FROM {ROWS}"), names
+
+    def _query(self, rows: Relation, sql: str) -> RowsQuery:
+        columns = rows.columns
+        if not rows.raw:
+            columns = tuple(replace(column, nullable=True) for column in columns)
+        names = tuple(rows.frame.columns)
+        return RowsQuery(self._local, self._doing, self._table, names, columns, sql, rows.defaults)
+
+    def _source(self, source: exp.Expr) -> Relation:
+        """A relation by name, or what a subquery gives."""
+        from sqlglot import exp
+
+        if isinstance(source, exp.Subquery):
+            return self._evaluated(tree_of.inside(source))
+        return self._relations[source.name]
+
+    def _evaluated(self, tree: exp.Query) -> Relation:
+        """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
+        columns = self._shapes.columns_of(tree.sql("duckdb"))
+        if both := tree_of.halves(tree):
+            left, right = (self._evaluated(half).frame for half in both)
+            return _as(left.union(right), columns)
+        source = tree_of.source_of(tree, self._shapes.aggregates)
+        if source is None:
+            named = tree_of.relations(tree) & self._relations.keys()
+            frames = {name: self._typed(self._relations[name]).frame for name in named}
+            return _as(self._spark_sql(tree_of.spark_text(tree), frames), columns)
+        inner = self._source(source)
+        over = tree_of.over(tree, ROWS)
+        if not tree_of.is_plain(tree, inner.by_name):
+            return self._by_duckdb(inner, over.sql("duckdb"), columns)
+        inner = self._typed(inner)
+        text = tree_of.spark_text(over, inner.by_name)
+        return _as(self._spark_sql(text, {ROWS: inner.frame}), columns)
+
+    def _spark_sql(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
+        escaped = text.replace("{", "{{").replace("}", "}}")
+        return self._engine.spark.sql(f"WITH {named} ({escaped})", None, **frames)
+
+    def _typed(self, rows: Relation) -> Relation:
+        """The relation with its columns in Spark's types."""
+        return self._by_duckdb(rows, f"SELECT * FROM {ROWS}", rows.columns) if rows.raw else rows
+
+    def _by_duckdb(self, rows: Relation, sql: str, columns: tuple[Column, ...]) -> Relation:
+        query = self._query(rows, sql)
+
+        def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from query.select(batches, columns)
+
+        found = _numbered(rows.frame).mapInArrow(select, nullable(columns))
+        return Relation(seen(found, columns), columns)
+
+    def _collected(self, tree: exp.Query) -> tuple[duckdb.DuckDBPyConnection, str]:
+        """A few rows in DuckDB here: a connection, and a query of them in their own types."""
+        found = self._evaluated(tree)
+        names = [f"c{place}" for place in range(len(found.columns))]
+        columns = [
+            replace(column, name=name, nullable=True)
+            for column, name in zip(found.columns, names, strict=True)
+        ]
+        data = as_table(found.frame.toDF(*names))
+        connection = self._shapes.connection
+        taken = bring(connection, "few_rows", data, columns, table=self._table, defaults=False)
+        labels = ", ".join(quote(column.name) for column in found.columns)
+        return connection, f"SELECT * FROM ({taken.sql}) AS r({labels})"
+
+
+def _partitioned_by(target: Target) -> list[Column]:
+    keys = target.partitioning.keys if target.partitioning else ()
+    ids = {key.column_id for key in keys}
+    return [column for column in target.columns if column.id in ids]
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+
+
+def _as(frame: DataFrame, columns: tuple[Column, ...]) -> Relation:
+    """Rows that Spark has computed, under the names and in the types that DuckDB would give."""
+    frame = frame.toDF(*(column.name for column in columns))
+    exact = [column for column in columns if is_exact(column)]
+    wanted = {field.name: field.dataType.simpleString() for field in nullable(exact)}
+    chosen = [
+        ticked(f.name)
+        if wanted.get(f.name, f.dataType.simpleString()) == f.dataType.simpleString()
+        else f"CAST({ticked(f.name)} AS {wanted[f.name]}) AS {ticked(f.name)}"
+        for f in frame.schema
+    ]
+    return Relation(frame.selectExpr(*chosen), columns)

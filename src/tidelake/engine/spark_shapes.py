@@ -1,0 +1,41 @@
+"""What a query over relations on Spark would give, as DuckDB in this process sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidelake.engine.definition import from_duckdb_type
+from tidelake.model.names import quote
+from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    from tidelake.engine.local import LocalEngine
+
+
+class Shapes:
+    """Relations stand here as empty tables of their columns: enough for DuckDB to tell the
+    columns of any query over them, and to refuse one that makes no sense."""
+
+    def __init__(self, local: LocalEngine) -> None:
+        self.connection = local.workbench().connection
+
+    def declare(self, name: str, columns: Sequence[Column]) -> None:
+        fields = ", ".join(f"{quote(column.name)} {column.duckdb_type}" for column in columns)
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} ({fields})")
+
+    def columns_of(self, sql: str) -> tuple[Column, ...]:
+        found = self.connection.sql(sql)
+        return tuple(map(from_duckdb_type, found.columns, found.types))
+
+    @cached_property
+    def aggregates(self) -> frozenset[str]:
+        rows = self.connection.execute(
+            "SELECT DISTINCT function_name FROM duckdb_functions()"
+            " WHERE function_type IN ('aggregate', 'table')"
+        ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def close(self) -> None:
+        self.connection.close()
