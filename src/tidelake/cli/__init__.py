@@ -1,6 +1,6 @@
 """The command line: a skin over the session. Commands parse, call, render."""
 
-from tidelake.cli import create, history, look, rows
+from tidelake.cli import columns, create, history, look, rows, write
 from tidelake.cli.program import Program, cli
 
 __all__ = ["main"]
@@ -12,6 +12,10 @@ for _command in (
     rows.scan,
     history.log,
     rows.sql,
+    write.append,
+    write.merge,
+    write.delete,
+    columns.schema,
 ):
     cli.add_command(_command)
 

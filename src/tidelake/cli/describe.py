@@ -23,7 +23,7 @@ def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:
         "name": found.name,
         "known_at": lake.snapshots()[-1].snapshot_id,
         "comment": info.comment,
-        "columns": [_column(column) for column in info.schema],
+        "columns": columns(info.schema),
         "partitioning": _partitioning(info.partitioning, info.schema),
         "sorting": [_sort_key(key) for key in info.sorting],
         "tags": {key: value for key, value in info.tags.items() if key != "comment"},
@@ -35,6 +35,10 @@ def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:
         "uuid": info.uuid,
         "snapshots": changes.told(lake, snapshots[-last:][::-1]),
     }
+
+
+def columns(schema: Schema) -> list[dict[str, Any]]:
+    return [_column(column) for column in schema]
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -74,8 +78,7 @@ def print_table(facts: dict[str, Any]) -> None:
     if facts["comment"]:
         render.line(render.cell(facts["comment"]))
     render.line("")
-    lines = list(_lines(facts["columns"], depth=0))
-    render.listing(["column", "type", "null", "default", "comment"], lines)
+    print_columns(facts["columns"])
     render.line("")
     summary = {
         "partitioned by": ", ".join(facts["partitioning"]),
@@ -92,9 +95,13 @@ def print_table(facts: dict[str, Any]) -> None:
     changes.print_log(facts["snapshots"])
 
 
-def _lines(columns: list[dict[str, Any]], depth: int) -> Iterator[list[str]]:
+def print_columns(found: list[dict[str, Any]]) -> None:
+    render.listing(["column", "type", "null", "default", "comment"], list(_lines(found, depth=0)))
+
+
+def _lines(found: list[dict[str, Any]], depth: int) -> Iterator[list[str]]:
     """A line for each column, with what is inside it indented below."""
-    for column in columns:
+    for column in found:
         yield [
             "  " * depth + column["name"],
             column["type"],

@@ -14,6 +14,7 @@ from tidelake import __version__
 from tidelake.errors import TidelakeError
 
 if TYPE_CHECKING:
+    from tidelake.model.change import WriteResult
     from tidelake.session.lake import Lake
 
 _INTERRUPTED = 130
@@ -36,6 +37,34 @@ class Options:
 
         with connect(self.catalog, self.data_path, read_only=True) as lake:
             yield lake if known_at is None else lake.known_at(known_at)
+
+    def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
+        """Run one write on the lake and commit it, under an author and a message if they are
+        given. A lake that is not there is not created: `init` is for that."""
+        from tidelake.session.lake import connect
+
+        with self.lake():
+            pass
+        with connect(self.catalog, self.data_path) as lake:
+            if not commit.signed:
+                return operation(lake)
+            with lake.transaction(author=commit.author, message=commit.message) as tx:
+                operation(tx)
+            assert tx.result is not None
+            return tx.result
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a snapshot is to say of itself. `whole`: all that is done makes one snapshot."""
+
+    author: str | None = None
+    message: str | None = None
+    whole: bool = False
+
+    @property
+    def signed(self) -> bool:
+        return self.whole or self.author is not None or self.message is not None
 
 
 pass_options = click.make_pass_decorator(Options, ensure=True)
@@ -83,6 +112,13 @@ known_at_option = click.option(
 )
 
 
+def commit_options(function: Function) -> Function:
+    """The options of every command that writes."""
+    author = click.option("--author", metavar="NAME", help="Who commits, for `log` to show.")
+    message = click.option("--message", metavar="TEXT", help="Why, for `log` to show.")
+    return author(message(function))
+
+
 class Program(click.Group):
     """Ends with `error: …` and a hint where something went wrong, never with a traceback."""
 
@@ -127,7 +163,7 @@ def _report(message: str, hint: str | None, kind: str, code: int, as_json: bool)
 @global_options
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Look into a lake: its tables, its rows, its history.
+    """A lake from the shell: its tables, its rows, its history, and writing to it.
 
     The lake is named by --catalog, by TIDELAKE_CATALOG, or by a file
     tidelake.toml in the working folder.
@@ -135,6 +171,7 @@ def cli(context: click.Context) -> None:
     \b
     Example:
         tidelake --catalog sqlite:///lake.db init
+        tidelake --catalog sqlite:///lake.db append prices prices.parquet --create
         tidelake --catalog sqlite:///lake.db tables
         tidelake --catalog sqlite:///lake.db scan prices --known-at 3
     """

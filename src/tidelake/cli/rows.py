@@ -7,8 +7,15 @@ from typing import Any
 
 import click
 
-from tidelake.cli import render, stream
-from tidelake.cli.program import Options, global_options, known_at_option, pass_options
+from tidelake.cli import render, stream, written
+from tidelake.cli.program import (
+    Commit,
+    Options,
+    commit_options,
+    global_options,
+    known_at_option,
+    pass_options,
+)
 
 _SHOWN = 50
 _BATCH_ROWS = 122_880
@@ -59,20 +66,36 @@ def scan(
 @click.argument("query")
 @limit_option
 @known_at_option
+@commit_options
 @global_options
 @pass_options
-def sql(options: Options, query: str, limit: int | None, known_at: str | None) -> None:
-    """Run a SELECT over the lake's tables and views. QUERY may be - for standard input.
+def sql(
+    options: Options,
+    query: str,
+    limit: int | None,
+    known_at: str | None,
+    author: str | None,
+    message: str | None,
+) -> None:
+    """Run one statement: a SELECT over tables and views, or a write such as INSERT, UPDATE,
+    DELETE, MERGE, CREATE TABLE or ALTER TABLE. QUERY may be - for standard input.
 
-    A table may be followed by AT (VERSION => n) or AT (TIMESTAMP => t).
+    In a SELECT a table may be followed by AT (VERSION => n) or AT (TIMESTAMP => t).
 
     \b
     Example:
         tidelake sql "SELECT symbol, max(price) FROM prices GROUP BY symbol"
         tidelake sql "SELECT count(*) FROM prices AT (VERSION => 3)"
+        tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
         tidelake sql - --json < report.sql
     """
+    from tidelake.session.sql import is_query
+
     text = sys.stdin.read() if query == "-" else query
+    if known_at is None and not is_query(text):
+        done = options.write(Commit(author, message), lambda lake: lake.sql(text))
+        written.show(done, options.as_json)
+        return
     with options.lake(known_at) as lake:
         _print_rows(lake.sql(text), limit, options.as_json)
 

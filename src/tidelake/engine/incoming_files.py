@@ -90,13 +90,13 @@ def groups(
 
 
 def _reading(kind: str, files: Sequence[str]) -> str:
-    paths = ", ".join(_exactly(path) for path in files)
+    paths = ", ".join(exactly(path) for path in files)
     if kind == "parquet":
         return f"read_parquet([{paths}], hive_partitioning = false)"
     return f"read_csv([{paths}], {_CSV}, hive_partitioning = false)"
 
 
-def _exactly(path: str) -> str:
+def exactly(path: str) -> str:
     """A path in which nothing is a pattern any more."""
     if "://" in path:
         return text_literal(path)
@@ -168,7 +168,7 @@ def json_rows(
     cursor = connection.cursor()
     for path in files:
         try:
-            cursor.execute(f"SELECT json FROM read_json_objects({_exactly(path)})")
+            cursor.execute(f"SELECT json FROM read_json_objects({exactly(path)})")
             while rows := cursor.fetchmany(_ROWS):
                 yield from (_object(row[0], path, place, documents) for row in rows)
         except duckdb.Error as error:

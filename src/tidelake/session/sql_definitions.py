@@ -29,9 +29,13 @@ def definition(words: Words) -> Operation | None:
             operation = read(words)
             words.end()
             return operation
-    if words.next in {start.split()[0] for start in _STATEMENTS}:
+    if defines(words):
         raise words.unknown()
     return None
+
+
+def defines(words: Words) -> bool:
+    return words.next in {start.split()[0] for start in _STATEMENTS}
 
 
 def _create_schema(words: Words) -> Operation:

@@ -33,6 +33,8 @@ def append(
         tx.replayable = tx.replayable and incoming.rereadable
         sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)
         count = _length(data) if incoming.rereadable else None
+        if count is None and incoming.rereadable and not _is_spark(data):
+            count = _few(job, sql, draft.options.inline_rows)
         files = staging.add(tx, draft, job, sql, count=count)
     inserted = sum(file.rows for file in files) if files else count or 0
     check_nulls(draft, files)
@@ -64,6 +66,12 @@ def _length(data: Any) -> int | None:
     if isinstance(data, list | tuple) and not all(isinstance(row, Mapping) for row in data[:1]):
         return None
     return len(data)
+
+
+def _few(job: Any, sql: str, most: int) -> int | None:
+    """How many rows a query gives, if they are no more than that."""
+    ((count,),) = job.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({sql}) LIMIT {most + 1})")
+    return count if count <= most else None
 
 
 def _checked(sql: str, within: Where, draft: TableDraft) -> str:

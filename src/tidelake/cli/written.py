@@ -1,0 +1,30 @@
+"""What a write did, in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from tidelake.cli import render
+
+if TYPE_CHECKING:
+    from tidelake.model.change import WriteResult
+
+
+def show(result: WriteResult, as_json: bool) -> None:
+    if as_json:
+        render.document(asdict(result))
+    else:
+        render.line(f"snapshot {result.snapshot_id}{_counts(result)}")
+
+
+def _counts(result: WriteResult) -> str:
+    told = [
+        f"{count:,} {'row' if count == 1 else 'rows'} {what}"
+        for what in ("inserted", "updated", "deleted")
+        if (count := getattr(result, what))
+    ]
+    if result.files:
+        files = f"{result.files:,} {'file' if result.files == 1 else 'files'}"
+        told.append(f"{files} of {result.bytes:,} bytes")
+    return f": {', '.join(told)}" if told else ""
