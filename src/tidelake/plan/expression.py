@@ -14,7 +14,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import Schema
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
+    from sqlglot.expressions import Column, Expr
 
 
 def qualified(place: str, name: str) -> str:
@@ -50,21 +50,45 @@ def expression_sql(
     tree = exp.Paren(this=_tree(text))
     _refuse(tree, text)
     for node in list(tree.find_all(exp.Column)):
-        place = node.table.casefold() or bare
-        if place is None or place not in tables:
-            raise Invalid(
-                f"in {text!r} it is not clear whose column {node.sql('duckdb')} is",
-                hint=f"write {' or '.join(f'{name}.column' for name in tables)}",
-            )
-        try:
-            name = tables[place].column(node.name).name
-        except NotFound:
-            raise Invalid(
-                f"{text!r} names {node.sql('duckdb')}, which is not a column",
-                hint=f"the columns are: {', '.join(tables[place].names)}",
-            ) from None
-        node.replace(sqlglot.parse_one(spell(place, name), read="duckdb"))
+        place, name, fields = _column(node, text, tables, bare)
+        spelled: Expr = sqlglot.parse_one(spell(place, name), read="duckdb")
+        for field in fields:
+            spelled = exp.Dot(this=spelled, expression=field)
+        node.replace(spelled)
     return tree.sql("duckdb")
+
+
+def _column(
+    node: Column, text: str, tables: Mapping[str, Schema], bare: str | None
+) -> tuple[str, str, list[Expr]]:
+    """Whose column is meant, its name as its table spells it, and the fields inside it."""
+    first, *rest = node.parts
+    place = first.name.casefold() if rest else None
+    if bare is not None and _has(tables[bare], first.name):
+        place = bare
+    elif place in tables:
+        first, *rest = rest
+    elif bare is None or rest:
+        raise Invalid(
+            f"in {text!r} it is not clear whose column {node.sql('duckdb')} is",
+            hint=f"write {' or '.join(f'{name}.column' for name in tables)}"
+            if bare is None
+            else f"the columns are: {', '.join(tables[bare].names)}",
+        )
+    else:
+        place = bare
+    assert place is not None
+    try:
+        return place, tables[place].column(first.name).name, rest
+    except NotFound:
+        raise Invalid(
+            f"{text!r} names {node.sql('duckdb')}, which is not a column",
+            hint=f"the columns are: {', '.join(tables[place].names)}",
+        ) from None
+
+
+def _has(schema: Schema, name: str) -> bool:
+    return any(column.name.casefold() == name.casefold() for column in schema)
 
 
 def _tree(text: str) -> Expr:

@@ -1,0 +1,117 @@
+"""Where a lake of a test is, what lies there, and what DuckDB says of it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import tidelake
+from tests.reading import canonical
+from tests.reading.compare import differences
+from tests.reading.oracle import MadeLake, Oracle
+from tests.reading.scripts.script import Script
+from tidelake.errors import Invalid, TidelakeError
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """`folder` holds everything that the lake may write, and nothing else."""
+
+    kind: str
+    url: str
+    ducklake: str
+    folder: Path
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def open(self, **options: Any) -> tidelake.Lake:
+        return tidelake.connect(self.url, f"{self.data}/", **options)
+
+    def files(self) -> set[str]:
+        """Every file there is, but for the catalog's own."""
+        found = (p for p in self.folder.rglob("*") if p.is_file() and p.parent != self.folder)
+        return {str(path.relative_to(self.folder)) for path in found}
+
+    def state(self) -> tuple[set[str], list[str]]:
+        """All files, and all that an SQLite catalog holds."""
+        if self.kind != "sqlite" or not (self.folder / "lake.db").exists():
+            return self.files(), []
+        with sqlite3.connect(self.folder / "lake.db") as catalog:
+            return self.files(), list(catalog.iterdump())
+
+    def catalog(self, sql: str, *values: object) -> list[Any]:
+        """Rows of an SQLite catalog; or a change of it."""
+        connection = sqlite3.connect(self.folder / "lake.db")
+        try:
+            with connection:
+                return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+    def unknown_files(self) -> set[str]:
+        """Files under the data path that an SQLite catalog says nothing of."""
+        known = self.catalog("SELECT path FROM ducklake_data_file")
+        known += self.catalog("SELECT path FROM ducklake_delete_file")
+        known += self.catalog("SELECT path FROM ducklake_files_scheduled_for_deletion")
+        names = {Path(row[0]).name for row in known}
+        return {str(p) for p in self.data.rglob("*") if p.is_file() and p.name not in names}
+
+    @contextmanager
+    def refuses(
+        self, kind: type[TidelakeError] = Invalid, match: str = "", *, hint: bool = True
+    ) -> Iterator[None]:
+        """The body must raise this, and leave the lake exactly as it was."""
+        before = self.state()
+        with pytest.raises(TidelakeError) as caught:
+            yield
+        assert isinstance(caught.value, kind), caught.value
+        assert match in str(caught.value), caught.value
+        assert caught.value.hint or not hint, f"no hint: {caught.value}"
+        files, catalog = self.state()
+        assert files == before[0]
+        assert catalog == before[1]
+
+
+def assert_same(place: Place, oracle: Oracle, lake: tidelake.Lake | None = None) -> None:
+    """Tidelake and DuckDB read the same, at every snapshot: names, columns, rows, row ids.
+
+    Without a lake one is opened; a DuckDB catalog must be closed then.
+    """
+    truth = oracle.read(MadeLake(Script("", ""), place.url, place.ducklake, place.data))
+    if lake is None:
+        with place.open() as lake:
+            found = differences(lake, truth, Random(1))
+    else:
+        found = differences(lake, truth, Random(1))
+    assert not found, "\n".join(found)
+
+
+def past(lake: tidelake.Lake) -> dict[int, dict[str, Any]]:
+    """Everything readable at every snapshot, for comparing with what it is later."""
+    return {
+        snapshot.snapshot_id: {
+            name: _shown(lake.known_at(snapshot.snapshot_id).table(name))
+            for name in lake.known_at(snapshot.snapshot_id).tables()
+        }
+        for snapshot in lake.snapshots()
+    }
+
+
+def _shown(table: tidelake.Table) -> tuple[Any, ...]:
+    rows = table.scan().to_arrow()
+    return rows.column_names, [str(t) for t in rows.schema.types], canonical.rows(rows)
+
+
+def rows(table: Any, *by: str) -> Rows:
+    """The rows of a table, scan or query as dicts, sorted by columns, else by their text."""
+    found: Rows = table.to_arrow().to_pylist()
+    return sorted(found, key=(lambda r: [r[n] for n in by]) if by else repr)
