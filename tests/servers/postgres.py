@@ -33,7 +33,8 @@ _SETTINGS = {
 
 
 class PostgresServer:
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
+        self._settings = {**_SETTINGS, **settings}
         self._user = unprivileged_user()
         self._folder = server_folder("postgres", owner=self._user)
         self._binaries = _reachable_binaries()
@@ -59,6 +60,12 @@ class PostgresServer:
     def stop(self) -> None:
         self._process.stop()
 
+    def crash(self) -> None:
+        """Stop at once, without finishing anything, and start again under the same address."""
+        os.kill(self.pid, signal.SIGQUIT)
+        self._process.wait()
+        self._serve()
+
     def _create_cluster(self) -> None:
         command = [self._binaries / "initdb", "-D", self._folder / "data", "-U", "postgres"]
         options = ["-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
@@ -73,8 +80,11 @@ class PostgresServer:
 
     def _start(self) -> None:
         (self.port,) = free_ports(1)
+        self._serve()
+
+    def _serve(self) -> None:
         command = [self._binaries / "postgres", "-D", self._folder / "data", "-p", str(self.port)]
-        settings = {**_SETTINGS, "unix_socket_directories": str(self._folder)}
+        settings = {**self._settings, "unix_socket_directories": str(self._folder)}
         self._process = ServerProcess(
             [*command, *(f"--{name}={value}" for name, value in settings.items())],
             log=self._folder / "postgres.log",

@@ -77,6 +77,10 @@ class ServerProcess:
             time.sleep(0.05)
         raise StartFailed(f"{self._described()} did not answer within {seconds} s")
 
+    def wait(self, *, seconds: float = 10) -> None:
+        """Until it has ended by itself."""
+        self._child.wait(seconds)
+
     def stop(self, *, seconds: float = 10) -> None:
         """Ask, wait, then kill whatever is left of the family. Safe to call twice."""
         atexit.unregister(self.stop)

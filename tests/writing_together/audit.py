@@ -59,9 +59,7 @@ def _check_row_ids(lake: tidelake.Lake, table: str) -> None:
     ids = lake.table(table).scan(columns=["rowid"]).to_arrow()["rowid"].to_pylist()
     assert len(set(ids)) == len(ids) == lake.table(table).count()
     table_id = lake.table(table).info.id
-    after = rows(
-        lake, f"SELECT next_row_id FROM ducklake_table_stats WHERE table_id = {table_id}"
-    )
+    after = rows(lake, f"SELECT next_row_id FROM ducklake_table_stats WHERE table_id = {table_id}")
     assert not ids or max(ids) < after[0][0]
 
 
@@ -82,7 +80,8 @@ def check_files(place: Place, lake: tidelake.Lake) -> int:
 def named(place: Place, lake: tidelake.Lake) -> set[Path]:
     tables = ("ducklake_data_file", "ducklake_delete_file")
     found = [row for table in tables for row in rows(lake, _NAMED.format(files=table))]
-    return {place.files.joinpath(*parts) for parts in found}
+    going = rows(lake, "SELECT path FROM ducklake_files_scheduled_for_deletion")
+    return {place.files.joinpath(*parts) for parts in found + going}
 
 
 def _table_folders(place: Place, lake: tidelake.Lake) -> set[Path]:

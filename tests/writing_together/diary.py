@@ -102,7 +102,7 @@ def _update(number: int, state: State) -> Step:
 
 def _merge(number: int, state: State) -> Step:
     known = sorted(state.a)[: random.Random(number).randrange(2 * MANY)]
-    coming = {key: number for key in [*known, number * 1000, number * 1000 + 1]}
+    coming = dict.fromkeys([*known, number * 1000, number * 1000 + 1], number)
     data = [{"id": key, "v": value} for key, value in coming.items()]
     return Step(
         "merge",

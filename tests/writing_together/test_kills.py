@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import tidelake
-
 from tests.writing_together import audit, diary
 from tests.writing_together.crowd import start
 from tests.writing_together.diary import State, acknowledged, keep_writing, step
 from tests.writing_together.place import Place
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [9, pytest.param(70, marks=pytest.mark.slow)])
 def test_killed_at_any_moment(place: Place, tmp_path: Path, kills: int) -> None:
     moments = random.Random(kills)
@@ -30,6 +30,8 @@ def test_killed_at_any_moment(place: Place, tmp_path: Path, kills: int) -> None:
         landed += made
         with place.open() as lake:
             assert len(lake.snapshots()) == landed + 1
+            audit.check_files(place, lake)
+        if kill % 3 == 2 or kill == kills - 1:
             audit.check(place, "a", "b")
 
 

@@ -74,3 +74,28 @@ def create_table(place: Place, column: str) -> str | None:
         except TidelakeError as error:
             return f"{type(error).__name__}: {error}"
     return None
+
+
+def append_attempts(place: Place, numbers: Iterable[int]) -> int:
+    """How many tries the appends needed."""
+    with place.open() as lake:
+        table = lake.table("t")
+        return sum(table.append([{"n": number, "who": "us"}]).attempts for number in numbers)
+
+
+def append_few_and_many(place: Place, who: int, seconds: float) -> list[int]:
+    """What was appended until the time was over: one row, then enough for a file, and so on."""
+    import time
+
+    written: list[int] = []
+    number = who * 1_000_000
+    with place.open() as lake:
+        table = lake.table("t")
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for count in (1, 1, 1, 20):
+                fresh = range(number, number + count)
+                table.append([{"n": each} for each in fresh])
+                written += fresh
+                number += count
+    return written

@@ -65,7 +65,7 @@ def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
         except LostRace:
             if time.monotonic() - started > PATIENCE_S:
                 raise
-            _wait(attempts)
+            wait(attempts)
             continue
         return Landed(
             numbers.snapshot_id,
@@ -77,7 +77,8 @@ def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
         )
 
 
-def _wait(attempts: int) -> None:
+def wait(attempts: int) -> None:
+    """A little before the next attempt, longer each time, so that many do not come at once."""
     longest = min(_FIRST_WAIT_S * 2**attempts, _LONGEST_WAIT_S)
     time.sleep(random.uniform(longest / 2, longest))
 

@@ -49,6 +49,7 @@ _POSTGRES: dict[str, tuple[type[TidelakeError], str, str]] = {
 }
 
 _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
+    0: (LostRace, "closed the connection", _SERVER),
     1045: (Denied, "refused the credentials", _PASSWORD),
     1698: (Denied, "refused the credentials", _PASSWORD),
     1044: (Denied, "refused access", "ask for access to this database"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
+from tidelake.catalog.failures import LostRace
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
 from tidelake.model.names import TableName
@@ -402,23 +403,32 @@ def run(
     while True:
         attempts += 1
         began = time.monotonic()
-        base = lake._last_known() if blind and attempts == 1 else None
-        transaction = Transaction(lake, base=base)
+        transaction: Transaction | None = None
         try:
+            base = lake._last_known() if blind and attempts == 1 else None
+            transaction = Transaction(lake, base=base)
             transaction._write(operation)
             result = transaction.commit()
-        except Conflict:
-            transaction.close()
-            now = time.monotonic()
-            if now - started > commit.PATIENCE_S or not transaction.replayable:
-                raise
-            if attempts >= _OPTIMISM and now - began < _SHORT_S:
-                return _run_alone(lake, operation, attempts)
-        except BaseException:
-            transaction.close()
-            raise
-        else:
             return replace(result, attempts=result.attempts + attempts - 1)
+        except BaseException as error:
+            if transaction is not None:
+                transaction.close()
+            if not _may_repeat(error, transaction, started):
+                raise
+            short = time.monotonic() - began < _SHORT_S
+            if isinstance(error, LostRace):
+                commit.wait(attempts)
+            elif attempts >= _OPTIMISM and short:
+                return _run_alone(lake, operation, attempts)
+
+
+def _may_repeat(error: BaseException, transaction: Transaction | None, started: float) -> bool:
+    """Whether a write that failed may be done once more. A commit that lost a race has had all
+    the patience there is; one that is lost earlier was a read, and nothing had been tried."""
+    if not isinstance(error, Conflict | LostRace):
+        return False
+    late = time.monotonic() - started > commit.PATIENCE_S
+    return not late and (transaction is None or transaction.replayable)
 
 
 def _run_alone(
