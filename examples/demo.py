@@ -1,17 +1,18 @@
-"""A lake with a past: DuckDB writes it, Tidelake reads it at three moments on two engines.
+"""One lake, two writers: Tidelake makes it, DuckDB reads and writes it, Tidelake reads on.
 
-Run it with `make demo`, or `python examples/demo.py`.
+Run it with `make demo`, or `python examples/demo.py`; with `--spark`, Spark reads along.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from rich.table import Table
 import tidelake
 from tidelake.testing.duck import duck_connection
 
-DAYS = 4
-SYMBOLS = ("ACME", "BOLT", "CRUX")
+COMPANIES = {"ACME": "Acme Corporation", "BOLT": "Bolt & Nut", "CRUX": "Crux Mining"}
+OPENING = datetime(2024, 3, 12, 9, 30)
+NEXT_DAY = timedelta(days=1)
 MINUTES = 240
-LATE = "symbol = 'ACME' AND ts = TIMESTAMP '2024-03-12 09:35:00'"
-ONE_DAY = "ts >= TIMESTAMP '2024-03-14' AND ts < TIMESTAMP '2024-03-15' AND symbol = 'BOLT'"
+NINE_THIRTY_FIVE = "symbol = 'ACME' AND ts = TIMESTAMP '2024-03-12 09:35:00'"
+ONE_DAY = "ts >= TIMESTAMP '2024-03-13' AND ts < TIMESTAMP '2024-03-14' AND symbol = 'BOLT'"
 
 console = Console(highlight=False)
 
@@ -35,27 +37,25 @@ def main() -> None:
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="tidelake-demo-"))
     url = f"sqlite:///{folder}/lake.db"
-    with (
-        attached(folder) as duck,
-        tidelake.connect(url) as lake,
-    ):
-        step("DuckDB writes a lake with a past")
-        moments = write_history(duck)
-        show_log(lake)
+    with tidelake.connect(url, f"{folder}/data") as lake:
+        step("Tidelake makes two tables in one transaction, then gets a late correction")
+        write_with_tidelake(lake)
 
-        step("Tidelake reads it at three moments, on both engines")
-        spark = spark_session(folder)
-        agreed = compare(lake, duck, moments, spark)
+        step("DuckDB reads the same lake, and writes to it")
+        with attached(folder) as duck:
+            write_with_duckdb(duck)
 
-        step("A late correction: the same question, asked of two moments")
-        show_correction(lake, moments)
+            step("Every snapshot, read by Tidelake and by DuckDB")
+            spark = spark_session(folder) if "--spark" in sys.argv else None
+            agreed = compare(lake, duck, spark)
+
+        step("What did ACME cost on 12 March at 09:35? It depends on when you ask")
+        show_correction(lake)
 
         step("Only the files that matter are opened")
         explanation = lake.table("prices").scan(where=ONE_DAY).explain()
         console.print(str(explanation), markup=False, soft_wrap=True)
-        if spark is not None:
-            spark.stop()
-    farewell(folder, url, moments, time.perf_counter() - started)
+    farewell(folder, url, time.perf_counter() - started)
     sys.exit(0 if agreed else 1)
 
 
@@ -64,101 +64,117 @@ def step(title: str) -> None:
     console.rule(title, align="left")
 
 
+def say(who: str, what: str) -> None:
+    console.print(f"  [bold]{who:<9}[/] {what}")
+
+
+def write_with_tidelake(lake: tidelake.Lake) -> None:
+    with lake.transaction(author="tidelake", message="the first day, and who is who") as tx:
+        companies = tx.create_table("companies", {"symbol": "varchar not null", "name": str})
+        companies.append([{"symbol": s, "name": name} for s, name in COMPANIES.items()])
+        prices = tx.create_table(
+            "prices",
+            "symbol VARCHAR NOT NULL, ts TIMESTAMP, price DECIMAL(10, 2)",
+            partition_by=["year(ts)", "month(ts)", "day(ts)"],
+            sort_by=["symbol", "ts"],
+        )
+        prices.append(list(day(OPENING)))
+    assert tx.result is not None
+    say("Tidelake", f"two tables, {tx.result.rows:,} rows, {tx.result.files} file")
+
+    late = {"symbol": "ACME", "ts": OPENING + timedelta(minutes=5), "price": Decimal("99.50")}
+    venue = {"venue": "varchar default 'XNYS'"}
+    delete = "DELETE FROM prices WHERE symbol = 'CRUX' AND ts >= '2024-03-13'"
+    steps: dict[str, Callable[[tidelake.Lake], Any]] = {
+        "the second day": lambda tx: tx.table("prices").append(list(day(OPENING + NEXT_DAY))),
+        "a late correction": lambda tx: tx.table("prices").merge([late], on=["symbol", "ts"]),
+        "where was it traded?": lambda tx: tx.table("prices").evolve(add=venue),
+        "CRUX was suspended": lambda tx: tx.sql(delete),
+    }
+    for message, write in steps.items():
+        with lake.transaction(author="tidelake", message=message) as tx:
+            done = write(tx)
+        counts = (("inserted", done.inserted), ("updated", done.updated), ("deleted", done.deleted))
+        said = ", ".join(
+            f"{count} row{'s' * (count > 1)} {what}" for what, count in counts if count
+        )
+        say("Tidelake", f"{message}: {said or 'no file touched'}")
+
+
+def day(opening: datetime) -> Iterator[dict[str, Any]]:
+    for symbol in COMPANIES:
+        for minute in range(MINUTES):
+            price = Decimal(100) + Decimal(minute * 7 % 50) / 4
+            yield {"symbol": symbol, "ts": opening + timedelta(minutes=minute), "price": price}
+
+
 def attached(folder: Path) -> duckdb.DuckDBPyConnection:
     """DuckDB with its own ducklake extension, and the lake under the name `lake`."""
     connection = duck_connection()
-    connection.execute(
-        f"ATTACH 'ducklake:sqlite:{folder}/lake.db' AS lake (DATA_PATH '{folder}/data/')"
-    )
+    connection.execute(f"ATTACH 'ducklake:sqlite:{folder}/lake.db' AS lake")
     connection.execute("USE lake")
     return connection
 
 
-def write_history(duck: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Make the lake; the result names three of its snapshots."""
-    duck.execute(
-        "CREATE TABLE prices (symbol VARCHAR NOT NULL, ts TIMESTAMP, price DECIMAL(10, 2))"
-    )
-    duck.execute("ALTER TABLE prices SET PARTITIONED BY (year(ts), month(ts), day(ts))")
-    for day in range(DAYS):
-        commit(duck, f"prices of day {day + 1}", insert_day(f"2024-03-{12 + day}"))
-    moments = {"four days of prices": newest(duck)}
-
-    late = "INSERT INTO prices VALUES ('ACME', '2024-03-12 09:35:00', 999.99)"
-    commit(duck, "a price that came three days late", late)
-    commit(
-        duck, "where was it traded?", "ALTER TABLE prices ADD COLUMN venue VARCHAR DEFAULT 'XNYS'"
-    )
-    moments["a late row, a new column"] = newest(duck)
-
-    commit(duck, "CRUX is delisted", "DELETE FROM prices WHERE symbol = 'CRUX'")
-    for half in ("2024-03-16 09:30:00", "2024-03-16 11:30:00"):
-        commit(duck, "day 5, in two deliveries", insert_day(half, minutes=120, venue=", 'XNAS'"))
-    duck.execute("CALL ducklake_merge_adjacent_files('lake')")
-    moments["after a delete and compaction"] = newest(duck)
-    return moments
+def write_with_duckdb(duck: duckdb.DuckDBPyConnection) -> None:
+    dearest = duck.execute(
+        "SELECT name, max(price) FROM prices JOIN companies USING (symbol)"
+        " GROUP BY name ORDER BY 2 DESC, 1 LIMIT 1"
+    ).fetchone()
+    assert dearest is not None
+    say("DuckDB", f"joins them: the dearest is {dearest[0]} at {dearest[1]}")
+    for message, statement in {
+        "a third day": """
+            INSERT INTO prices
+            SELECT symbol, TIMESTAMP '2024-03-14 09:30' + INTERVAL (i) MINUTE, 110 + i % 9, 'XNAS'
+            FROM companies, range(240) AS r(i)""",
+        "CRUX is delisted": "DELETE FROM prices WHERE symbol = 'CRUX'",
+        "a better name": "UPDATE companies SET name = 'Bolt, Nut & Co' WHERE symbol = 'BOLT'",
+    }.items():
+        duck.execute("BEGIN")
+        duck.execute(statement)
+        duck.execute("CALL lake.set_commit_message('duckdb', ?)", [message])
+        duck.execute("COMMIT")
+        say("DuckDB", message)
 
 
-def insert_day(start: str, *, minutes: int = MINUTES, venue: str = "") -> str:
-    at = start if " " in start else f"{start} 09:30:00"
-    return f"""
-        INSERT INTO prices
-        SELECT symbol, TIMESTAMP '{at}' + INTERVAL (i) MINUTE, 100 + (i * 7 % 50) / 4{venue}
-        FROM unnest({list(SYMBOLS)}) AS s(symbol), range({minutes}) AS r(i)"""
-
-
-def commit(duck: duckdb.DuckDBPyConnection, message: str, statement: str) -> None:
-    duck.execute("BEGIN")
-    duck.execute(statement)
-    duck.execute("CALL lake.set_commit_message('demo', ?)", [message])
-    duck.execute("COMMIT")
-
-
-def newest(duck: duckdb.DuckDBPyConnection) -> int:
-    row = duck.execute("SELECT max(snapshot_id) FROM lake.snapshots()").fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def show_log(lake: tidelake.Lake) -> None:
-    table = Table("snapshot", "message", "changes", box=None, pad_edge=False)
-    for snapshot in lake.table("prices").snapshots():
-        changes = ", ".join(change.split(":")[0] for change in snapshot.changes)
-        table.add_row(str(snapshot.snapshot_id), snapshot.message or "", changes)
-    console.print(table)
-
-
-def compare(
-    lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, moments: dict[str, int], spark: Any
-) -> bool:
-    """Read each moment with each engine; are all rows those that DuckDB itself gives?"""
+def compare(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, spark: Any) -> bool:
+    """Read each snapshot with each engine; are all rows those that DuckDB itself gives?"""
     engines: dict[str, Callable[[tidelake.Table], Iterable[tuple[Any, ...]]]] = {
-        "local": lambda table: (tuple(row.values()) for row in table.to_arrow().to_pylist())
+        "Tidelake": lambda table: (tuple(row.values()) for row in table.to_arrow().to_pylist())
     }
     if spark is not None:
-        engines["spark"] = lambda table: map(tuple, table.to_spark(spark).collect())
-    drawn = Table("known at", "what was known", "columns", "rows", box=None, pad_edge=False)
+        engines["Spark"] = lambda table: map(tuple, table.to_spark(spark).collect())
+    drawn = Table("snapshot", "author", "message", "rows", box=None, pad_edge=False)
     for name in engines:
         drawn.add_column(f"{name} = DuckDB")
     agreed = True
-    for what, snapshot_id in moments.items():
-        table = lake.table("prices").known_at(snapshot_id)
-        query = f"SELECT * FROM lake.prices AT (VERSION => {snapshot_id})"
-        expected = sorted(duck.execute(query).fetchall())
-        same = [sorted(read(table)) == expected for read in engines.values()]
-        agreed = agreed and all(same)
-        answers = ["[green]yes[/]" if each else "[red]NO[/]" for each in same]
-        size = str(len(table.schema)), f"{len(expected):,}"
-        drawn.add_row(str(snapshot_id), what, *size, *answers)
+    for snapshot in lake.snapshots()[1:]:
+        number = snapshot.snapshot_id
+        then = lake.known_at(number)
+        total, same = 0, dict.fromkeys(engines, True)
+        for name in then.tables():
+            query = f"FROM lake.{name} AT (VERSION => {number})"
+            expected = sorted(duck.execute(query).fetchall())
+            total += len(expected)
+            for engine, read in engines.items():
+                same[engine] &= sorted(read(then.table(name))) == expected
+        agreed = agreed and all(same.values())
+        answers = ["[green]yes[/]" if each else "[red]NO[/]" for each in same.values()]
+        drawn.add_row(str(number), snapshot.author, snapshot.message, f"{total:,}", *answers)
     console.print(drawn)
     return agreed
 
 
+def show_correction(lake: tidelake.Lake) -> None:
+    for snapshot_id in (2, 3):
+        found = lake.table("prices").scan(where=NINE_THIRTY_FIVE, known_at=snapshot_id).to_arrow()
+        (price,) = found.column("price").to_pylist()
+        console.print(f"  known at snapshot {snapshot_id}: [bold]{price}[/]")
+
+
 def spark_session(folder: Path) -> Any:
-    """A small Spark in this process, or None where there is no Java to run it."""
-    if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
-        console.print("[yellow]no Java here: Spark is left out[/]")
-        return None
+    """A small Spark in this process."""
     # What PySpark thinks of the pandas it found is not part of the show.
     warnings.simplefilter("ignore", FutureWarning)
     from pyspark.sql import SparkSession
@@ -179,25 +195,15 @@ def spark_session(folder: Path) -> Any:
     )
 
 
-def show_correction(lake: tidelake.Lake, moments: dict[str, int]) -> None:
-    table = Table("known at", "prices of ACME for 12 March, 09:35", box=None, pad_edge=False)
-    for snapshot_id in list(moments.values())[:2]:
-        found = lake.table("prices").scan(where=LATE, known_at=snapshot_id).to_arrow()
-        prices = ", ".join(str(price) for price in found.column("price").to_pylist())
-        table.add_row(str(snapshot_id), prices)
-    console.print(table)
-
-
-def farewell(folder: Path, url: str, moments: dict[str, int], seconds: float) -> None:
-    step(f"Done in {seconds:.0f} s. Look around in the same lake")
-    first = next(iter(moments.values()))
+def farewell(folder: Path, url: str, seconds: float) -> None:
+    step(f"Done in {seconds:.0f} s. Look around in the same lake, and write to it")
     for line in (
         f"export TIDELAKE_CATALOG={url}",
         "export PATH=$PWD/.venv/bin:$PATH",
         "tidelake log",
         "tidelake show prices",
-        f"tidelake scan prices --known-at {first} --limit 5",
-        'tidelake sql "SELECT symbol, count(*) FROM prices GROUP BY symbol"',
+        "tidelake scan prices --known-at 2 --limit 5",
+        "tidelake sql \"UPDATE companies SET name = 'Acme' WHERE symbol = 'ACME'\"",
         f"rm -r {folder}   # when you have seen enough",
     ):
         console.print(f"  {line}", soft_wrap=True, markup=False)
