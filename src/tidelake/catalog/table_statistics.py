@@ -1,7 +1,9 @@
 """What `ducklake_table_stats` and `ducklake_table_column_stats` say of a table after a write.
 
-DuckDB answers questions from these rows without looking at data, so they are exact or NULL. They
-hold for every snapshot at once, so they only ever widen.
+DuckDB answers questions from these rows without looking at data, so they are exact. They hold for
+every snapshot at once, so they only ever widen. Bounds that are NULL mean to DuckDB that the column
+has had no values yet, and its next insert puts its own there: where bounds are not known there must
+be no row at all.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from tidelake.model.change import ColumnFacts, Write
 from tidelake.model.comparable import FLOATS
 from tidelake.model.extremes import greatest, least
 from tidelake.model.schema import Column
+
+_UNBOUNDED = ("blob", "interval", "geometry", "variant")
+"""Types of which DuckDB asks no bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,9 @@ class TableStatistics:
 
 def _column(row: Row) -> _Column:
     null, nan, low, high = row[4:]
-    return _Column(null is None or bool(null), None if nan is None else bool(nan), low, high)
+    has_values = low is not None or high is not None
+    nans = None if nan is None else bool(nan)
+    return _Column(null is None or bool(null), nans, low, high, has_values)
 
 
 def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -> None:
@@ -94,31 +101,48 @@ def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -
     leaves = {leaf.id: leaf for column in write.columns for leaf in column.leaves()}
     coming = {leaf.id: _coming(leaf, write) for leaf in leaves.values()}
     table_id = statistics.table_id
+    united = {column_id: _united(leaves[column_id], facts) for column_id, facts in coming.items()}
     if not statistics.known:
-        for column_id, facts in coming.items():
-            column = _united(leaves[column_id], facts)
-            entries.add(
-                "ducklake_table_column_stats",
-                table_id=table_id,
-                column_id=column_id,
-                **_values(column),
-            )
+        for column_id, column in united.items():
+            if not _is_vague(leaves[column_id], column):
+                entries.add(
+                    "ducklake_table_column_stats",
+                    table_id=table_id,
+                    column_id=column_id,
+                    **_values(column),
+                )
         return
     for column_id, before in statistics.columns.items():
-        if column_id in coming:
-            after = _widened(
-                leaves[column_id], before, _united(leaves[column_id], coming[column_id])
-            )
+        if column_id in united:
+            after = _widened(leaves[column_id], before, united[column_id])
             if after != before:
-                entries.change(
-                    "UPDATE ducklake_table_column_stats SET contains_null = :contains_null,"
-                    " contains_nan = :contains_nan, min_value = :min_value,"
-                    " max_value = :max_value, extra_stats = NULL"
-                    " WHERE table_id = :table AND column_id = :column",
-                    table=table_id,
-                    column=column_id,
-                    **_values(after),
-                )
+                _replace(entries, table_id, leaves[column_id], after)
+
+
+def _is_vague(leaf: Column, column: _Column) -> bool:
+    """Whether there are values between bounds that nobody knows."""
+    unknown = column.min is None or column.max is None
+    return column.has_values and unknown and leaf.type not in _UNBOUNDED
+
+
+def _replace(entries: Entries, table_id: int, leaf: Column, column: _Column) -> None:
+    if _is_vague(leaf, column):
+        entries.change(
+            "DELETE FROM ducklake_table_column_stats"
+            " WHERE table_id = :table AND column_id = :column",
+            table=table_id,
+            column=leaf.id,
+        )
+        return
+    entries.change(
+        "UPDATE ducklake_table_column_stats SET contains_null = :contains_null,"
+        " contains_nan = :contains_nan, min_value = :min_value,"
+        " max_value = :max_value, extra_stats = NULL"
+        " WHERE table_id = :table AND column_id = :column",
+        table=table_id,
+        column=leaf.id,
+        **_values(column),
+    )
 
 
 def _values(column: _Column) -> dict[str, object]:
@@ -179,4 +203,5 @@ def _widened(leaf: Column, before: _Column, coming: _Column) -> _Column:
         contains_nan=_any_nan(leaf, [before.contains_nan, coming.contains_nan]),
         min=least(leaf.type, [column.min for column in bounds]),
         max=greatest(leaf.type, [column.max for column in bounds]),
+        has_values=before.has_values or coming.has_values,
     )

@@ -134,7 +134,8 @@ class Table:
     def append(self, data: Any) -> WriteResult:
         """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
         or JSON files. Columns are matched by name."""
-        return self._write(lambda tx: writes.append(tx, self._name, data), blind=True)
+        known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
+        return self._write(lambda tx: writes.append(tx, self._name, data), blind=known)
 
     def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
         """Replace all rows, or those that meet a condition; the new ones must meet it too."""

@@ -15,7 +15,7 @@ from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
 from tidelake.catalog.failures import LostRace
-from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
@@ -404,8 +404,8 @@ def run(
         attempts += 1
         began = time.monotonic()
         transaction: Transaction | None = None
+        base = lake._last_known() if blind and attempts == 1 else None
         try:
-            base = lake._last_known() if blind and attempts == 1 else None
             transaction = Transaction(lake, base=base)
             transaction._write(operation)
             result = transaction.commit()
@@ -413,6 +413,8 @@ def run(
         except BaseException as error:
             if transaction is not None:
                 transaction.close()
+            if _is_outdated(error, lake, base):
+                continue
             if not _may_repeat(error, transaction, started):
                 raise
             short = time.monotonic() - began < _SHORT_S
@@ -420,6 +422,14 @@ def run(
                 commit.wait(attempts)
             elif attempts >= _OPTIMISM and short:
                 return _run_alone(lake, operation, attempts)
+
+
+def _is_outdated(error: BaseException, lake: Lake, base: tuple[int, int] | None) -> bool:
+    """Whether a blind write was refused because of what has changed in the meantime."""
+    if base is None or not isinstance(error, NotFound | Invalid):
+        return False
+    with lake._reading() as reader:
+        return snapshots.head(reader) != base
 
 
 def _may_repeat(error: BaseException, transaction: Transaction | None, started: float) -> bool:
