@@ -33,10 +33,10 @@ SCALARS: dict[str, tuple[pa.DataType, tuple[Any, ...]]] = {
     "UTINYINT": (pa.uint8(), (0, 9, 10, 255)),
     "UINTEGER": (pa.uint32(), (0, 3, 20, 2**32 - 1)),
     "UBIGINT": (pa.uint64(), (0, 8, 80, 2**63, 2**64 - 1)),
-    "FLOAT": (pa.float32(), (0.0, -0.0, 1.5, -2.25, math.nan, math.inf, -math.inf)),
+    "FLOAT": (pa.float32(), (0.0, 1.5, -2.25, math.nan, math.inf, -math.inf)),
     "DOUBLE": (
         pa.float64(),
-        (0.0, -0.0, 0.1, 1e300, -1e-300, -3.5, 10.0, 9.0, math.nan, math.inf, -math.inf),
+        (0.0, 0.1, 1e300, -1e-300, -3.5, 10.0, 9.0, math.nan, math.inf, -math.inf),
     ),
     "DECIMAL(9,2)": (
         pa.decimal128(9, 2),

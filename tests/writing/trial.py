@@ -186,7 +186,8 @@ class Trial:
             found += check.duck_now(self.duck, model.now, "now")
             found += check.tide_state(self.lake, model.now, "now")
             self._expect(found)
-            found += check.statistics(self.lake, self.duck, model.now, chance)
+            most = None if everything or self._thorough else 2
+            found += check.statistics(self.lake, self.duck, model.now, chance, most)
             found += self._ids.check(self.lake, self.duck, model.now)
             found += check.orphans(self.folder / "data", self.duck)
             if ours and self._feed_is_right:

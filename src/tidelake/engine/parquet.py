@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.partition_sql import allow_buckets, key_column, key_sql, partition_values
 from tidelake.engine.reshape import Source, rebuild
 from tidelake.model.change import ColumnFacts, NewFile
+from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_ID_FIELD, ROW_NUMBER, Column
 from tidelake.plan.write import Target
@@ -148,7 +149,13 @@ def _options(target: Target, carries_row_ids: bool) -> list[str]:
         "FILENAME_PATTERN 'ducklake-{uuidv7}'",
         f"COMPRESSION {target.compression}",
         f"ROW_GROUP_SIZE {target.row_group_rows}",
+        f"WRITE_BLOOM_FILTER {not _has_floats(target)}",
     ]
+
+
+def _has_floats(target: Target) -> bool:
+    """In DuckDB's bloom filters 0.0 and -0.0 differ: one would not be found as the other."""
+    return any(below.type in FLOATS for column in target.columns for below in column.walk())
 
 
 def _field_ids(column: Column) -> str:
