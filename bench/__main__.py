@@ -1,14 +1,20 @@
-"""`python -m bench [scan] [plan] [start] [--json FILE]`"""
+"""`python -m bench [scan] [plan] [start] [write] [spark-write] [--json FILE]`"""
 
 import argparse
 import json
 from pathlib import Path
 
-from bench import plan, scan, start
+from bench import plan, scan, spark_write, start, write
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
-PARTS = {"scan": scan.run, "plan": plan.run, "start": start.run}
+PARTS = {
+    "scan": scan.run,
+    "plan": plan.run,
+    "start": start.run,
+    "write": write.run,
+    "spark-write": spark_write.run,
+}
 
 
 def main() -> None:

@@ -1,0 +1,221 @@
+"""Writing in process: large appends, merges, and as many small commits as there is time for."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from bench.report import Part, Verdict, milliseconds
+from bench.timing import ROOT, medians
+
+_ROWS = 200_000
+_MERGED = 2_000
+_ROUNDS = 9
+_COMMITS = 300
+_SERVED_COMMITS = 1_600
+_WRITERS = (1, 4, 16)
+_DDL = "id BIGINT, symbol VARCHAR, price DOUBLE, ts TIMESTAMP"
+
+
+def run(folder: Path) -> Part:
+    part = Part("Writing", ["write", "Tidelake", "deltalake", "DuckDB's ducklake", "unit"])
+    _large(part, folder / "write")
+    _small_on_sqlite(part, folder / "commits")
+    _small_on_postgres(part, folder / "served")
+    part.notes = [
+        f"append: {_ROWS:,} rows of four columns from an Arrow table to an existing table",
+        f"merge: {_MERGED:,} rows by key into {_ROWS:,}, half of them new the first time",
+        f"medians of {_ROUNDS} runs that took turns; SQLite catalogs on a disk that syncs",
+        "one-row commits: dicts to Tidelake, INSERT to DuckDB, which keeps them in the catalog too;"
+        " a one-row Arrow table to deltalake",
+        "PostgreSQL runs on this machine with fsync off; every writer is a process",
+    ]
+    return part
+
+
+def _rows(first: int, count: int) -> Any:
+    import pyarrow as pa
+
+    ids = range(first, first + count)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "symbol": pa.array([f"SYM{i * 7919 % 5000:04}" for i in ids]),
+            "price": pa.array([i * 37 % 1000 / 8 for i in ids]),
+            "ts": pa.array([1_700_000_000_000_000 + i for i in ids], pa.timestamp("us")),
+        }
+    )
+
+
+def _large(part: Part, folder: Path) -> None:
+    import deltalake
+
+    import tidelake
+    from tidelake.testing.duck import duck_connection
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    rows, merged = _rows(0, _ROWS), _rows(_ROWS - _MERGED // 2, _MERGED)
+    delta = str(folder / "delta")
+    deltalake.write_deltalake(delta, rows)
+    with (
+        tidelake.connect(f"sqlite:///{folder}/lake.db") as lake,
+        duck_connection(extensions=("ducklake", "sqlite_scanner")) as connection,
+    ):
+        table = lake.create_table("t", _DDL)
+        target = lake.create_table("target", _DDL)
+        target.append(rows)
+        connection.execute(
+            f"ATTACH 'ducklake:sqlite:{folder}/duck.db' AS duck (DATA_PATH '{folder}/duck')"
+        )
+        connection.register("given", rows)
+        connection.register("changed", merged)
+        connection.execute(f"CREATE TABLE duck.t ({_DDL})")
+        connection.execute("CREATE TABLE duck.target AS FROM given")
+        appends: dict[str, Callable[[], Any]] = {
+            "tidelake": lambda: table.append(rows),
+            "deltalake": lambda: deltalake.write_deltalake(f"{delta}_t", rows, mode="append"),
+            "duckdb": lambda: connection.execute("INSERT INTO duck.t FROM given"),
+        }
+        merges: dict[str, Callable[[], Any]] = {
+            "tidelake": lambda: target.merge(merged, on="id"),
+            "deltalake": lambda: _delta_merge(delta, merged),
+            "duckdb": lambda: connection.execute(
+                "MERGE INTO duck.target AS t USING changed AS s ON t.id = s.id"
+                " WHEN MATCHED THEN UPDATE WHEN NOT MATCHED THEN INSERT"
+            ),
+        }
+        for what, calls, limit in (("append", appends, 1.2), ("merge", merges, 0.8)):
+            for call in calls.values():
+                call()
+            found = medians(calls, _ROUNDS)
+            ratio = found["tidelake"] / found["deltalake"]
+            part.rows.append([what, *map(milliseconds, found.values()), "ms"])
+            part.numbers[what] = found
+            part.verdicts.append(Verdict(f"{what}, against deltalake", ratio, limit))
+
+
+def _delta_merge(path: str, rows: Any) -> None:
+    import deltalake
+
+    (
+        deltalake.DeltaTable(path)
+        .merge(rows, "t.id = s.id", source_alias="s", target_alias="t")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .execute()
+    )
+
+
+def _small_on_sqlite(part: Part, folder: Path) -> None:
+    import deltalake
+
+    import tidelake
+    from tidelake.testing.duck import duck_connection
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    one = _rows(0, 1)
+    with (
+        tidelake.connect(f"sqlite:///{folder}/lake.db") as lake,
+        duck_connection(extensions=("ducklake", "sqlite_scanner")) as connection,
+    ):
+        table = lake.create_table("t", _DDL)
+        connection.execute(
+            f"ATTACH 'ducklake:sqlite:{folder}/duck.db' AS duck (DATA_PATH '{folder}/duck')"
+        )
+        connection.execute(f"CREATE TABLE duck.t ({_DDL})")
+        row = one.to_pylist()[0]
+        found = {
+            "tidelake": _per_second(lambda: table.append(row), _COMMITS),
+            "deltalake": _per_second(
+                lambda: deltalake.write_deltalake(str(folder / "delta"), one, mode="append"), 60
+            ),
+            "duckdb": _per_second(
+                lambda: connection.execute(
+                    "INSERT INTO duck.t VALUES (1, 'SYM0001', 1.5, TIMESTAMP '2024-01-01')"
+                ),
+                _COMMITS // 2,
+            ),
+        }
+    part.rows.append(["one-row commits, SQLite", *(f"{n:,.0f}" for n in found.values()), "/s"])
+    part.numbers["one-row commits, SQLite"] = found
+    part.verdicts += [
+        Verdict("one-row commits, SQLite", found["tidelake"], 300, at_most=False, unit="/s"),
+        Verdict(
+            "one-row commits, SQLite, against DuckDB",
+            found["tidelake"] / found["duckdb"],
+            2,
+            at_most=False,
+        ),
+    ]
+
+
+def _per_second(call: Callable[[], Any], times: int) -> float:
+    call()
+    start = perf_counter()
+    for _ in range(times):
+        call()
+    return times / (perf_counter() - start)
+
+
+def _small_on_postgres(part: Part, folder: Path) -> None:
+    import tidelake
+    from tests.servers.postgres import PostgresServer
+
+    server = PostgresServer()
+    try:
+        for writers in _WRITERS:
+            url = server.new_database()
+            with tidelake.connect(url, data_path=str(folder)) as lake:
+                table = lake.create_table("t", _DDL)
+                speed = _together(url, writers)
+                assert table.count() == _SERVED_COMMITS // writers * writers + writers
+            what = f"one-row commits, PostgreSQL, {writers} writer{'s' * (writers > 1)}"
+            part.rows.append([what, f"{speed:,.0f}", "-", "-", "/s"])
+            part.numbers[what] = speed
+            part.verdicts.append(Verdict(what, speed, 500, at_most=False, unit="/s"))
+    finally:
+        server.stop()
+
+
+def _together(url: str, writers: int) -> float:
+    """Commits a second of several processes that begin at the same time."""
+    each = _SERVED_COMMITS // writers
+    command = [sys.executable, "-m", "bench.write", url, str(each)]
+    children = [
+        subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(writers)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    start = perf_counter()
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    assert all(child.wait() == 0 for child in children)
+    return each * writers / (perf_counter() - start)
+
+
+def _writer(url: str, times: int) -> None:
+    import tidelake
+
+    row = _rows(0, 1).to_pylist()[0]
+    with tidelake.connect(url) as lake:
+        table = lake.table("t")
+        table.append(row)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for _ in range(times):
+            table.append(row)
+
+
+if __name__ == "__main__":
+    _writer(sys.argv[1], int(sys.argv[2]))
