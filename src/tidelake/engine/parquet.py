@@ -59,15 +59,18 @@ def _copy_partitions(
     work: Workbench, sql: str, target: Target, carries_row_ids: bool
 ) -> tuple[NewFile, ...]:
     """A file for each partition. Rows are sorted by partition first: otherwise many partitions
-    would each come in many files, as DuckDB keeps only so many open."""
+    would each come in many files, as DuckDB keeps only so many open. It is one sort for both
+    orders, because a second one need not keep the first."""
     assert target.partitioning is not None
     allow_buckets(work.connection)
     keys = [key_column(n) for n in range(len(target.partitioning.keys))]
-    chosen = [*_written_columns(target), *_row_id(carries_row_ids), *_partition_keys(target)]
+    chosen = [*_written_columns(target), *_row_id(carries_row_ids), *keys]
     options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]
+    keyed = f"SELECT r.*, {', '.join(_partition_keys(target))} FROM ({sql}) AS r"
+    order = ", ".join([*keys, *_order(target)])
     rows = _run(
         work,
-        f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r ORDER BY {', '.join(keys)}",
+        f"SELECT {', '.join(chosen)} FROM (SELECT * FROM ({keyed}) AS s ORDER BY {order}) AS r",
         target,
         _options(target, carries_row_ids) + options,
     )
