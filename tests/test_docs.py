@@ -112,7 +112,9 @@ def test_a_command_stands_on_the_page_with_an_example_that_runs(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_stands_on_the_page(command):
     text = (ROOT / "docs" / "cli.md").read_text()
-    for parameter in main.commands[command].params:
+    found = main.commands[command]
+    inside = found.commands.values() if isinstance(found, click.Group) else ()
+    for parameter in [each for one in (found, *inside) for each in one.params]:
         if isinstance(parameter, click.Option):
             assert all(option in text for option in parameter.opts if option.startswith("--"))
 
