@@ -78,13 +78,14 @@ def test_duckdb_takes_our_ids(place: Place) -> None:
 
 def test_duckdb_deletes_what_we_delete(place: Place) -> None:
     """An autocommitted write is done again on top of it; a transaction says Conflict."""
+    by_duck(place, "DELETE FROM lake.t WHERE n = 29")  # what keeps such deletes is there now
     with wire(place, Polish()) as proxy, proxy.through(place).open() as lake:
         proxy.meanwhile = partial(by_duck, place, "DELETE FROM lake.t WHERE n < 5")
         assert lake.table("t").delete("n < 10").deleted == 5
         proxy.meanwhile = partial(by_duck, place, "DELETE FROM lake.t WHERE n = 10")
         with pytest.raises(Conflict, match=r"main\.t"), lake.transaction() as tx:
             tx.table("t").delete("n BETWEEN 10 AND 12")
-    assert numbers(place) == list(range(11, 30))
+    assert numbers(place) == list(range(11, 29))
     audit.check(place, "t")
 
 

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -100,22 +101,15 @@ def test_the_server_crashes_again_and_again(durable: tuple[PostgresServer, Place
     server, place = durable
     with place.open() as lake:
         lake.create_table("t", "n BIGINT")
-    stop = threading.Event()
-
-    def crash() -> None:
-        while not stop.wait(0.7):
+    jobs = [partial(append_few_and_many, place, who, 3.0) for who in range(3)]
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(together, *jobs)
+        while not writing.done():
+            time.sleep(0.7)
             server.crash()
-
-    crashing = threading.Thread(target=crash)
-    crashing.start()
-    try:
-        written = together(*(partial(append_few_and_many, place, who, 3.0) for who in range(3)))
-    finally:
-        stop.set()
-        crashing.join()
     with place.open() as lake:
         found = lake.table("t").to_arrow()["n"].to_pylist()
-    assert sorted(found) == sorted(number for numbers in written for number in numbers)
+    assert sorted(found) == sorted(n for numbers in writing.result() for n in numbers)
     audit.check(place, "t")
 
 

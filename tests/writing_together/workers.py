@@ -1,8 +1,14 @@
 """What the processes of these tests do."""
 
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 
+import duckdb
+
+import tidelake
 from tests.writing_together.place import Place
+from tidelake.errors import TidelakeError, Unavailable
 
 
 def append_one_by_one(place: Place, numbers: Iterable[int]) -> list[int]:
@@ -45,8 +51,6 @@ def append_batches(place: Place, batches: Iterable[range]) -> None:
 
 def maintain(place: Place, times: int) -> int:
     """Everything that DuckDB does to keep a lake tidy, again and again; how often it was done."""
-    import duckdb
-
     done = 0
     with place.duck() as duck:
         duck.execute("SET ducklake_max_retry_count = 100")
@@ -66,8 +70,6 @@ def maintain(place: Place, times: int) -> int:
 
 def create_table(place: Place, column: str) -> str | None:
     """None, or what the error said."""
-    from tidelake.errors import TidelakeError
-
     with place.open() as lake:
         try:
             lake.create_table("fresh", {column: "int64"})
@@ -85,17 +87,22 @@ def append_attempts(place: Place, numbers: Iterable[int]) -> int:
 
 def append_few_and_many(place: Place, who: int, seconds: float) -> list[int]:
     """What was appended until the time was over: one row, then enough for a file, and so on."""
-    import time
-
     written: list[int] = []
     number = who * 1_000_000
-    with place.open() as lake:
-        table = lake.table("t")
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            for count in (1, 1, 1, 20):
-                fresh = range(number, number + count)
-                table.append([{"n": each} for each in fresh])
-                written += fresh
-                number += count
+    table = _opened_at_last(place).table("t")
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for count in (1, 1, 1, 20):
+            fresh = range(number, number + count)
+            table.append([{"n": each} for each in fresh])
+            written += fresh
+            number += count
     return written
+
+
+def _opened_at_last(place: Place) -> tidelake.Lake:
+    while True:
+        with suppress(Unavailable):
+            lake = place.open()
+            lake.tables()
+            return lake
