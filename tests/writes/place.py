@@ -8,14 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
 import pytest
 
 import tidelake
 from tests.reading import canonical
 from tests.reading.compare import differences
-from tests.reading.oracle import MadeLake, Oracle
+from tests.reading.oracle import MadeLake, Oracle, exact_arrow, qualified
 from tests.reading.scripts.script import Script
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.model.names import TableName
 
 Rows = list[dict[str, Any]]
 
@@ -93,6 +95,21 @@ def assert_same(place: Place, oracle: Oracle, lake: tidelake.Lake | None = None)
     else:
         found = differences(lake, truth, Random(1))
     assert not found, "\n".join(found)
+
+
+def assert_same_now(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection) -> None:
+    """The same for the newest snapshot alone, and without opening anything."""
+    found = duck.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'lake'"
+    ).fetchall()
+    names = [TableName.parse(name) for name in lake.tables()]
+    assert sorted((n.schema, n.name) for n in names) == sorted(found)
+    for name in names:
+        table = lake.table(str(name))
+        theirs = exact_arrow(duck.sql(f"SELECT * FROM lake.{qualified((name.schema, name.name))}"))
+        assert table.schema.names == theirs.column_names
+        assert canonical.rows(table.to_arrow()) == canonical.rows(theirs), name
+        assert table.count() == theirs.num_rows
 
 
 def past(lake: tidelake.Lake) -> dict[int, dict[str, Any]]:

@@ -16,7 +16,8 @@ DEFAULTS = {
 }
 """What can be set, and what holds where nothing was."""
 
-_NUMBERS = {"data_inlining_row_limit", "target_file_size", "parquet_row_group_size"}
+_SIZES = {"target_file_size", "parquet_row_group_size"}
+_NUMBERS = {"data_inlining_row_limit", *_SIZES}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
 
@@ -74,10 +75,12 @@ def _checked(key: str, value: object) -> str:
     if key not in DEFAULTS:
         raise Invalid(f"there is no option {key!r}", hint=f"there are: {', '.join(DEFAULTS)}")
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    if key in _NUMBERS and not text.isdigit():
+    if key in _NUMBERS and not (text.isdecimal() and text.isascii()):
         raise Invalid(f"{key}={value!r} is not a whole number", hint=f"for example {DEFAULTS[key]}")
+    if key in _SIZES and not int(text):
+        raise Invalid(f"{key} cannot be zero", hint=f"for example {DEFAULTS[key]}")
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
     if key == "require_commit_message" and text not in ("true", "false"):
-        raise Invalid(f"{key}={value!r} is neither true nor false")
+        raise Invalid(f"{key}={value!r} is neither true nor false", hint="pass True or False")
     return text

@@ -35,7 +35,7 @@ def evolved(
     types = {path: _scalar(path, kind) for path, kind in _mapping("widen", widen).items()}
     wanted = Evolution(
         rename=_mapping("rename", rename),
-        drop=[drop] if isinstance(drop, str) else drop,
+        drop=_list("drop", drop),
         widen=types,
         nullable=_mapping("nullable", nullable),
         default={
@@ -44,7 +44,7 @@ def evolved(
         },
         comment=_mapping("comment", comment),
         add={} if add is None else _additions(add),
-        order=[order] if isinstance(order, str) else order,
+        order=_list("order", order),
     )
     return evolve(columns, next_id, wanted)
 
@@ -56,6 +56,14 @@ def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
             hint=f"for example {name}={{'column': …}}",
         )
     return given or {}
+
+
+def _list(name: str, given: str | Collection[str]) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Collection):
+        return list(given)
+    raise Invalid(f"{name}= takes columns, not {given!r}", hint=f'for example {name}=["column"]')
 
 
 def _additions(add: Any) -> dict[str, Column]:

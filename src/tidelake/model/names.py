@@ -49,7 +49,7 @@ class TableName:
     @staticmethod
     def parse(text: str) -> TableName:
         """Read `t`, `s.t` or `"odd schema"."odd.table"`; without a schema it is in `main`."""
-        parts = split_dotted(text)
+        parts = split_dotted(text) if isinstance(text, str) else ()
         if len(parts) not in (1, 2):
             raise Invalid(
                 f"{text!r} is not a table name",

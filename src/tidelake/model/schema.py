@@ -125,6 +125,8 @@ class Schema:
 
     def column(self, name: str) -> Column:
         """The column of that name; as in SQL, case does not matter unless two differ only in it."""
+        if not isinstance(name, str):
+            raise NotFound(f"{name!r} names no column", hint=f"there are: {', '.join(self.names)}")
         folded = name.casefold()
         same = [c for c in self.columns if c.name.casefold() == folded]
         exact = [c for c in same if c.name == name]

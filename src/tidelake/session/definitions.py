@@ -34,8 +34,8 @@ DONE = WriteResult(None)
 
 
 def create_schema(tx: Transaction, name: str) -> WriteResult:
-    if not name:
-        raise Invalid("a schema needs a name")
+    if not name or not isinstance(name, str):
+        raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
     with tx._reading() as reader:
         known = tx._schema_infos(reader, tx._base)
     if any(schema.name.casefold() == name.casefold() for schema in known):
@@ -81,7 +81,7 @@ def drop_schema(tx: Transaction, name: str, *, cascade: bool) -> WriteResult:
 def schema_named(tx: Transaction, name: str) -> SchemaInfo:
     with tx._reading() as reader:
         known = tx._schema_infos(reader, tx._base)
-    same = [schema for schema in known if schema.name.casefold() == name.casefold()]
+    same = [schema for schema in known if schema.name.casefold() == str(name).casefold()]
     if not same:
         listed = ", ".join(schema.name for schema in known)
         raise NotFound(f"there is no schema {name}", hint=f"there are: {listed}; create_schema()")
@@ -120,7 +120,7 @@ def create_table(
     declares = declared(columns, **settings)
     own = str(uuid.uuid4())
     keys = parse_partitioning(partition_by, columns)
-    tags = {**({} if comment is None else {"comment": comment}), **declares.tags()}
+    tags = _with_comment(declares.tags(), comment)
     tx.create(
         TableInfo(
             id=tx.new_id(),
@@ -303,8 +303,14 @@ def _renamed_sorting(table: TableInfo, after: Schema) -> tuple[SortKey, ...]:
 
 def set_comment(tx: Transaction, name: TableName, comment: str | None) -> WriteResult:
     draft = tx.draft(name)
-    tags = {key: value for key, value in draft.after.tags.items() if key != "comment"}
-    if comment is not None:
-        tags["comment"] = comment
-    draft.after = replace(draft.after, tags=tags)
+    draft.after = replace(draft.after, tags=_with_comment(draft.after.tags, comment))
     return DONE
+
+
+def _with_comment(tags: Mapping[str, str], comment: str | None) -> dict[str, str]:
+    others = {key: value for key, value in tags.items() if key != "comment"}
+    if comment is None:
+        return others
+    if not isinstance(comment, str):
+        raise Invalid(f"a comment is text, not {comment!r}", hint='comment="what it is for"')
+    return {**others, "comment": comment}

@@ -274,6 +274,7 @@ class Lake:
         return Transaction(self, author=author, message=message)
 
     def _check_writable(self) -> None:
+        self._check_not_closed()
         if self._snapshot_id is not None:
             raise Denied(
                 f"the lake is pinned to snapshot {self._snapshot_id}, and the past does not change",
@@ -374,10 +375,13 @@ class Lake:
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
-        if self._closed:
-            raise Invalid("this lake has been closed", hint="connect() again")
+        self._check_not_closed()
         with self._database.reading() as reader:
             yield reader
+
+    def _check_not_closed(self) -> None:
+        if self._closed:
+            raise Invalid("this lake has been closed", hint="connect() again")
 
     def _at(self, reader: Reader, /) -> int:
         if self._snapshot_id is not None:

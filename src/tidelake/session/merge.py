@@ -6,7 +6,7 @@ first clause whose condition holds. Only files in which something matches are to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +132,8 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
         ids = Settings.of(draft.after.tags).key
         found = [column for column in schema if column.id in ids]
     else:
-        found = [schema.column(name) for name in ([on] if isinstance(on, str) else on)]
+        listed = [on] if isinstance(on, str) or not isinstance(on, Iterable) else on
+        found = [schema.column(name) for name in listed]
     if not found or len({column.id for column in found}) != len(found):
         raise Invalid(
             f"on={on!r} names no key to merge {draft.after.name} by", hint='merge(df, on="id")'
@@ -201,13 +202,17 @@ class _Work:
         if clause.values is None:
             keys = {key.id for key in self.keys} if clause.kind == "update" else set()
             return {c.id: _flat("source", c.name) for c in self.source if c.id not in keys}
-        if not clause.values:
+        if not clause.values or not isinstance(clause.values, Mapping):
             raise Invalid(
                 "a clause of the merge sets nothing", hint='give columns: {"x": "source.x"}'
             )
-        return {
-            self.schema.column(name).id: self.value(value) for name, value in clause.values.items()
-        }
+        given: dict[int, str] = {}
+        for name, value in clause.values.items():
+            column = self.schema.column(name)
+            if column.id in given:
+                raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
+            given[column.id] = self.value(value)
+        return given
 
     def target_columns(self) -> list[str]:
         """What of the table must be read: what clauses name, and what they leave as it is."""

@@ -112,6 +112,7 @@ class Transaction(Lake):
         """All that is to be committed; the transaction is over then."""
         self._check_open()
         try:
+            self._lake._check_not_closed()
             self._seal()
             change = self._change()
             self._check_message()

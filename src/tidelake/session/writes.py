@@ -134,6 +134,8 @@ def _clear(tx: Transaction, name: TableName) -> int:
 
 
 def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
+    if where is None:
+        raise Invalid(f"it is not said what to delete from {name}", hint='delete("true") for all')
     draft = writable(tx, name)
     plan = tx._plan(name, None, columns=list(POINTERS), where=where)
     draft.read = True
@@ -164,14 +166,14 @@ def update(
 
 
 def _assigned(draft: TableDraft, values: Mapping[str, Any]) -> list[str]:
-    if not values:
+    if not values or not isinstance(values, Mapping):
         raise Invalid("there is nothing to set", hint='update({"x": "x + 1"}, where="…")')
     schema = draft.after.schema
     by_id: dict[int, str] = {}
     for given, value in values.items():
         column = schema.column(given)
         if column.id in by_id:
-            raise Invalid(f"column {column.name!r} is set twice")
+            raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
         by_id[column.id] = as_column(column, value_sql(value, {"t": schema}, "t"), draft)
     return [
         f"{by_id.get(column.id, f't.{quote(column.name)}')} AS {quote(column.name)}"
