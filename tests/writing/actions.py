@@ -16,6 +16,7 @@ from tests.writing.kinds import (
     any_value,
     arrow,
     ddl,
+    is_odd,
     literal,
     order,
     widened,
@@ -92,6 +93,10 @@ def as_values(table: Table, rows: list[dict[str, Any]]) -> str:
     return f"({', '.join(quote(c.name) for c in columns)}) VALUES {lines}"
 
 
+def _is_odd(table: Table, rows: list[dict[str, Any]]) -> bool:
+    return any(is_odd(c.kind, row.get(c.name)) for row in rows for c in table.columns)
+
+
 def how_many(chance: Random) -> int:
     return chance.choice((1, 1, 2, 4, 9, 14, 30))
 
@@ -107,7 +112,9 @@ def append(model: Model, chance: Random) -> Action | None:
         f"append {len(rows)} to {name}: {rows[:2]}",
         lambda m: m.add(name, rows),
         lambda lake: lake.table(spelled(name)).append(data),
-        f"INSERT INTO lake.{spelled(name)} {as_values(table, rows)}",
+        None
+        if _is_odd(table, rows)
+        else f"INSERT INTO lake.{spelled(name)} {as_values(table, rows)}",
         table=name,
     )
 
@@ -190,12 +197,13 @@ def update(model: Model, chance: Random) -> Action | None:
                 row.values[KEY] += 100000 * moved
                 row.at = m.next_commit
 
+    odd = _is_odd(table, [values, *(row.values for row in table.rows)])
     assigned = ", ".join(f"{quote(column)} = {value}" for column, value in said.items())
     return Action(
         f"update {name} set {assigned} where {where.sql}",
         on_model,
         lambda lake: lake.table(spelled(name)).update(said, where=where.sql),
-        f"UPDATE lake.{spelled(name)} SET {assigned} WHERE {where.sql}",
+        None if odd else f"UPDATE lake.{spelled(name)} SET {assigned} WHERE {where.sql}",
         table=name,
     )
 
@@ -345,7 +353,7 @@ def rename_column(model: Model, chance: Random) -> Action | None:
     return Action(
         f"rename column {old} of {name} to {new}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(rename={quote(old): new}),
+        lambda lake: lake.table(spelled(name)).evolve(rename={quote(old): quote(new)}),
         f"ALTER TABLE lake.{spelled(name)} RENAME COLUMN {quote(old)} TO {quote(new)}",
         table=name,
     )

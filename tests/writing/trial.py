@@ -27,7 +27,8 @@ LIMITS = (0, 3, 10, 40)
 
 class Trial:
     """`kept`: DuckDB stays attached throughout, and must see our commits; else it attaches
-    for every step. Every step takes a seed, so that any of them can be left out."""
+    for every step, and after it has changed a type itself, as it remembers statistics of the old
+    one. Every step takes a seed, so that any of them can be left out."""
 
     def __init__(self, folder: Path, *, kept: bool = True, thorough: bool = False) -> None:
         self.folder = folder
@@ -37,6 +38,7 @@ class Trial:
         self._kept = kept
         self._ids = check.RowIds()
         self._feed_is_right = True
+        self._stale = False
         self.lake = tidelake.connect(f"sqlite:///{folder}/lake.db", str(folder / "data"))
         self.duck = duck_connection()
         self.duck.execute("SET arrow_lossless_conversion = true")
@@ -51,17 +53,23 @@ class Trial:
         self.duck.execute(f"ATTACH 'ducklake:sqlite:{self.folder}/lake.db' AS lake")
         self.duck.execute("USE lake")
 
+    def _attach_again(self) -> None:
+        self.duck.execute("USE memory; DETACH lake")
+        self._attach()
+
     def step(self, kind: str, seed: int) -> None:
         """Do something, then compare everything."""
         chance = Random(seed)
         before = self.model.head
         if not self._kept:
-            self.duck.execute("USE memory; DETACH lake")
-            self._attach()
+            self._attach_again()
         with self._explained():
+            self._stale = False
             getattr(self, f"_{kind.replace(' ', '_')}")(chance)
             head = self.lake.snapshots()[-1].snapshot_id
             self.model.commit(head)
+            if self._stale:
+                self._attach_again()
             self.log.append(f"  -> {head}")
         ours = kind.startswith("tide") and head > before
         self.compare(chance, everything=kind in ("flush", "merge", "rewrite"), ours=ours)
@@ -138,6 +146,7 @@ class Trial:
             self.log.append(f"duck: {action.text}")
             self.duck.execute(action.duck)
             action.on_model(self.model)
+            self._stale |= "ALTER COLUMN" in action.duck
             if done is not None and action.table in self.model.now.tables:
                 done.add(self.model.now.tables[action.table].uid)
             return

@@ -96,8 +96,7 @@ def _remove_from_files(
     for file, count in touched:
         check(draft, file)
         draft.see(file)
-        # DuckDB may say of a position twice that it is deleted; then the counts tell nothing.
-        if count == live(file) and not (file.deletes and file.deleted_positions):
+        if count == live(file) and can_end(draft, file):
             end(draft, file.id)
         else:
             partly.append((file, count))
@@ -126,6 +125,12 @@ def check(draft: TableDraft, file: DataFile) -> None:
 def live(file: DataFile) -> int:
     deleted = file.deletes.rows if file.deletes else 0
     return file.rows - deleted - len(file.deleted_positions)
+
+
+def can_end(draft: TableDraft, file: DataFile) -> bool:
+    """Whether the catalog may say that the file ends when its last rows go. If it keeps deletes
+    from it already, DuckDB's change feed would show those rows as deleted once more."""
+    return not draft.seen[file.id].deleted_positions
 
 
 def end(draft: TableDraft, file_id: int) -> None:

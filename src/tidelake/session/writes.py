@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid, Unsupported
@@ -11,6 +12,7 @@ from tidelake.model.names import TableName, quote, text_literal
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.plan.expression import value_sql
+from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
@@ -115,22 +117,36 @@ def overwrite(
 
 
 def _clear(tx: Transaction, name: TableName) -> int:
-    """All rows leave, without being looked at."""
+    """All rows leave, if possible without being looked at."""
     draft = writable(tx, name)
-    plan = tx._plan(name, None, columns=[draft.columns[0].name])
+    plan = tx._plan(name, None, columns=list(POINTERS))
     gone = sum(len(inlined.rows) for inlined in plan.inlined)
     draft.files.clear()
+    lasting = []
     for file in plan.files:
-        gone += staging.live(file)
         if file.id >= 0:
             staging.check(draft, file)
             draft.see(file)
+            if not staging.can_end(draft, file):
+                lasting.append(file)
+                continue
             staging.end(draft, file.id)
+        gone += staging.live(file)
+    if lasting:
+        gone += _remove_all(tx, draft, replace(plan, files=tuple(lasting), inlined=()))
     draft.ended_rows |= {
         int(str(row[0])) for inlined in plan.inlined for row in inlined.rows
     } - draft.rows.keys()
     draft.rows.clear()
     return gone
+
+
+def _remove_all(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+    """Stage the deletion of all rows that a plan finds."""
+    with tx.job(f"cannot delete from {draft.after.name}") as job:
+        job.scan("target", plan)
+        job.keep("doomed", "SELECT * FROM target")
+        return staging.remove(tx, draft, job, "doomed", plan)
 
 
 def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
@@ -139,10 +155,7 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
     draft = writable(tx, name)
     plan = tx._plan(name, None, columns=list(POINTERS), where=where)
     draft.read = True
-    with tx.job(f"cannot delete from {name}") as job:
-        job.scan("target", plan)
-        job.keep("doomed", "SELECT * FROM target")
-        deleted = staging.remove(tx, draft, job, "doomed", plan)
+    deleted = _remove_all(tx, draft, plan)
     return result([], rows=deleted, deleted=deleted)
 
 
