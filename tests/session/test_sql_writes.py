@@ -211,6 +211,42 @@ def test_create_table_as_keeps_the_types_of_the_query(lake: tidelake.Lake) -> No
     assert table.count() == 1
 
 
+VALUES = {
+    "TIMETZ": "'10:00:00+00'",
+    "STRUCT(a TIMETZ)": "{'a': '10:00:00+00'}",
+    "VARIANT": "{'a': 1, 'b': [NULL, 'x']}",
+    "HUGEINT": "12345",
+    "INTERVAL": "INTERVAL 1 MONTH",
+    "GEOMETRY": "'POINT (1 2)'",
+    "BLOB": "'\\x00\\x01'",
+    "TIMESTAMP_NS": "'2024-01-01 00:00:00.123456789'",
+    "MAP(VARCHAR, INT[])": "MAP {'a': [1, NULL]}",
+    "DECIMAL(38, 10)": "'1234567890123456789012345678.0123456789'",
+    "FLOAT": "'nan'",
+    "DATE": "'infinity'",
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_every_type_goes_from_table_to_table_as_it_is(
+    lake: tidelake.Lake, duck: DuckFactory, kind: str
+) -> None:
+    lake.sql(f"CREATE TABLE t (i INT, x {kind})")
+    lake.sql(f"INSERT INTO t VALUES (1, {VALUES[kind]}), (2, NULL)")
+    lake.sql("INSERT INTO t SELECT i + 2, x FROM t")
+    lake.sql("CREATE TABLE u AS SELECT * FROM t")
+    source = "SELECT 9 AS i, x FROM t WHERE i = 1"
+    lake.sql(f"MERGE INTO u USING ({source}) AS s ON u.i = s.i WHEN NOT MATCHED THEN INSERT *")
+    text = duck().execute(f"SELECT ({VALUES[kind]})::{kind}::VARCHAR").fetchall()[0][0]
+    assert rows(lake, "SELECT i, x::VARCHAR FROM u ORDER BY i") == [
+        (1, text),
+        (2, None),
+        (3, text),
+        (4, None),
+        (9, text),
+    ]
+
+
 def test_create_table_as_is_all_or_nothing(lake: tidelake.Lake) -> None:
     lake.sql("CREATE TABLE t AS SELECT * FROM range(100)")
     before = lake.snapshots()
@@ -254,11 +290,11 @@ def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(
     original = tidelake.session.sql.Query._rows
     calls = []
 
-    def slowly(self: tidelake.session.sql.Query) -> object:
+    def slowly(self: tidelake.session.sql.Query, columns: object) -> object:
         calls.append(self)
         if len(calls) == 1:
             other.sql("ALTER TABLE t ADD COLUMN j INT DEFAULT 5")
-        return original(self)
+        return original(self, columns)
 
     monkeypatch.setattr(tidelake.session.sql.Query, "_rows", slowly)
     lake.sql("INSERT INTO t (i) SELECT i + 1 FROM t")

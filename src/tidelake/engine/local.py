@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count, islice
+from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -133,16 +133,6 @@ class Reading:
     def _translated_batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         with translated(self._doing):
             yield from reader
-
-    def for_writing(self) -> pa.Table | pa.RecordBatchReader:
-        """The rows for a write: if they are few, all of them, so that they can be counted."""
-        import pyarrow as pa
-
-        reader = self.to_batches()
-        first = list(islice(reader, 2))
-        if len(first) < 2:
-            return pa.Table.from_batches(first, reader.schema)
-        return pa.RecordBatchReader.from_batches(reader.schema, chain(first, reader))
 
     def to_pandas(self) -> pandas.DataFrame:
         with translated(self._doing):

@@ -12,6 +12,7 @@ from tidelake.engine.duck_errors import translated
 from tidelake.engine.incoming import Incoming, bring
 from tidelake.engine.parquet import write_files
 from tidelake.engine.register import found_files
+from tidelake.engine.selection import Selection
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -57,6 +58,10 @@ class LocalJob:
     ) -> Incoming:
         """What a caller gave, as a query of the table's columns."""
         with translated(self._doing):
+            if isinstance(data, Selection):
+                for each, plan in data.tables.items():
+                    self._work.define(each, plan)
+                return data.incoming(columns, table, defaults=defaults)
             self._work.reach(_paths(data))
             return bring(self._work.connection, name, data, columns, table=table, defaults=defaults)
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import Reader
+from tidelake.engine.selection import Selection
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import WriteResult
-from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
+from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.scan import ScanPlan
@@ -115,21 +116,14 @@ class Query:
         found = self.to_duckdb() if self._lake.engine == "local" else self.to_spark()
         return list(found.columns)
 
-    def _assign(self, columns: Sequence[Column]) -> None:
-        """Turn what it gives, by position, into these columns, cast as DuckDB's INSERT casts.
-        Spark's rows are left as they are: they must be of the right types."""
+    def _rows(self, columns: Sequence[Column]) -> Any:
+        """Its rows as writes take them, for these columns, by position. Spark's are not cast:
+        they must be of the right types."""
         if self._lake.engine == "local":
-            made = "CAST(c{} AS {}) AS {}"
-            chosen = [made.format(n, c.duckdb_type, quote(c.name)) for n, c in enumerate(columns)]
-        else:
-            chosen = [f"c{n} AS `{c.name.replace('`', '``')}`" for n, c in enumerate(columns)]
+            return Selection(self._sql, self._tables, columns)
         places = ", ".join(f"c{n}" for n in range(len(columns)))
+        chosen = [f"c{n} AS `{c.name.replace('`', '``')}`" for n, c in enumerate(columns)]
         self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
-
-    def _rows(self) -> Any:
-        """Its rows as append takes them: a stream, or if they are few a table."""
-        if self._lake.engine == "local":
-            return self._read().for_writing()
         return self.to_arrow() if self._is_values else self.to_spark()
 
     def _bind(self, statement: exp.Expr, schema: str, seen: _Seen, depth: int = 0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.declare import columns_of
@@ -10,6 +10,7 @@ from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.evolve import find
 from tidelake.model.names import TableName, quote
+from tidelake.model.schema import Column
 from tidelake.session import definitions, writes
 from tidelake.session.definitions import DONE
 from tidelake.session.sql import Query
@@ -76,15 +77,19 @@ def _create_table(words: Words, *, replaces: bool = False) -> Operation:
             comment=None,
             settings={},
         )
-        return DONE if query is None else append_rows(tx, name, query)
+        if query is None:
+            return DONE
+        return append_rows(tx, name, query, list(tx.draft(name).columns))
 
     return create
 
 
-def append_rows(tx: Transaction, name: TableName, query: Query) -> WriteResult:
-    """A query can be asked again, so its stream does not keep the write from being repeated."""
+def append_rows(
+    tx: Transaction, name: TableName, query: Query, columns: Sequence[Column]
+) -> WriteResult:
+    """A query can always be asked again in a repeated write, however much it reads."""
     before = tx.replayable
-    done = writes.append(tx, name, query._rows())
+    done = writes.append(tx, name, query._rows(columns))
     tx.replayable = before
     return done
 

@@ -69,8 +69,7 @@ def _insert(statement: exp.Expr) -> Operation:
         if by_name:
             columns = [schema.column(each) for each in names]
         _check_width(name, columns, names)
-        query._assign(columns)
-        return append_rows(tx, name, query)
+        return append_rows(tx, name, query, columns)
 
     return insert
 
@@ -185,10 +184,10 @@ def _merge(statement: exp.Expr) -> Operation:
         schema = writes.writable(tx, name).after.schema
         query = Query(tx, statement.sql(), match.source.copy())
         names = query._names()
-        query._assign([schema.column(each) for each in names])
+        rows = query._rows([schema.column(each) for each in names])
         reading = _Reading(match, schema, names, exact=tx.engine == "local")
         before = tx.replayable
-        done = merging.merge(tx, name, query._rows(), match.keys, reading.clauses(whens))
+        done = merging.merge(tx, name, rows, match.keys, reading.clauses(whens))
         tx.replayable = before
         return done
 
