@@ -89,7 +89,7 @@ def append_few_and_many(place: Place, who: int, seconds: float) -> list[int]:
     """What was appended until the time was over: one row, then enough for a file, and so on."""
     written: list[int] = []
     number = who * 1_000_000
-    table = _opened_at_last(place).table("t")
+    table = _found_at_last(place)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for count in (1, 1, 1, 20):
@@ -100,9 +100,7 @@ def append_few_and_many(place: Place, who: int, seconds: float) -> list[int]:
     return written
 
 
-def _opened_at_last(place: Place) -> tidelake.Lake:
+def _found_at_last(place: Place) -> tidelake.Table:
     while True:
         with suppress(Unavailable):
-            lake = place.open()
-            lake.tables()
-            return lake
+            return place.open().table("t")
