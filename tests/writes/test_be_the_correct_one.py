@@ -449,6 +449,26 @@ def test_a_lake_that_duckdb_made_is_written_to(place: Place, oracle: Oracle) -> 
     assert_same(place, oracle)
 
 
+@pytest.mark.parametrize("count", [1, MANY])
+def test_rows_that_a_transaction_adds_and_changes_are_all_there(
+    lake: tidelake.Lake, agree: Agree, count: int
+) -> None:
+    lake.create_table("t", "id BIGINT, v VARCHAR")
+    with lake.transaction() as tx:
+        t = tx.table("t")
+        t.append(numbers(0, count, v="new"))
+        assert t.update({"v": "'updated'"}).updated == count
+        assert t.count() == count
+        assert t.merge(numbers(0, count, v="merged"), on="id").updated == count
+        assert {r["v"] for r in rows(t)} == {"merged"}
+        t.append(numbers(count, 2 * count, v="more"))
+        t.delete("true")
+        t.append(numbers(0, count, v="last"))
+        t.update({"v": "v || '!'"})
+    assert [r["v"] for r in rows(lake.table("t"))] == ["last!"] * count
+    agree()
+
+
 def test_nulls_may_not_come_into_a_required_column_by_any_way(
     place: Place, lake: tidelake.Lake
 ) -> None:

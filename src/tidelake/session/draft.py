@@ -54,6 +54,11 @@ class TableDraft:
         return self.after.schema.columns
 
     @property
+    def has_added(self) -> bool:
+        """Whether it ever held rows of its own, even if they have all been removed again."""
+        return self._next_file < -1 or self._next_row > PROVISIONAL_ROW_ID
+
+    @property
     def stamp(self) -> int:
         """The snapshot that the commit will make, unless somebody else comes first."""
         return self.base + 1

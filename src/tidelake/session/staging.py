@@ -45,8 +45,9 @@ def add(
         return _write(tx, draft, job, sql)
     old = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} < {PROVISIONAL_ROW_ID}"
     new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
+    fresh = draft.has_added
     files = _write(tx, draft, job, old, carries_row_ids=True)
-    return files + (_write(tx, draft, job, new) if draft.files or draft.rows else [])
+    return files + (_write(tx, draft, job, new) if fresh else [])
 
 
 def _write(
