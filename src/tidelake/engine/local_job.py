@@ -10,6 +10,7 @@ from tidelake.engine.catalog_text import Rows, as_text
 from tidelake.engine.delete_files import restamped, write_delete_file
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.incoming import Incoming, bring
+from tidelake.engine.own_columns import own_columns
 from tidelake.engine.parquet import write_files
 from tidelake.engine.register import found_files
 from tidelake.engine.selection import Selection
@@ -64,6 +65,12 @@ class LocalJob:
                 return data.incoming(columns, table, defaults=defaults)
             self._work.reach(_paths(data))
             return bring(self._work.connection, name, data, columns, table=table, defaults=defaults)
+
+    def columns(self, data: Any) -> tuple[Column, ...]:
+        """The columns that the data has of its own."""
+        with translated(self._doing):
+            self._work.reach(_paths(data))
+            return own_columns(self._work.connection, data)
 
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are."""

@@ -55,7 +55,8 @@ UPSERT = Clauses((Clause("update"),), (Clause("insert"),))
 
 class Merge:
     """A merge in the making. Clauses of one kind are tried in the order in which they were given;
-    `execute` runs it. Expressions name columns as `target.x` and `source.x`."""
+    `execute` runs it. Expressions name columns as `target.x` and `source.x`; the source may have
+    columns that the table has not, for example one that says what is to be done."""
 
     def __init__(self, table: Table, source: Any, on: str | Sequence[str] | None) -> None:
         self._table = table
@@ -112,7 +113,9 @@ def merge(
     draft = writable(tx, name)
     keys = _keys(draft, on)
     with tx.job(f"cannot merge into {name}", data) as job:
-        incoming = job.bring("incoming", data, draft.columns, name, defaults=False)
+        extras = () if clauses is UPSERT else _extras(draft, job.columns(data))
+        columns = (*draft.columns, *extras)
+        incoming = job.bring("incoming", data, columns, name, defaults=False)
         tx.replayable = tx.replayable and incoming.rereadable
         count = job.keep("source", incoming.sql)
         missing = [key.name for key in keys if key.name not in incoming.present]
@@ -121,9 +124,19 @@ def merge(
                 f"the source of the merge has no column {', '.join(missing)}",
                 hint="the columns in `on` must be in both",
             )
-        work = _Work(draft, keys, incoming.present, clauses)
+        work = _Work(draft, keys, incoming.present, clauses, extras)
         _refuse_repeated(job, work)
         return _run(tx, job, work, count)
+
+
+def _extras(draft: TableDraft, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Columns that only the source has: conditions and values may name them."""
+    known = {column.name.casefold() for column in draft.columns}
+    return tuple(
+        replace(column, id=-place)
+        for place, column in enumerate(columns, 1)
+        if column.name.casefold() not in known
+    )
 
 
 def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
@@ -153,6 +166,7 @@ class _Work:
     keys: Sequence[Column]
     present: frozenset[str]
     clauses: Clauses
+    extras: tuple[Column, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -160,7 +174,8 @@ class _Work:
 
     @property
     def source(self) -> Schema:
-        return Schema(tuple(c for c in self.schema if c.name in self.present))
+        own = tuple(c for c in self.schema if c.name in self.present)
+        return Schema((*own, *self.extras))
 
     def value(self, value: object) -> str:
         return value_sql(value, self._tables, None, _flat)
@@ -201,7 +216,8 @@ class _Work:
     def _given(self, clause: Clause) -> dict[int, str]:
         if clause.values is None:
             keys = {key.id for key in self.keys} if clause.kind == "update" else set()
-            return {c.id: _flat("source", c.name) for c in self.source if c.id not in keys}
+            own = [c for c in self.source if c.id > 0 and c.id not in keys]
+            return {c.id: _flat("source", c.name) for c in own}
         if not clause.values or not isinstance(clause.values, Mapping):
             raise Invalid(
                 "a clause of the merge sets nothing", hint='give columns: {"x": "source.x"}'

@@ -1,0 +1,40 @@
+"""The columns that data has of its own, whatever table it is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine.declare import columns_of
+from tidelake.engine.file_columns import file_columns
+from tidelake.engine.selection import Selection
+from tidelake.errors import Invalid
+from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def own_columns(connection: duckdb.DuckDBPyConnection, data: Any) -> tuple[Column, ...]:
+    """None for data that would be used up by looking at it."""
+    if isinstance(data, Selection):
+        return ()
+    items = data if isinstance(data, list | tuple) else [data]
+    if items and all(isinstance(item, str | Path) for item in items):
+        return file_columns(connection, [str(item) for item in items])
+    if items and all(isinstance(item, Mapping) for item in items):
+        return columns_of(_inferred(items))
+    return columns_of(data) if hasattr(data, "schema") or hasattr(data, "columns") else ()
+
+
+def _inferred(rows: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.Table.from_pylist([dict(row) for row in rows]).schema
+    except (pa.ArrowException, TypeError) as error:
+        raise Invalid(
+            f"the rows of the source do not go together: {error}",
+            hint="give every column values of one type",
+        ) from error
