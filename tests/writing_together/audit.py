@@ -69,10 +69,10 @@ def check_files(place: Place, lake: tidelake.Lake) -> int:
     known = named(place, lake)
     missing = [path for path in known if not path.exists()]
     assert not missing
-    folders = {path.parent for path in _table_folders(place, lake)}
+    folders = {Path(lake.table(name).info.path) for name in lake.tables()}
     left = {path for path in place.files.rglob("*") if path.is_file()} - known
     for path in left:
-        assert path.parent.parent in folders, path
+        assert folders & set(path.parents), path
         assert path.match("ducklake-*.parquet"), path
     return len(left)
 
@@ -82,10 +82,6 @@ def named(place: Place, lake: tidelake.Lake) -> set[Path]:
     found = [row for table in tables for row in rows(lake, _NAMED.format(files=table))]
     going = rows(lake, "SELECT path FROM ducklake_files_scheduled_for_deletion")
     return {place.files.joinpath(*parts) for parts in found + going}
-
-
-def _table_folders(place: Place, lake: tidelake.Lake) -> set[Path]:
-    return {Path(lake.table(name).info.path) for name in lake.tables()}
 
 
 def _check_duck(place: Place, lake: tidelake.Lake, tables: Sequence[str]) -> None:

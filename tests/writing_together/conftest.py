@@ -15,8 +15,8 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str],
 
     def make(kind: str) -> Place:
         data_path = f"{tmp_path}/files/"
-        if kind == "sqlite":
-            return Place(kind, f"sqlite:///{tmp_path}/lake.db", data_path)
+        if kind in ("sqlite", "duckdb"):
+            return Place(kind, f"{kind}:///{tmp_path}/lake.db", data_path)
         name = "postgres_server" if kind == "postgresql" else "mariadb_server"
         server: Any = request.getfixturevalue(name)
         return Place(kind, server.new_database(), data_path)

@@ -1,7 +1,9 @@
 """Writers that are killed at any moment: what was acknowledged is there once, nothing is half."""
 
 import random
+import signal
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from tests.writing_together import audit, diary
 from tests.writing_together.crowd import start
 from tests.writing_together.diary import State, acknowledged, keep_writing, step
 from tests.writing_together.place import Place
+from tests.writing_together.workers import die_in_a_transaction
+from tidelake.errors import Denied
 
 
 @pytest.mark.timeout(900)
@@ -20,7 +24,7 @@ def test_killed_at_any_moment(place: Place, tmp_path: Path, kills: int) -> None:
     moments = random.Random(kills)
     with place.open() as lake:
         lake.create_table("a", "id BIGINT, v BIGINT")
-        lake.create_table("b", "id BIGINT, v BIGINT")
+        lake.create_table("b", "id BIGINT, v BIGINT", partition_by="bucket(2, id)")
     number, state, landed = 1, State({}, {}), 2
     for kill in range(kills):
         pages = tmp_path / f"diary-{kill}"
@@ -75,3 +79,20 @@ def settle(lake: tidelake.Lake) -> None:
     """A database server may still be busy with what a dead client asked of it."""
     with lake._database.writing():
         pass
+
+
+def test_a_reader_undoes_what_a_killed_writer_left(new_place: Callable[[str], Place]) -> None:
+    """SQLite's journal is then still there, and must be played back before anybody can read."""
+    place = new_place("sqlite")
+    with place.open() as lake:
+        lake.create_table("t", "n BIGINT").append([{"n": 1}])
+    path = Path(place.url.removeprefix("sqlite:///"))
+    process = start(partial(die_in_a_transaction, path))
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert path.with_name(f"{path.name}-journal").stat().st_size
+    with place.open(read_only=True) as lake:
+        assert lake.table("t").to_arrow()["n"].to_pylist() == [1]
+        with pytest.raises(Denied):
+            lake.table("t").append([{"n": 2}])
+    audit.check(place, "t")

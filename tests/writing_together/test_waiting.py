@@ -16,7 +16,7 @@ from tests.writing_together import audit
 from tests.writing_together.crowd import together
 from tests.writing_together.place import Place
 from tests.writing_together.workers import append_few_and_many
-from tidelake.catalog import commit, embedded
+from tidelake.catalog import commit, embedded, server
 from tidelake.errors import Unavailable
 
 
@@ -89,16 +89,45 @@ def test_a_lock_that_is_never_freed(sqlite: Place, monkeypatch: pytest.MonkeyPat
     audit.check(sqlite, "t")
 
 
+_LOCKS = {
+    "postgresql": "SELECT pg_advisory_lock(1952738411, hashtext(current_schema()))",
+    "mariadb": "SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), 0)",
+}
+
+
+@pytest.mark.parametrize("kind", _LOCKS)
+def test_a_writer_that_stopped_with_the_lake_s_lock(
+    new_place: Callable[[str], Place], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others wait for it, but not for ever; readers do not wait at all."""
+    monkeypatch.setattr(server, "LOCK_WAIT_S", 1)
+    monkeypatch.setattr(server, "_MYSQL_LOCK", server._MYSQL_LOCK.replace("60", "1"))
+    monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
+    place = new_place(kind)
+    with place.open() as lake, place.open() as other:
+        table = lake.create_table("t", "n BIGINT")
+        with other._database.reading() as reader:
+            reader.rows(_LOCKS[kind])
+            with pytest.raises(Unavailable, match=r"locked|busy") as caught:
+                table.append([{"n": 1}])
+            assert caught.value.hint
+            assert table.count() == 0
+        other.close()
+        table.append([{"n": 2}])
+        assert table.to_arrow()["n"].to_pylist() == [2]
+    audit.check(place, "t")
+
+
 @pytest.fixture
 def durable(tmp_path: Path) -> Iterator[tuple[PostgresServer, Place]]:
     """A server that has written down what it acknowledges."""
-    server = PostgresServer(synchronous_commit="on")
-    yield server, Place("postgresql", server.new_database(), f"{tmp_path}/files/")
-    server.stop()
+    postgres = PostgresServer(synchronous_commit="on")
+    yield postgres, Place("postgresql", postgres.new_database(), f"{tmp_path}/files/")
+    postgres.stop()
 
 
 def test_the_server_crashes_again_and_again(durable: tuple[PostgresServer, Place]) -> None:
-    server, place = durable
+    postgres, place = durable
     with place.open() as lake:
         lake.create_table("t", "n BIGINT")
     jobs = [partial(append_few_and_many, place, who, 3.0) for who in range(3)]
@@ -106,7 +135,7 @@ def test_the_server_crashes_again_and_again(durable: tuple[PostgresServer, Place
         writing = pool.submit(together, *jobs)
         while not writing.done():
             time.sleep(0.7)
-            server.crash()
+            postgres.crash()
     with place.open() as lake:
         found = lake.table("t").to_arrow()["n"].to_pylist()
     assert sorted(found) == sorted(n for numbers in writing.result() for n in numbers)

@@ -1,8 +1,12 @@
 """What the processes of these tests do."""
 
+import os
+import signal
+import sqlite3
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 
@@ -104,3 +108,14 @@ def _found_at_last(place: Place) -> tidelake.Table:
     while True:
         with suppress(Unavailable):
             return place.open().table("t")
+
+
+def die_in_a_transaction(path: Path) -> None:
+    """After so many changes that SQLite has begun to write them into the file."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE ducklake_snapshot SET snapshot_id = snapshot_id + 1000")
+    rows = [(number, 0, None, "key", "x" * 500) for number in range(1000)]
+    connection.executemany("INSERT INTO ducklake_tag VALUES (?, ?, ?, ?, ?)", rows)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -113,14 +113,19 @@ class EmbeddedDatabase:
             return self._sqlite() if self._url.kind == "sqlite" else self._duckdb()
 
     def _sqlite(self) -> sqlite3.Connection:
-        mode = "ro" if self._read_only else "rwc"
-        return sqlite3.connect(
+        """A reader may have to undo what a writer was at when it was killed, so SQLite is told
+        not to change anything rather than to open the file for reading only."""
+        mode = "rw" if self._read_only else "rwc"
+        connection = sqlite3.connect(
             f"file:{quote(str(self._url.path))}?mode={mode}",
             uri=True,
             timeout=BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,
         )
+        if self._read_only:
+            connection.execute("PRAGMA query_only = ON")
+        return connection
 
     def _duckdb(self) -> Any:
         import duckdb

@@ -120,7 +120,7 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
     require("psycopg", "a catalog on PostgreSQL")
     from sqlalchemy import create_engine
 
-    settings = ["-c timezone=UTC"]
+    settings = ["-c timezone=UTC", f"-c lock_timeout={LOCK_WAIT_S}s"]
     if read_only:
         settings.append("-c default_transaction_read_only=on")
     if url.schema:
