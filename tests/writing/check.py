@@ -1,6 +1,7 @@
 """The model, Tidelake and DuckDB side by side. Differences come back as sentences."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -110,23 +111,43 @@ def duck_now(duck: duckdb.DuckDBPyConnection, state: State, label: str) -> Found
     return _labelled(f"{label} duckdb", found)
 
 
-def statistics(
-    lake: tidelake.Lake,
-    duck: duckdb.DuckDBPyConnection,
-    state: State,
-    chance: Random,
-    most: int | None = None,
-) -> Found:
-    """Answers that come from statistics, or through them, at the newest snapshot; of some
-    columns of each table, or of all."""
+def tide_answers(lake: tidelake.Lake, state: State, chance: Random, most: int | None) -> Found:
+    """Filtered reads of the newest snapshot; on some columns of each table, or on all."""
     found: Found = []
+    for name, table, column in _chosen(state, chance, most):
+        handle = lake.table(spelled(name))
+        for where, keys in _probes(table, column, chance):
+            rows = handle.scan(columns=[KEY], where=where).to_arrow()
+            here = f"tidelake {name} {column.kind} where {where}"
+            found += unequal(here, sorted(keys), sorted(rows[KEY].to_pylist()))
+    return found
+
+
+def duck_answers(
+    duck: duckdb.DuckDBPyConnection, state: State, chance: Random, most: int | None
+) -> Found:
+    """Answers that DuckDB takes from statistics, or finds through them."""
+    found: Found = []
+    for name, table, column in _chosen(state, chance, most):
+        here = f"duckdb {name} {column.name} {column.kind}"
+        found += _labelled(here, _extremes(duck, name, table, column))
+        probes = _probes(table, column, chance)
+        parts = [
+            f"SELECT {number}, {KEY} FROM lake.{spelled(name)} WHERE {where}"
+            for number, (where, _) in enumerate(probes)
+        ]
+        rows = duck.execute(" UNION ALL ".join(parts)).fetchall()
+        for number, (where, keys) in enumerate(probes):
+            got = sorted(key for n, key in rows if n == number)
+            found += unequal(f"{here} where {where}", sorted(keys), got)
+    return found
+
+
+def _chosen(state: State, chance: Random, most: int | None) -> Iterator[tuple[Name, Table, Column]]:
     for name, table in state.tables.items():
         columns = [c for c in table.columns if isinstance(c.kind, str)]
         for column in chance.sample(columns, min(len(columns), most or len(columns))):
-            here = f"{name} {column.name} {column.kind}"
-            found += _labelled(here, _extremes(duck, name, table, column))
-            found += _labelled(here, _filters(lake, duck, name, _probes(table, column, chance)))
-    return found
+            yield name, table, column
 
 
 def _extremes(duck: duckdb.DuckDBPyConnection, name: Name, table: Table, column: Column) -> Found:
@@ -160,25 +181,22 @@ def _probes(table: Table, column: Column, chance: Random) -> list[tuple[str, lis
     return found
 
 
-def _filters(
-    lake: tidelake.Lake,
-    duck: duckdb.DuckDBPyConnection,
-    name: Name,
-    probes: list[tuple[str, list[int]]],
-) -> Found:
-    parts = [
-        f"SELECT {number}, {KEY} FROM lake.{spelled(name)} WHERE {where}"
-        for number, (where, _) in enumerate(probes)
-    ]
-    theirs = duck.execute(" UNION ALL ".join(parts)).fetchall()
-    found: Found = []
-    for number, (where, keys) in enumerate(probes):
-        rows = lake.table(spelled(name)).scan(columns=[KEY], where=where).to_arrow()
-        mine = sorted(rows[KEY].to_pylist())
-        found += unequal(f"tidelake where {where}", sorted(keys), mine)
-        got = sorted(key for n, key in theirs if n == number)
-        found += unequal(f"duckdb where {where}", sorted(keys), got)
+RowIdsByKey = dict[Name, list[tuple[int, int]]]
+
+
+def tide_row_ids(lake: tidelake.Lake, state: State) -> RowIdsByKey:
+    found = {}
+    for name in state.tables:
+        rows = lake.table(spelled(name)).scan(columns=[KEY, "rowid"]).to_arrow()
+        found[name] = sorted(zip(rows[KEY].to_pylist(), rows["rowid"].to_pylist(), strict=True))
     return found
+
+
+def duck_row_ids(duck: duckdb.DuckDBPyConnection, state: State) -> RowIdsByKey:
+    return {
+        name: sorted(duck.execute(f"SELECT {KEY}, rowid FROM lake.{spelled(name)}").fetchall())
+        for name in state.tables
+    }
 
 
 class RowIds:
@@ -187,27 +205,18 @@ class RowIds:
     def __init__(self) -> None:
         self._known: dict[int, int] = {}
 
-    def check(self, lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, state: State) -> Found:
-        found: Found = []
+    def check(self, state: State, found: RowIdsByKey) -> Found:
+        wrong: Found = []
         for name, table in state.tables.items():
-            sql = f"SELECT rowid, {KEY} FROM lake.{spelled(name)}"
-            theirs = {key: row_id for row_id, key in duck.execute(sql).fetchall()}
-            rows = lake.table(spelled(name)).scan(columns=["rowid", KEY]).to_arrow()
-            mine = dict(zip(rows[KEY].to_pylist(), rows["rowid"].to_pylist(), strict=True))
-            found += _labelled(f"row ids of {name}", unequal("tidelake", theirs, mine))
-            if len(set(theirs.values())) < len(theirs):
-                found.append(f"row ids of {name} are not unique: {theirs}")
-            found += _labelled(f"row ids of {name}", self._stay(table, theirs))
-        return found
-
-    def _stay(self, table: Table, row_ids: dict[int, int]) -> Found:
-        found: Found = []
-        for row in table.rows:
-            now = row_ids.get(row.values[KEY])
-            before = self._known.setdefault(row.uid, now if now is not None else -1)
-            if before != now:
-                found.append(f"key {row.values[KEY]} had row id {before}, now {now}")
-        return found
+            row_ids = dict(found[name])
+            if len(set(row_ids.values())) < len(table.rows):
+                wrong.append(f"row ids of {name} are not unique: {row_ids}")
+            for row in table.rows:
+                now = row_ids.get(row.values[KEY], -1)
+                before = self._known.setdefault(row.uid, now)
+                if before != now:
+                    wrong.append(f"row ids of {name}: {row.values[KEY]} had {before}, now {now}")
+        return wrong
 
 
 def feed(duck: duckdb.DuckDBPyConnection, at: int, before: State, after: State) -> Found:

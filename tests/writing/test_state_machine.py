@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from tests.writing.place import place
 from tests.writing.trial import Trial
 
 seeds = st.integers(0, 1 << 20)
@@ -24,7 +25,7 @@ class Writers(RuleBasedStateMachine):
 
     @initialize(kept=st.booleans())
     def open(self, kept: bool) -> None:
-        self.trial = Trial(self.folder, kept=kept)
+        self.trial = Trial(place("sqlite", self.folder), kept=kept)
 
     def _step(self, kind: str, seed: int) -> None:
         assert self.trial is not None

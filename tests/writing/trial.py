@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from random import Random
 
 import duckdb
@@ -11,6 +10,7 @@ import tidelake
 from tests.writing import check
 from tests.writing.actions import Action, any_action
 from tests.writing.model import Model
+from tests.writing.place import Place
 from tidelake.testing.duck import duck_connection
 
 STEPS = (
@@ -22,16 +22,19 @@ STEPS = (
     *["flush", "merge", "rewrite"],
     "option",
 )
+OURS = ("tide", "tide transaction", "tide failure", "option")
 LIMITS = (0, 3, 10, 40)
 
 
 class Trial:
-    """`kept`: DuckDB stays attached throughout, and must see our commits; else it attaches
-    for every step, and after it has changed a type itself, as it remembers statistics of the old
-    one. Every step takes a seed, so that any of them can be left out."""
+    """A step is a kind and a seed, so that any of them can be left out of a history.
 
-    def __init__(self, folder: Path, *, kept: bool = True, thorough: bool = False) -> None:
-        self.folder = folder
+    `kept`: DuckDB stays attached throughout, and must see our commits. Otherwise it attaches for
+    every step, as it does after it has changed a type: it remembers statistics of the old one.
+    """
+
+    def __init__(self, place: Place, *, kept: bool = True, thorough: bool = False) -> None:
+        self.place = place
         self.model = Model()
         self.log: list[str] = []
         self._thorough = thorough
@@ -39,40 +42,68 @@ class Trial:
         self._ids = check.RowIds()
         self._feed_is_right = True
         self._stale = False
-        self.lake = tidelake.connect(f"sqlite:///{folder}/lake.db", str(folder / "data"))
-        self.duck = duck_connection()
-        self.duck.execute("SET arrow_lossless_conversion = true")
-        self.duck.execute("SET threads = 1")
-        self._attach()
+        self._duck_updated = False
+        self._lake: tidelake.Lake | None = None
+        self._duck_is_in = False
+        self._connection = duck_connection()
+        self._connection.execute("SET arrow_lossless_conversion = true")
+        self._connection.execute("SET threads = 1")
+        assert self.lake.snapshots()
+
+    @property
+    def lake(self) -> tidelake.Lake:
+        if self.place.exclusive:
+            self._detach()
+        if self._lake is None:
+            self._lake = tidelake.connect(self.place.url, str(self.place.data))
+        return self._lake
+
+    @property
+    def duck(self) -> duckdb.DuckDBPyConnection:
+        if self.place.exclusive and self._lake is not None:
+            self._lake.close()
+            self._lake = None
+        if not self._duck_is_in:
+            self._connection.execute(f"ATTACH '{self.place.ducklake}' AS lake")
+            self._connection.execute("USE lake")
+            self._duck_is_in = True
+        return self._connection
+
+    def _detach(self) -> None:
+        if self._duck_is_in:
+            self._connection.execute("USE memory; DETACH lake")
+            self._duck_is_in = False
 
     def close(self) -> None:
-        self.duck.close()
-        self.lake.close()
-
-    def _attach(self) -> None:
-        self.duck.execute(f"ATTACH 'ducklake:sqlite:{self.folder}/lake.db' AS lake")
-        self.duck.execute("USE lake")
-
-    def _attach_again(self) -> None:
-        self.duck.execute("USE memory; DETACH lake")
-        self._attach()
+        self._connection.close()
+        if self._lake is not None:
+            self._lake.close()
 
     def step(self, kind: str, seed: int) -> None:
         """Do something, then compare everything."""
         chance = Random(seed)
         before = self.model.head
         if not self._kept:
-            self._attach_again()
+            self._detach()
         with self._explained():
             self._stale = False
             getattr(self, f"_{kind.replace(' ', '_')}")(chance)
-            head = self.lake.snapshots()[-1].snapshot_id
-            self.model.commit(head)
+            self._committed()
             if self._stale:
-                self._attach_again()
-            self.log.append(f"  -> {head}")
-        ours = kind.startswith("tide") and head > before
+                self._detach()
+        ours = kind.startswith("tide") and self.model.head > before
         self.compare(chance, everything=kind in ("flush", "merge", "rewrite"), ours=ours)
+
+    def tide(self, action: Action) -> None:
+        """One change by Tidelake, without comparing anything."""
+        with self._explained():
+            self._act(action, self.lake)
+            self._committed()
+
+    def _committed(self) -> None:
+        head = self.lake.snapshots()[-1].snapshot_id
+        self.model.commit(head)
+        self.log.append(f"  -> {head}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -118,7 +149,7 @@ class Trial:
         self._expect(check.unequal("snapshot after a failure", self.model.head, head))
 
     def _files(self) -> set[str]:
-        return {str(p) for p in (self.folder / "data").rglob("*") if p.is_file()}
+        return {str(p) for p in self.place.data.rglob("*") if p.is_file()}
 
     def _duck(self, chance: Random) -> None:
         with self._refusing():
@@ -147,6 +178,7 @@ class Trial:
             self.duck.execute(action.duck)
             action.on_model(self.model)
             self._stale |= "ALTER COLUMN" in action.duck
+            self._duck_updated |= action.duck.startswith("UPDATE")
             if done is not None and action.table in self.model.now.tables:
                 done.add(self.model.now.tables[action.table].uid)
             return
@@ -170,9 +202,15 @@ class Trial:
         self._upkeep("ducklake_flush_inlined_data('lake')")
 
     def _merge(self, chance: Random) -> None:
+        """DuckDB numbers rows anew that it has updated itself."""
         self._upkeep("ducklake_merge_adjacent_files('lake')")
+        if self._duck_updated:
+            self._ids = check.RowIds()
 
     def _rewrite(self, chance: Random) -> None:
+        """After a flush: one that follows instead loses the deletes of a file that had some in
+        the catalog and some in a delete file."""
+        self._flush(chance)
         self._upkeep("ducklake_rewrite_data_files('lake', delete_threshold => 0.01)")
 
     def _option(self, chance: Random) -> None:
@@ -182,27 +220,37 @@ class Trial:
 
     def compare(self, chance: Random, *, everything: bool = False, ours: bool = False) -> None:
         """The newest snapshot in full, and the older ones: some of them, or all."""
-        found: list[str] = []
-        model = self.model
-        older = list(model.snapshots)
-        if not (everything or self._thorough):
-            older = sorted({model.head, *chance.sample(older, min(2, len(older)))})
+        everything = everything or self._thorough
+        older = sorted(self.model.snapshots)
+        if not everything:
+            older = sorted({self.model.head, *chance.sample(older, min(2, len(older)))})
+        seed, most = chance.randrange(1 << 30), None if everything else 2
         with self._explained():
-            for at in older:
-                state = model.snapshots[at]
-                found += check.tide_state(self.lake.known_at(at), state, f"at {at}")
-                found += check.duck_state(self.duck, at, state, f"at {at}")
-            found += check.duck_now(self.duck, model.now, "now")
-            found += check.tide_state(self.lake, model.now, "now")
-            self._expect(found)
-            most = None if everything or self._thorough else 2
-            found += check.statistics(self.lake, self.duck, model.now, chance, most)
-            found += self._ids.check(self.lake, self.duck, model.now)
-            found += check.orphans(self.folder / "data", self.duck)
-            if ours and self._feed_is_right:
-                head = model.head
-                found += check.feed(self.duck, head, model.snapshots[head - 1], model.now)
-        self._expect(found)
+            self._compare_tide(older, Random(seed), most)
+            if self.place.ducklake is not None:
+                self._compare_duck(older, Random(seed), most, ours=ours)
+
+    def _compare_tide(self, older: list[int], chance: Random, most: int | None) -> None:
+        now = self.model.now
+        for at in older:
+            state = self.model.snapshots[at]
+            self._expect(check.tide_state(self.lake.known_at(at), state, f"at {at}"))
+        self._expect(check.tide_state(self.lake, now, "now"))
+        self._expect(check.tide_answers(self.lake, now, chance, most))
+        self._expect(self._ids.check(now, check.tide_row_ids(self.lake, now)))
+
+    def _compare_duck(
+        self, older: list[int], chance: Random, most: int | None, *, ours: bool
+    ) -> None:
+        now, head = self.model.now, self.model.head
+        for at in older:
+            self._expect(check.duck_state(self.duck, at, self.model.snapshots[at], f"at {at}"))
+        self._expect(check.duck_now(self.duck, now, "now"))
+        self._expect(check.duck_answers(self.duck, now, chance, most))
+        self._expect(self._ids.check(now, check.duck_row_ids(self.duck, now)))
+        self._expect(check.orphans(self.place.data, self.duck))
+        if ours and self._feed_is_right:
+            self._expect(check.feed(self.duck, head, self.model.snapshots[head - 1], now))
 
     def _expect(self, found: list[str]) -> None:
         if found:
@@ -213,20 +261,22 @@ class Failure(Exception):
     """What a transaction's body raises on purpose."""
 
 
-def plan_of(seed: int, length: int) -> list[tuple[str, int]]:
+Plan = list[tuple[str, int]]
+
+
+def plan_of(seed: int, length: int) -> Plan:
     """Steps by name and seed."""
     chance = Random(seed)
     return [(chance.choice(STEPS), chance.randrange(1 << 30)) for _ in range(length)]
 
 
-def run(
-    plan: list[tuple[str, int]], folder: Path, *, kept: bool = True, thorough: bool = False
-) -> Trial:
-    trial = Trial(folder, kept=kept, thorough=thorough)
+def run(plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False) -> None:
+    """A history; where DuckDB cannot come, what it would do is left out."""
+    trial = Trial(place, kept=kept, thorough=thorough)
     try:
         for kind, seed in plan:
-            trial.step(kind, seed)
+            if place.ducklake is not None or kind in OURS:
+                trial.step(kind, seed)
         trial.compare(Random(0), everything=True)
     finally:
         trial.close()
-    return trial

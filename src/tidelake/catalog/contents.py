@@ -42,7 +42,8 @@ def _add(
         if file.mapping is not None and file.mapping not in mappings:
             mappings[file.mapping] = _add_mapping(entries, table_id, file.mapping)
         mapping_id = mappings[file.mapping] if file.mapping is not None else None
-        first = statistics.take_row_ids(file.rows)
+        # A first row id beside embedded ones would make DuckDB's compaction trust the former.
+        first = None if file.carries_row_ids else statistics.take_row_ids(file.rows)
         _add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
         statistics.rows += file.rows
         statistics.bytes += file.bytes
@@ -57,7 +58,7 @@ def _add_file(
     entries: Entries,
     file: NewFile,
     table: TableInfo,
-    ids: tuple[int, int | None, int | None, int],
+    ids: tuple[int, int | None, int | None, int | None],
 ) -> None:
     table_id, partition_id, mapping_id, first_row_id = ids
     file_id = entries.numbers.file_id()
