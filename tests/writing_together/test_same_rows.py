@@ -15,6 +15,7 @@ from tests.writing_together.workers import (
     create_table,
     delete_one_by_one,
     maintain,
+    merge_counts,
     overwrite,
 )
 from tidelake.errors import Conflict
@@ -31,6 +32,18 @@ def test_counters_lose_no_increment(place: Place, in_files: bool) -> None:
     with place.open() as lake:
         found = lake.table("counters").to_arrow().to_pylist()
     assert sorted(map(tuple, (row.values() for row in found))) == [(0, 12), (1, 12), (2, 0)]
+    audit.check(place, "counters")
+
+
+@pytest.mark.parametrize("keys", [4, 40])
+def test_merges_insert_a_key_once_and_lose_no_count(place: Place, keys: int) -> None:
+    with place.open() as lake:
+        lake.create_table("counters", "id BIGINT, n BIGINT")
+    together(*(partial(merge_counts, place, range(keys), 3) for _ in range(4)))
+    with place.open() as lake:
+        found = lake.table("counters").to_arrow().to_pylist()
+    assert sorted(row["id"] for row in found) == list(range(keys))
+    assert {row["n"] for row in found} == {12}
     audit.check(place, "counters")
 
 

@@ -119,3 +119,13 @@ def die_in_a_transaction(path: Path) -> None:
     rows = [(number, 0, None, "key", "x" * 500) for number in range(1000)]
     connection.executemany("INSERT INTO ducklake_tag VALUES (?, ?, ?, ?, ?)", rows)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def merge_counts(place: Place, keys: Iterable[int], times: int) -> None:
+    """Add one to each key's count, or begin to count it."""
+    source = [{"id": key, "n": 1} for key in keys]
+    with place.open() as lake:
+        for _ in range(times):
+            merge = lake.table("counters").merge_builder(source, on="id")
+            merge = merge.when_matched_update({"n": "target.n + source.n"})
+            merge.when_not_matched_insert().execute()
