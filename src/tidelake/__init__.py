@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
     from tidelake.session.compatible import is_compatible
-    from tidelake.session.lake import Lake, connect
+    from tidelake.session.lake import Lake
+    from tidelake.session.opening import connect
     from tidelake.session.scan import Scan
     from tidelake.session.table import Table
 
@@ -40,7 +41,7 @@ _HOMES = {
     "Snapshot": "tidelake.model.snapshot",
     "Table": "tidelake.session.table",
     "col": "tidelake.model.predicate",
-    "connect": "tidelake.session.lake",
+    "connect": "tidelake.session.opening",
     "is_compatible": "tidelake.session.compatible",
 }
 

@@ -22,7 +22,7 @@ def init(options: Options) -> None:
     Example:
         tidelake init --catalog sqlite:///lake.db --data-path lake_data/
     """
-    from tidelake.session.lake import connect
+    from tidelake.session.opening import connect
 
     with connect(options.catalog, options.data_path) as lake:
         lake.reindex()

@@ -33,7 +33,7 @@ class Options:
     @contextmanager
     def lake(self, known_at: str | None = None) -> Iterator[Lake]:
         """The lake, opened for reading only, and pinned if a moment is given."""
-        from tidelake.session.lake import connect
+        from tidelake.session.opening import connect
 
         with connect(self.catalog, self.data_path, read_only=True) as lake:
             yield lake if known_at is None else lake.known_at(known_at)
@@ -41,7 +41,7 @@ class Options:
     def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
         """Run one write on the lake and commit it, under an author and a message if they are
         given. A lake that is not there is not created: `init` is for that."""
-        from tidelake.session.lake import connect
+        from tidelake.session.opening import connect
 
         with self.lake():
             pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
-from tidelake.catalog.failures import LostRace
-from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError
+from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
@@ -29,12 +27,6 @@ from tidelake.session.planning import Request, TableFacts, plan_scan
 
 if TYPE_CHECKING:
     pass
-
-
-_OPTIMISM = 4
-"""How often a write is tried before it is done inside the lock."""
-_SHORT_S = 2.0
-"""How long it may take to be done there, where everybody else waits."""
 
 
 class Transaction(Lake):
@@ -389,86 +381,6 @@ class Transaction(Lake):
             self._local.store.delete(sorted(paths))
         except TidelakeError:
             return
-
-
-def run(
-    lake: Lake, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
-) -> WriteResult:
-    """One write, committed by itself. When somebody else's commit makes it wrong it is simply done
-    again on top of that: it is a function of the lake, so the answer is that of doing it later.
-
-    `blind`: it does not look at rows, so it may start from what the lake last knew.
-    """
-    started = time.monotonic()
-    attempts = 0
-    while True:
-        attempts += 1
-        began = time.monotonic()
-        transaction: Transaction | None = None
-        base = lake._last_known() if blind and attempts == 1 else None
-        try:
-            transaction = Transaction(lake, base=base)
-            transaction._write(operation)
-            result = transaction.commit()
-            return replace(result, attempts=result.attempts + attempts - 1)
-        except BaseException as error:
-            if transaction is not None:
-                transaction.close()
-            if _is_outdated(error, lake, base):
-                continue
-            if not _may_repeat(error, transaction, started):
-                raise
-            short = time.monotonic() - began < _SHORT_S
-            if isinstance(error, LostRace):
-                commit.wait(attempts)
-            elif attempts >= _OPTIMISM and short:
-                return _run_alone(lake, operation, attempts)
-
-
-def _is_outdated(error: BaseException, lake: Lake, base: tuple[int, int] | None) -> bool:
-    """Whether a blind write was refused because of what has changed in the meantime."""
-    if base is None or not isinstance(error, NotFound | Invalid):
-        return False
-    with lake._reading() as reader:
-        return snapshots.head(reader) != base
-
-
-def _may_repeat(error: BaseException, transaction: Transaction | None, started: float) -> bool:
-    """Whether a write that failed may be done once more. A commit that lost a race has had all
-    the patience there is; one that is lost earlier was a read, and nothing had been tried."""
-    if not isinstance(error, Conflict | LostRace):
-        return False
-    late = time.monotonic() - started > commit.PATIENCE_S
-    return not late and (transaction is None or transaction.replayable)
-
-
-def _run_alone(
-    lake: Lake, operation: Callable[[Transaction], WriteResult], attempts: int
-) -> WriteResult:
-    """A short write that others keep overtaking is done inside the lake's lock: only somebody who
-    does not take it, as DuckDB, can still come first."""
-    token = uuid.uuid4().hex
-    tries: list[tuple[Transaction, Change]] = []
-
-    def change(_: int) -> Change:
-        transaction = Transaction(lake, token=token)
-        try:
-            transaction._write(operation)
-            tries.append((transaction, transaction.prepare()))
-        except BaseException:
-            transaction.close()
-            raise
-        return tries[-1][1]
-
-    with lake._reading() as reader:
-        since, _ = snapshots.head(reader)
-    landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
-    if not landed.duplicate:
-        for transaction, _ in tries[:-1]:
-            transaction.rollback()
-    transaction, made = tries[-1]
-    result = transaction.landed(landed, made)
-    return replace(result, attempts=result.attempts + attempts)
 
 
 def is_spark_frame(data: object) -> bool:

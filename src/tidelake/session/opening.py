@@ -1,0 +1,89 @@
+"""Opening a lake, or creating it where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidelake.catalog import create, read
+from tidelake.catalog.database import Database
+from tidelake.catalog.url import parse_url
+from tidelake.engine.local import LocalEngine
+from tidelake.errors import Invalid, NotFound
+from tidelake.session.lake import Lake
+from tidelake.session.settings import resolve
+
+_ENGINES = ("local", "spark")
+
+
+def connect(
+    url: str | None = None,
+    data_path: str | None = None,
+    *,
+    read_only: bool = False,
+    engine: str = "local",
+    spark: Any = None,
+    storage_options: Mapping[str, str] | None = None,
+    override_data_path: bool = False,
+) -> Lake:
+    """Open a lake, or create it where there is none.
+
+    `url` is a catalog address (`sqlite:///lake.db`, `duckdb:///…`, `postgresql://…`,
+    `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
+    ./tidelake.toml are asked. `data_path` is needed to create a lake on a database server;
+    an embedded catalog defaults to a folder beside it. For a lake that exists it must be
+    the lake's own, unless `override_data_path` says that the files have moved.
+    """
+    if engine not in _ENGINES:
+        raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
+    settings = resolve(url, None if data_path is None else str(data_path), storage_options)
+    database = Database(parse_url(settings.catalog), read_only=read_only)
+    try:
+        with database.reading() as reader:
+            exists = create.is_lake(reader)
+        if not exists:
+            _create(database, settings.data_path)
+        with database.reading() as reader:
+            info = read.lake_info(reader)
+        stored = absolute(info.data_path)
+        path = stored
+        if exists and settings.data_path is not None:
+            path = _checked(absolute(settings.data_path), stored, override_data_path)
+        local = LocalEngine(settings.storage_options)
+        return Lake(database, path, local, engine, spark, encrypted=info.encrypted)
+    except BaseException:
+        database.close()
+        raise
+
+
+def absolute(data_path: str) -> str:
+    """A data path as it is used: complete, with a slash at the end."""
+    if "://" not in data_path:
+        data_path = str(Path(data_path).expanduser().absolute())
+    return data_path if data_path.endswith("/") else f"{data_path}/"
+
+
+def _create(database: Database, data_path: str | None) -> None:
+    if database.read_only:
+        raise NotFound(
+            f"there is no lake at {database.url}",
+            hint="connect without read_only=True to create it",
+        )
+    if data_path is None:
+        if database.url.path is None:
+            raise Invalid(
+                f"a new lake at {database.url} needs a place for its files",
+                hint="pass data_path='s3://bucket/lake' or a folder",
+            )
+        data_path = f"{database.url.path}.files"
+    create.create_lake(database, absolute(data_path))
+
+
+def _checked(given: str, stored: str, override: bool) -> str:
+    if given != stored and not override:
+        raise Invalid(
+            f"the lake's data path is {stored}, not {given}",
+            hint="leave data_path out; if the files were moved, pass override_data_path=True",
+        )
+    return given
