@@ -209,13 +209,13 @@ def update(model: Model, chance: Random) -> Action | None:
 
 
 def overwrite(model: Model, chance: Random) -> Action | None:
-    """Whole, or the rows below some key by new ones that are given keys below it."""
+    """Whole, or the rows from some key upwards by new ones, whose keys are above it."""
     name = _a_table(model, chance)
     if name is None:
         return None
     table = model.now.tables[name]
     rows = new_rows(model, table, chance, how_many(chance))
-    keys = sorted(row.values[KEY] for row in table.rows)
+    keys = [row.values[KEY] for row in table.rows if row.values[KEY] < rows[0][KEY]]
     where = None
     if keys and chance.random() < 0.5:
         low = chance.choice(keys)

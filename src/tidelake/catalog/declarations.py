@@ -10,6 +10,7 @@ from tidelake.catalog import inline_tables, read
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
+from tidelake.catalog.table_statistics import forget_column
 from tidelake.model.change import Change, TableChange, ViewChange
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column, Schema
@@ -277,30 +278,22 @@ def _alter_columns(
     for column, parent, order in _ordered(after.columns, orders):
         new[column.id] = (_row_of(column), parent, order)
     for column_id in old.keys() - new.keys():
-        entries.end(
-            "ducklake_column",
-            "table_id = :id AND column_id = :column",
-            id=table_id,
-            column=column_id,
-        )
-        entries.end(
-            "ducklake_column_tag",
-            "table_id = :id AND column_id = :column",
-            id=table_id,
-            column=column_id,
-        )
+        _end_column(entries, "ducklake_column", table_id, column_id)
+        _end_column(entries, "ducklake_column_tag", table_id, column_id)
     changed = [column_id for column_id, row in new.items() if old.get(column_id) != row]
     for column_id in changed:
-        if column_id in old:
-            entries.end(
-                "ducklake_column",
-                "table_id = :id AND column_id = :column",
-                id=table_id,
-                column=column_id,
-            )
         column, parent, order = new[column_id]
+        if column_id in old:
+            _end_column(entries, "ducklake_column", table_id, column_id)
+            if old[column_id][0].type != column.type:
+                forget_column(entries, table_id, column_id)
         _begin_column(entries, table_id, column, parent, order)
     return bool(changed) or old.keys() != new.keys()
+
+
+def _end_column(entries: Entries, kind: str, table_id: int, column_id: int) -> None:
+    condition = "table_id = :id AND column_id = :column"
+    entries.end(kind, condition, id=table_id, column=column_id)
 
 
 def _row_of(column: Column) -> Column:

@@ -125,14 +125,21 @@ def _is_vague(leaf: Column, column: _Column) -> bool:
     return column.has_values and unknown and leaf.type not in _UNBOUNDED
 
 
+def forget_column(entries: Entries, table_id: int, column_id: int) -> None:
+    """Say nothing more of a column. Due also when its type changes: DuckDB's next flush would put
+    NULL for bounds of another type. It keeps what it has read until a file id is taken, and
+    breaks over bounds that are not of the column's type."""
+    entries.numbers.file_id()
+    entries.change(
+        "DELETE FROM ducklake_table_column_stats WHERE table_id = :table AND column_id = :column",
+        table=table_id,
+        column=column_id,
+    )
+
+
 def _replace(entries: Entries, table_id: int, leaf: Column, column: _Column) -> None:
     if _is_vague(leaf, column):
-        entries.change(
-            "DELETE FROM ducklake_table_column_stats"
-            " WHERE table_id = :table AND column_id = :column",
-            table=table_id,
-            column=leaf.id,
-        )
+        forget_column(entries, table_id, leaf.id)
         return
     entries.change(
         "UPDATE ducklake_table_column_stats SET contains_null = :contains_null,"
