@@ -51,11 +51,7 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
             return _missing(doing, text)
         return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
     if isinstance(error, duckdb.IOException):
-        if "No files found" in text or "No such file" in text:
-            return _missing(doing, text)
-        if "Permission denied" in text:
-            return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
-        return Unavailable(f"{doing}: {text}", hint="check that the data path can be reached")
+        return _not_written_or_read(doing, text)
     if isinstance(error, duckdb.OutOfMemoryException):
         return Unavailable(f"{doing}: {text}", hint="read in batches with to_batches()")
     if isinstance(error, duckdb.InvalidInputException) and _is_broken_file(text):
@@ -65,6 +61,16 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
     return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+
+
+def _not_written_or_read(doing: str, text: str) -> TidelakeError:
+    if "No files found" in text or "No such file" in text:
+        return _missing(doing, text)
+    if "Permission denied" in text:
+        return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
+    if "do not support negative intervals" in text:
+        return Invalid(f"{doing}: {text}", hint="keep an interval positive, and its sign apart")
+    return Unavailable(f"{doing}: {text}", hint="check that the data path can be reached")
 
 
 def _is_broken_file(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from operator import index
 from typing import Any
 from uuid import UUID
@@ -136,6 +136,8 @@ def _decimal(digits: int, scale: int, value: Any) -> str:
         number = Decimal(value.text)
     elif isinstance(value, Decimal):
         number = value
+    elif isinstance(value, bool) or not isinstance(value, Integral):
+        raise _not(value, "a Decimal or an integer")
     else:
         number = Decimal(_integer(-(10**digits), 10**digits, value))
     if not number.is_finite():
