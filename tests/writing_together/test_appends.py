@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+
 from tests.writing_together import audit
 from tests.writing_together.crowd import shares, together
 from tests.writing_together.place import Place
@@ -28,13 +30,14 @@ def test_sixteen_processes(place: Place) -> None:
     audit.check(place, "t")
 
 
-def test_beside_duckdb(new_place: Callable[[str], Place]) -> None:
+@pytest.mark.parametrize("rows", [160, pytest.param(400, marks=pytest.mark.slow)])
+def test_beside_duckdb(new_place: Callable[[str], Place], rows: int) -> None:
     place = new_place("postgresql")
     create(place)
-    ours, theirs = shares(160, 8)[:4], shares(160, 8)[4:]
+    ours, theirs = shares(rows, 8)[:4], shares(rows, 8)[4:]
     together(
         *(partial(append_one_by_one, place, share) for share in ours),
         *(partial(duck_insert_one_by_one, place, share) for share in theirs),
     )
-    assert numbers(place) == list(range(160))
+    assert numbers(place) == list(range(rows))
     audit.check(place, "t")

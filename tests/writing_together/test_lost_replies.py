@@ -88,7 +88,7 @@ def cases() -> Iterator[ParameterSet]:
         yield pytest.param(write, False, marks=() if few else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("write", "landed"), cases())
+@pytest.mark.parametrize(("write", "landed"), list(cases()))
 def test_a_lost_commit(place: Place, wire: Proxy, write: str, landed: bool) -> None:
     do, changes = WRITES[write]
     before = wire.snapshots()

@@ -13,7 +13,7 @@ THREADS = 4
 TIMES = 4
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql", "mariadb"])
 def test_four_threads(new_place: Callable[[str], Place], kind: str, shared: bool) -> None:
     """Each with a lake of its own, or all with the same one."""
