@@ -593,3 +593,59 @@ def test_text_that_looks_like_sql_is_only_text(
     assert rows(t) == [{DROP: DROP}]
     assert rows(lake.sql('SELECT * FROM "a view"')) == [{DROP: DROP}]
     agree()
+
+
+WORDS = [
+    "t",
+    "s",
+    "m",
+    "o",
+    "u",
+    "r",
+    "d",
+    "f",
+    "c",
+    "gone",
+    "target",
+    "source",
+    "kept",
+    "incoming",
+]
+
+
+def test_columns_called_as_things_inside_our_own_sql(lake: tidelake.Lake, agree: Agree) -> None:
+    """Structs of such names would be taken for tables, and tables for them."""
+    kinds = dict.fromkeys(WORDS, "STRUCT(id BIGINT, t BIGINT)")
+    t = lake.create_table("t", {"id": "BIGINT", **kinds})
+
+    def of_words(ids: Any) -> list[dict[str, Any]]:
+        return [{"id": n, **{word: {"id": n, "t": -n} for word in WORDS}} for n in ids]
+
+    t.append(of_words(range(30)))
+    t.append(of_words([30]))
+    t.update(
+        {word: f"{{'id': {word}.id + 1000, 't': {word}.t}}" for word in WORDS}, where="t.id < 3"
+    )
+    assert rows(t.scan(["id", "s"], where="t.id = 1002 AND s.t = -2")) == [
+        {"id": 2, "s": {"id": 1002, "t": -2}}
+    ]
+    t.delete("s.id = 5 OR m.t = -6")
+    t.merge(of_words([*range(7, 20), *range(40, 60)]), on="id")
+    t.merge_builder(of_words([8, 70]), on="id").when_matched_update(
+        {"t": "{'id': source.t.id, 't': target.s.t + source.m.t}"}, condition="target.t.id = 8"
+    ).when_not_matched_insert(condition="source.s.id = 70").when_not_matched_by_source_update(
+        {"o": None}, condition="target.id = 9"
+    ).when_not_matched_by_source_delete(condition="target.u.id = 10").execute()
+    found = {r["id"]: r for r in rows(t)}
+    assert sorted(found) == sorted({*range(31), *range(40, 60), 70} - {5, 6, 10})
+    assert (found[8]["t"], found[9]["o"]) == ({"id": 8, "t": -16}, None)
+    with lake.transaction() as tx:
+        mine = tx.table("t")
+        mine.append(of_words(range(100, 130)))
+        mine.update({"s": "{'id': t.id, 't': 0}"}, where="s.id BETWEEN 105 AND 120")
+        mine.delete("d.id = 101")
+        mine.merge(of_words(range(110, 125)), on="id")
+        mine.evolve(add={"more": "INTEGER", "t.more": "INTEGER"})
+        mine.update({"more": "t.id"}, where="r.id > 100")
+        assert mine.count() == len(found) + 29
+    agree()

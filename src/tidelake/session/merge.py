@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
 
 _ACTION = "_tidelake_action"
+_T, _S = "_tidelake_target", "_tidelake_source"
+"""Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
 _FEW = 100
 _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
 _SHOWN = 3
@@ -279,33 +281,33 @@ def _run(tx: Transaction, job: Any, work: _Work, count: int) -> WriteResult:
     where = None if clauses.orphaned else _range(job, work, count)
     plan = tx._plan(draft.after.name, None, columns=[*names, *POINTERS, ROW_NUMBER], where=where)
     job.scan("target", plan)
-    lineage = ", ".join(f"t.{name}" for name in (*POINTERS, ROW_NUMBER))
-    targets = ", ".join(f"t.{quote(n)} AS {_flat('target', n)}" for n in names)
-    sources = ", ".join(f"s.{quote(c.name)} AS {_flat('source', c.name)}" for c in work.source)
-    equal = " AND ".join(f"t.{quote(k.name)} = s.{quote(k.name)}" for k in work.keys)
+    lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
+    targets = ", ".join(f"{_T}.{quote(n)} AS {_flat('target', n)}" for n in names)
+    sources = ", ".join(f"{_S}.{quote(c.name)} AS {_flat('source', c.name)}" for c in work.source)
+    equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
     job.keep(
         "matched",
         f"SELECT *, {work.action(clauses.matched)} AS {_ACTION} FROM (SELECT {lineage}, {targets},"
-        f" {sources} FROM target AS t JOIN source AS s ON {equal}) AS m",
+        f" {sources} FROM target AS {_T} JOIN source AS {_S} ON {equal}) AS m",
     )
     unmatched = _unmatched(work, sources)
     if clauses.orphaned:
         job.keep(
             "orphaned",
             f"SELECT *, {work.action(clauses.orphaned)} AS {_ACTION} FROM (SELECT {lineage},"
-            f" {targets} FROM target AS t WHERE NOT EXISTS"
-            f" (SELECT 1 FROM source AS s WHERE {equal})) AS o",
+            f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
+            f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
         )
     return _apply(tx, job, work, plan, unmatched)
 
 
 def _unmatched(work: _Work, sources: str) -> str:
     equal = " AND ".join(
-        f"m.{_flat('source', key.name)} = s.{quote(key.name)}" for key in work.keys
+        f"m.{_flat('source', key.name)} = {_S}.{quote(key.name)}" for key in work.keys
     )
     return (
         f"SELECT *, {work.action(work.clauses.unmatched)} AS {_ACTION} FROM (SELECT {sources}"
-        f" FROM source AS s WHERE NOT EXISTS (SELECT 1 FROM matched AS m WHERE {equal})) AS u"
+        f" FROM source AS {_S} WHERE NOT EXISTS (SELECT 1 FROM matched AS m WHERE {equal})) AS u"
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
 
 POINTERS = (ROW_FILE, ROW_POSITION)
+_KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
+"""Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
 
 
 def add(
@@ -177,8 +179,9 @@ def _rewrite_staged(
     name = f"staged_{-file.id}"
     job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
     survivors = (
-        f"SELECT * FROM {name} AS s WHERE NOT EXISTS (SELECT 1 FROM {doomed} AS d"
-        f" WHERE d.{ROW_FILE} = s.{ROW_FILE} AND d.{ROW_POSITION} = s.{ROW_POSITION})"
+        f"SELECT * FROM {name} AS {_KEPT} WHERE NOT EXISTS (SELECT 1 FROM {doomed} AS {_GONE}"
+        f" WHERE {_GONE}.{ROW_FILE} = {_KEPT}.{ROW_FILE}"
+        f" AND {_GONE}.{ROW_POSITION} = {_KEPT}.{ROW_POSITION})"
     )
     _write(tx, draft, job, survivors, carries_row_ids=staged.carries_row_ids)
 

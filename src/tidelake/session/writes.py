@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid, Unsupported
@@ -208,8 +209,10 @@ def add_files(
 ) -> WriteResult:
     """Make existing Parquet files part of the table, where they lie."""
     draft = writable(tx, name)
-    patterns = [paths] if isinstance(paths, str) else [str(path) for path in paths]
-    listed = [found for pattern in patterns for found in tx._local.store.listed(pattern)]
+    patterns = [paths] if isinstance(paths, str | Path) else paths
+    if not isinstance(patterns, Iterable):
+        raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
+    listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
     known = {file.path for file in tx._plan(name, None, columns=[draft.columns[0].name]).files}
     for path in listed:
         if path in known:
