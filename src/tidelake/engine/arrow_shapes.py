@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.engine.conform import Shape
+from tidelake.engine.conform import ENCODED_VARIANT, Shape
 from tidelake.engine.duck_errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
@@ -77,6 +77,8 @@ def arrow_shape(field: pa.Field, place: str) -> Shape:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return arrow_shape(pa.field(name, kind.value_type), place)
     if pa.types.is_struct(kind):
+        if any((part.metadata or {}).get(b"variant") == b"true" for part in kind):
+            return Shape(name, ENCODED_VARIANT)
         return Shape(name, "struct", tuple(arrow_shape(part, place) for part in kind))
     if pa.types.is_map(kind):
         parts = (pa.field("key", kind.key_type), pa.field("value", kind.item_type))

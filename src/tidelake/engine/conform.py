@@ -33,6 +33,10 @@ _NO_LOSS = {
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
 
+ENCODED_VARIANT = "encoded variant"
+"""Spark's variants: bytes of `metadata` and `value`, as Parquet has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A column or field of the data. `type` is DuckLake's word where it has one; else null, enum,
@@ -105,6 +109,8 @@ def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 
     """`ref` itself where nothing has to be done."""
     if shape.type == "null":
         return f"CAST(NULL AS {column.duckdb_type})"
+    if column.type == "variant" and shape.type == ENCODED_VARIANT:
+        return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
         return ref if shape.type == "variant" else f"CAST({ref} AS VARIANT)"
     if shape.type == "text":

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BATCH_ROWS = "65536"
+_BATCH_ROWS = "32768"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ class SparkJob:
         self._doing = doing
         self._shapes = Shapes(local)
         self._relations: dict[str, Relation] = {}
-        self._kept: list[DataFrame] = []
         self._table = TableName("main", "rows")
 
     def __enter__(self) -> Self:
@@ -78,8 +77,7 @@ class SparkJob:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for frame in self._kept:
-            frame.unpersist()
+        self._relations.clear()
         self._shapes.close()
 
     def scan(self, name: str, plan: ScanPlan) -> None:
@@ -129,12 +127,17 @@ class SparkJob:
         return replace(found, sql=f"SELECT * FROM {quote(name)}")
 
     def keep(self, name: str, sql: str) -> int:
-        """A relation of the query's rows as they are now; how many they are."""
+        """A relation of the query's rows as they are now; how many they are.
+
+        It is a local checkpoint: what was computed from data that might come out otherwise a
+        second time is never computed again, should an executor die. Spark frees it when nobody
+        refers to it any more.
+        """
         with self._translated(), self._big_batches():
             found = self._evaluated(tree_of.parsed(sql))
-            self._kept.append(found.frame.persist())
-            self._add(name, replace(found, frame=self._kept[-1]))
-            return self._kept[-1].count()
+            kept = found.frame.localCheckpoint()
+            self._add(name, replace(found, frame=kept))
+            return kept.count()
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""
@@ -258,7 +261,7 @@ class SparkJob:
         """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
         columns = self._shapes.columns_of(tree.sql("duckdb"))
         if both := tree_of.halves(tree):
-            left, right = (self._evaluated(half).frame for half in both)
+            left, right = (self._evaluated(self._cast(half, columns)).frame for half in both)
             return _as(left.union(right), columns)
         source = tree_of.source_of(tree, self._shapes.aggregates)
         if source is None:
@@ -272,6 +275,18 @@ class SparkJob:
         inner = self._typed(inner)
         text = tree_of.spark_text(over, inner.by_name)
         return _as(self._spark_sql(text, {ROWS: inner.frame}), columns)
+
+    def _cast(self, tree: exp.Query, columns: tuple[Column, ...]) -> exp.Query:
+        """The query in the types of these columns."""
+        sql = tree.sql("duckdb")
+        found = self._shapes.columns_of(sql)
+        if [column.duckdb_type for column in found] == [c.duckdb_type for c in columns]:
+            return tree
+        casts = ", ".join(
+            f"CAST({quote(here.name)} AS {column.duckdb_type}) AS {quote(column.name)}"
+            for here, column in zip(found, columns, strict=True)
+        )
+        return tree_of.parsed(f"SELECT {casts} FROM ({sql}) AS r")
 
     def _spark_sql(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
         named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)

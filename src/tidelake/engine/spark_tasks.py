@@ -25,7 +25,6 @@ from tidelake.engine.spark_arrow import arrow_schema, cast_batch
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_POSITION, Column
-from tidelake.model.table import SortKey
 
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine, Workbench
@@ -68,7 +67,6 @@ class RowsQuery:
         with _opened(self, batches) as (work, sql):
             if work is not None:
                 work.reach([target.path])
-                target = _clustered(target)
                 yield _told(write_files(work, sql, target, carries_row_ids=carries_row_ids))
 
 
@@ -109,23 +107,6 @@ def _one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
         raise type(error)(refusal(error.message, error.hint or "")) from error
     finally:
         work.connection.close()
-
-
-def _clustered(target: Target) -> Target:
-    """Sorted by partition first: the rows of one then follow each other, so that DuckDB has few
-    files open and ends none of them too early."""
-    if target.partitioning is None:
-        return target
-    by_id = {column.id: column for column in target.columns}
-    keys = tuple(
-        SortKey(
-            key_sql(by_id[key.column_id], key.transform, quote(by_id[key.column_id].name)),
-            "ASC",
-            "NULLS_FIRST",
-        )
-        for key in target.partitioning.keys
-    )
-    return replace(target, sorting=(*keys, *target.sorting))
 
 
 def _told(facts: object) -> pa.RecordBatch:
