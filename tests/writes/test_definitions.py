@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.writes.place import Place, past, rows
+from tests.writes.place import Place, assert_same_now, past, rows
 from tidelake.errors import Invalid, NotFound
 
 Agree = Callable[[], None]
@@ -283,7 +283,10 @@ def test_columns_evolve_over_rows_in_files_and_catalog(
     _go_on(nested, duck)
     after = past(lake)
     assert {at: after[at] for at in before} == before
-    agree()
+    if len(changes) > 2:
+        agree()
+    else:
+        assert_same_now(lake, duck)
 
 
 def _go_on(t: tidelake.Table, duck: Duck) -> None:
