@@ -8,6 +8,7 @@ process for the local engine, and in the executors' Python for Spark.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,9 +92,23 @@ def _divided(work: Workbench, file: NewFile, target: Target) -> tuple[NewFile, .
 
 
 def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
-    return work.connection.execute(
-        f"COPY ({sql}) TO {text_literal(_place(target.path))} ({', '.join(options)})"
-    ).fetchall()
+    mark = secrets.token_hex(4)
+    named = [*options, f"FILENAME_PATTERN 'ducklake-{{uuidv7}}-{mark}'"]
+    try:
+        return work.connection.execute(
+            f"COPY ({sql}) TO {text_literal(_place(target.path))} ({', '.join(named)})"
+        ).fetchall()
+    except BaseException:
+        _remove(target.path, mark)
+        raise
+
+
+def _remove(place: str, mark: str) -> None:
+    """When one of its threads fails DuckDB leaves the files of the others behind. In an object
+    store a file that was not finished is not there."""
+    if is_local(place):
+        for path in local_path(place).glob(f"ducklake-*-{mark}.parquet"):
+            path.unlink(missing_ok=True)
 
 
 def _place(path: str) -> str:
@@ -149,7 +164,6 @@ def _options(target: Target, carries_row_ids: bool) -> list[str]:
         f"FIELD_IDS {{{', '.join(fields)}}}",
         "RETURN_STATS",
         "APPEND",
-        "FILENAME_PATTERN 'ducklake-{uuidv7}'",
         f"COMPRESSION {target.compression}",
         f"ROW_GROUP_SIZE {target.row_group_rows}",
         f"WRITE_BLOOM_FILTER {not _has_misleading(target)}",
