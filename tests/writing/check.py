@@ -126,9 +126,12 @@ def tide_answers(lake: tidelake.Lake, state: State, chance: Random, most: int | 
 def duck_answers(
     duck: duckdb.DuckDBPyConnection, state: State, chance: Random, most: int | None
 ) -> Found:
-    """Answers that DuckDB takes from statistics, or finds through them."""
+    """Answers that DuckDB takes from statistics, or finds through them. Of blobs it keeps bounds
+    in one spelling and asks for them in another, so that it misses rows in its own files."""
     found: Found = []
     for name, table, column in _chosen(state, chance, most):
+        if column.kind == "BLOB":
+            continue
         here = f"duckdb {name} {column.name} {column.kind}"
         found += _labelled(here, _extremes(duck, name, table, column))
         probes = _probes(table, column, chance)

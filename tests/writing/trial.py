@@ -11,12 +11,14 @@ from tests.writing import check
 from tests.writing.actions import Action, any_action
 from tests.writing.model import Model
 from tests.writing.place import Place
+from tidelake.errors import Conflict
 from tidelake.testing.duck import duck_connection
 
 STEPS = (
     *["tide"] * 7,
     *["tide transaction"] * 3,
     "tide failure",
+    *["tide beside duck"] * 2,
     *["duck"] * 4,
     "duck transaction",
     *["flush", "merge", "rewrite"],
@@ -194,6 +196,28 @@ class Trial:
                 self._run(chance, done)
             self.log.append("duck: commit")
             self.duck.execute("COMMIT")
+
+    def _tide_beside_duck(self, chance: Random) -> None:
+        """DuckDB commits while a transaction of ours is open: it conflicts, or the lake is as if
+        the one had come after the other."""
+        if self.place.exclusive:
+            return
+        mine = any_action(self.model, chance)
+        self.log.append("tide: begin")
+        tx = self.lake.transaction()
+        self._act(mine, tx)
+        self.model.forget()
+        with self._refusing():
+            self._run(chance)
+        self._committed()
+        try:
+            tx.commit()
+        except Conflict as error:
+            self.log.append(f"tide: {error}")
+            return
+        self.log.append("tide: commit")
+        if self.lake.snapshots()[-1].snapshot_id > self.model.head:
+            mine.on_model(self.model)
 
     def _upkeep(self, call: str) -> None:
         self.log.append(f"duck: {call}")

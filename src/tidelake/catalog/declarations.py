@@ -112,7 +112,7 @@ def _create_table(entries: Entries, dialect: Dialect, change: TableChange, ids: 
     _begin_tags(entries, table_id, table.tags)
     _begin_partitioning(entries, table_id, table)
     _begin_sorting(entries, table_id, table)
-    _new_version(entries, dialect, table_id, change)
+    _new_version(entries, dialect, table_id, change, inline=change.inline)
     return table_id
 
 
@@ -135,8 +135,10 @@ def _qualified(name: TableName) -> str:
     return f"{quote(name.schema)}.{quote(name.name)}"
 
 
-def _new_version(entries: Entries, dialect: Dialect, table_id: int, change: TableChange) -> None:
-    """A version of the table's columns, and a place for small writes of that version."""
+def _new_version(
+    entries: Entries, dialect: Dialect, table_id: int, change: TableChange, *, inline: bool
+) -> None:
+    """A version of the table's columns, and if asked for a place for small writes of it."""
     table = change.after
     assert table is not None
     entries.begin(
@@ -144,7 +146,7 @@ def _new_version(entries: Entries, dialect: Dialect, table_id: int, change: Tabl
         schema_version=entries.numbers.schema_version,
         table_id=table_id,
     )
-    if change.inline and inline_tables.can_inline(dialect, table.schema):
+    if inline and inline_tables.can_inline(dialect, table.schema):
         inline_tables.create(entries, dialect, table_id, table.schema.columns)
 
 
@@ -240,7 +242,9 @@ def _alter_table(reader: Reader, entries: Entries, change: TableChange, ids: Ids
     ]
     if any(altered) or before.name != after.name:
         if any(altered):
-            _new_version(entries, reader.dialect, before.id, change)
+            # Who still has another limit in mind would write to the place for the old columns.
+            inline = change.inline or bool(inline_tables.names(reader, before.id))
+            _new_version(entries, reader.dialect, before.id, change, inline=inline)
         else:
             _note_version(entries, before.id)
     altered += [
