@@ -105,7 +105,7 @@ def _scalar(kind: pa.DataType, place: str, name: str) -> str:
 
 def _extension(field: pa.Field) -> str:
     name = getattr(field.type, "extension_name", None)
-    return name or (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+    return str(name or (field.metadata or {}).get(b"ARROW:extension:name", b"").decode())
 
 
 def _refused(place: str, name: str, kind: str, hint: str) -> Invalid:

@@ -233,7 +233,8 @@ def _check_missing(
 def _converted(
     field: _Field, given: list[Any], missing: list[bool] | None, number: int, place: str
 ) -> list[Any]:
-    convert, found = field.convert, []
+    convert = field.convert
+    found: list[Any] = []
     where = f"column {field.column.name!r}"
     for at, value in enumerate(given):
         if value is None or is_missing(value):

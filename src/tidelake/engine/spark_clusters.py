@@ -7,7 +7,7 @@ enough. Spark may still spread over several what is too much for one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
@@ -73,14 +73,16 @@ def _expression(transform: str, value: str, kind: t.DataType) -> str | None:
     return f"{transform}(date_from_unix_date(CAST(floor({hours} / 24) AS INT)))"
 
 
-def _asked(key: PartitionKey, target: Target, local: LocalEngine) -> Callable[..., object]:
+def _asked(key: PartitionKey, target: Target, local: LocalEngine) -> Callable[..., Any]:
     """A function that has DuckDB tell the partition, on the executors."""
-    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql import functions
 
+    arrow_udf: Any = getattr(functions, "arrow_udf")  # noqa: B009  (the stubs do not know it)
     column = next(column for column in target.columns if column.id == key.column_id)
     query = KeyQuery(local, target.table, column, key.transform)
 
     def told(values: Iterator[pa.Array]) -> Iterator[pa.Array]:
         yield from query.keys(values)
 
-    return arrow_udf(told, "string")  # type: ignore[no-any-return]
+    made: Callable[..., Any] = arrow_udf(told, "string")
+    return made

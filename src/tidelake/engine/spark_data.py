@@ -24,11 +24,12 @@ def as_arrow(data: Any, place: str) -> DataFrame:
         raise Unsupported(
             f"{place}: a streaming DataFrame has no end", hint="write each batch with foreachBatch"
         )
-    months = [isinstance(field.dataType, t.YearMonthIntervalType) for field in data.schema]
+    rows: DataFrame = data
+    months = [isinstance(field.dataType, t.YearMonthIntervalType) for field in rows.schema]
     if not any(months):
-        return data
-    names = [ticked(name) for name in data.columns]
-    return data.selectExpr(
+        return rows
+    names = [ticked(name) for name in rows.columns]
+    return rows.selectExpr(
         *(
             f"make_interval(0, CAST({_months(name)} AS INT)) AS {name}" if is_months else name
             for name, is_months in zip(names, months, strict=True)

@@ -34,8 +34,8 @@ def translated(doing: str) -> Iterator[None]:
 def _translate(doing: str, text: str) -> errors.TidelakeError | None:
     if carried := _CARRIED.search(text):
         return _kind(carried[1])(carried[2], hint=carried[3] or None)
-    if told := refused(text):
-        return told
+    if own := refused(text):
+        return own
     if raised := _RAISED.search(text):
         return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
     if told := _OURS.search(text):

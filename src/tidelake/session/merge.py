@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.conform import filled
+from tidelake.engine.conform import filled, unknown
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.comparable import FLOATS
@@ -127,6 +127,7 @@ def merge(
                 hint="the columns in `on` must be in both",
             )
         work = _Work(draft, keys, incoming.present, clauses, extras)
+        work.refuse_idle_extras()
         _refuse_repeated(job, work)
         return _run(tx, job, work, count)
 
@@ -231,6 +232,15 @@ class _Work:
                 raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
             given[column.id] = self.value(value)
         return given
+
+    def refuse_idle_extras(self) -> None:
+        """A column that the table has not, and no clause looks at, is a mistake."""
+        all_clauses = (*self.clauses.matched, *self.clauses.unmatched, *self.clauses.orphaned)
+        texts = [self._condition(clause) for clause in all_clauses]
+        texts += [row for c in all_clauses if c.kind != "delete" for row in self.rows(c)]
+        for column in self.extras:
+            if not any(_flat("source", column.name) in text for text in texts):
+                raise unknown([column.name], self.draft.columns, str(self.draft.after.name))
 
     def target_columns(self) -> list[str]:
         """What of the table must be read: what clauses name, and what they leave as it is."""
