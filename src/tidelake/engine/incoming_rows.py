@@ -51,7 +51,7 @@ class _Plan:
 
 
 @lru_cache(maxsize=128)
-def _plan(columns: tuple[Column, ...]) -> _Plan:
+def plan_of(columns: tuple[Column, ...]) -> _Plan:
     fields = tuple(_Field(column, converter(column), _cast(column)) for column in columns)
     names = frozenset(column.name for column in columns)
     return _Plan(fields, names, {column.name.casefold(): column.name for column in columns})
@@ -100,10 +100,10 @@ def rows_sql(
     defaults: bool,
 ) -> tuple[str, frozenset[str]]:
     """A SELECT of the rows, and the names of the columns that they had."""
-    plan = _plan(tuple(columns))
+    plan = plan_of(tuple(columns))
     if not rows:
         return _nothing(plan), frozenset(plan.names)
-    taken = _take(plan, rows, 1, place, defaults=defaults)
+    taken = take(plan, rows, 1, place, defaults=defaults)
     present = frozenset(
         field.column.name for at, field in enumerate(plan.fields) if at not in taken.absent
     )
@@ -140,8 +140,8 @@ def rows_stream(
     columns that the first rows had; when nothing has defaults, all must have the same."""
     import pyarrow as pa
 
-    plan = _plan(tuple(columns))
-    begin = _take(plan, first, 1, place, defaults=defaults)
+    plan = plan_of(tuple(columns))
+    begin = take(plan, first, 1, place, defaults=defaults)
     flagged = [at for at, f in enumerate(plan.fields) if defaults and f.column.default is not None]
     known = _Taken([], {at: [] for at in flagged}, frozenset() if defaults else begin.absent)
     batch = _arrow(plan, begin, flagged)
@@ -165,7 +165,7 @@ def _later(
     plan: _Plan, rows: list[Row], number: int, place: str, known: _Taken, defaults: bool
 ) -> pa.Table:
     try:
-        taken = _take(plan, rows, number, place, defaults=defaults)
+        taken = take(plan, rows, number, place, defaults=defaults)
         if not defaults and taken.absent != known.absent:
             raise Invalid(
                 f"{place}: rows from {number} on have other keys than those before",
@@ -176,7 +176,7 @@ def _later(
     return _arrow(plan, taken, known.missing)
 
 
-def _take(plan: _Plan, rows: Sequence[Row], number: int, place: str, *, defaults: bool) -> _Taken:
+def take(plan: _Plan, rows: Sequence[Row], number: int, place: str, *, defaults: bool) -> _Taken:
     rows = [_spelled(plan, row, number + n, place) for n, row in enumerate(rows)]
     full = all(len(row) == len(plan.fields) for row in rows)
     values, missing, absent = [], {}, set()

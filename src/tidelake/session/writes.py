@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.plain_rows import plain_rows
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, quote, text_literal
@@ -30,6 +31,8 @@ def append(
 ) -> WriteResult:
     """Add rows. `within` is a condition that all of them must meet."""
     draft = writable(tx, name)
+    if within is None and (few := _plain(tx, draft, data)) is not None:
+        return result([], rows=few, inserted=few)
     local = tx._local.job if not _is_spark(data) else tx.job
     with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
@@ -42,6 +45,17 @@ def append(
     inserted = sum(file.rows for file in files) if files else count or 0
     check_nulls(draft, files)
     return result(files, rows=inserted, inserted=inserted)
+
+
+def _plain(tx: Transaction, draft: TableDraft, data: Any) -> int | None:
+    """Stage a few plain dicts as they are; how many, or None if they need more care."""
+    if not tx.can_inline(draft.columns):
+        return None
+    rows = plain_rows(data, draft.columns, str(draft.after.name), draft.options.inline_rows)
+    if rows is None:
+        return None
+    draft.add_rows(rows, numbered=False)
+    return len(rows)
 
 
 def _is_spark(data: object) -> bool:
