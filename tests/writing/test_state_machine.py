@@ -44,6 +44,10 @@ class Writers(RuleBasedStateMachine):
         self._step("tide failure", seed)
 
     @rule(seed=seeds)
+    def duckdb_commits_meanwhile(self, seed: int) -> None:
+        self._step("tide beside duck", seed)
+
+    @rule(seed=seeds)
     def duckdb_writes(self, seed: int) -> None:
         self._step("duck", seed)
 

@@ -203,6 +203,8 @@ class Trial:
         if self.place.exclusive:
             return
         mine = any_action(self.model, chance)
+        while mine.table is None:  # a view may be left without its table
+            mine = any_action(self.model, chance)
         self.log.append("tide: begin")
         tx = self.lake.transaction()
         self._act(mine, tx)
