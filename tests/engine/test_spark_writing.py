@@ -11,24 +11,16 @@ import pytest
 
 import tidelake
 from tests.reading import canonical
-from tests.reading.oracle import Oracle
-from tests.writes.place import Place, assert_same
+from tests.writes.place import Place
 from tidelake.engine.local import LocalEngine
 from tidelake.engine.spark import SparkEngine
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 
 pytestmark = pytest.mark.spark
 
 ZONE = "spark.sql.session.timeZone"
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    oracle = Oracle()
-    yield oracle
-    oracle.close()
 
 
 @pytest.fixture
@@ -53,6 +45,21 @@ def attached(place: Place, duck: Any) -> duckdb.DuckDBPyConnection:
     connection.execute(f"ATTACH '{place.ducklake}' AS lake")
     connection.execute("USE lake")
     return connection
+
+
+def agree(place: Place, duck: Any) -> None:
+    """DuckDB reads the same rows as the local engine, with the same ids, at every snapshot."""
+    with attached(place, duck) as connection, place.open() as lake:
+        for snapshot in lake.snapshots():
+            then = lake.known_at(snapshot.snapshot_id)
+            for name in then.tables():
+                table = then.table(name)
+                columns = [*table.schema.names, "rowid"]
+                listed = ", ".join(map(quote, columns))
+                version = f"{name} AT (VERSION => {snapshot.snapshot_id})"
+                theirs = connection.sql(f"SELECT {listed} FROM {version}").to_arrow_table()
+                ours = table.scan(columns=columns).to_arrow()
+                assert canonical.rows(ours) == canonical.rows(theirs), (name, snapshot)
 
 
 def read_by_spark(place: Place, spark: Any) -> None:
@@ -176,11 +183,11 @@ def write_history(lake: tidelake.Lake, spark: Any) -> None:
         staged.update({"k": "'tx'"}, where="id % 10 = 7")
 
 
-def test_a_history_of_writes(far_away: Any, place: Place, oracle: Oracle) -> None:
+def test_a_history_of_writes(far_away: Any, place: Place, duck: Any) -> None:
     with place.open(engine="spark", spark=far_away) as lake:
         write_history(lake, far_away)
         rows = lake.table("t").count()
-    assert_same(place, oracle)
+    agree(place, duck)
     read_by_spark(place, far_away)
     with place.open() as lake:
         table = lake.table("t")
@@ -196,7 +203,7 @@ def test_a_history_of_writes(far_away: Any, place: Place, oracle: Oracle) -> Non
         assert changed == [{"id": 1000, "ts": None}]
 
 
-def test_the_same_on_connect(spark_connect: Any, place: Place, oracle: Oracle) -> None:
+def test_the_same_on_connect(spark_connect: Any, place: Place, duck: Any) -> None:
     spark_connect.conf.set(ZONE, "Asia/Kolkata")
     try:
         with place.open(engine="spark", spark=spark_connect) as lake:
@@ -209,7 +216,7 @@ def test_the_same_on_connect(spark_connect: Any, place: Place, oracle: Oracle) -
             parts.append(spark_connect.sql("SELECT id AS a, string(id) AS b FROM range(90)"))
             with pytest.raises(Invalid, match=r"main\.p: column 'a'"):
                 parts.append(spark_connect.sql("SELECT 1.5BD AS a"))
-        assert_same(place, oracle)
+        agree(place, duck)
         read_by_spark(place, spark_connect)
     finally:
         spark_connect.conf.set(ZONE, "UTC")
@@ -430,7 +437,7 @@ import tidelake
 spark = SparkSession.builder.getOrCreate()
 with tidelake.connect(sys.argv[1], engine="spark") as lake:
     rows = spark.sql("SELECT id, concat('v', id) AS v, int(id % 3) AS p FROM range(0, 3000, 1, 6)")
-    for name, keys in (("t", None), ("p", ["p", "bucket(2, v)"])):
+    for name, keys in (("t", ()), ("p", ["p", "bucket(2, v)"])):
         table = lake.create_table(name, "id BIGINT, v VARCHAR, p INTEGER", partition_by=keys)
         table.append(rows)
         table.delete("id % 10 = 0")
@@ -441,9 +448,9 @@ with tidelake.connect(sys.argv[1], engine="spark") as lake:
 
 
 @pytest.mark.slow
-def test_writing_on_two_workers(place: Place, spark_cluster: Any, oracle: Oracle) -> None:
+def test_writing_on_two_workers(place: Place, spark_cluster: Any, duck: Any) -> None:
     with place.open():
         pass
     printed = spark_cluster.run_python(WRITE, place.url)
-    assert json.loads(printed.strip().splitlines()[-1]) == {"main.p": 2706, "main.t": 2706}
-    assert_same(place, oracle)
+    assert json.loads(printed.strip().splitlines()[-1]) == {"main.p": 2705, "main.t": 2705}
+    agree(place, duck)

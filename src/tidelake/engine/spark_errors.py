@@ -36,10 +36,10 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
         return _kind(carried[1])(carried[2], hint=carried[3] or None)
     if own := refused(text):
         return own
-    if raised := _RAISED.search(text):
-        return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
     if told := _OURS.search(text):
         return _kind(told[1])(f"{doing}: {told[2].strip()}")
+    if raised := _RAISED.search(text):
+        return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
     if beyond := _BEYOND.search(text):
         return errors.Unsupported(
             f"{doing}: a file holds what Spark cannot read: {beyond[1] or beyond[2]}",
