@@ -301,8 +301,9 @@ def plan_of(seed: int, length: int) -> Plan:
     return [(chance.choice(STEPS), chance.randrange(1 << 30)) for _ in range(length)]
 
 
-def run(plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False) -> None:
-    """A history; where DuckDB cannot come, what it would do is left out."""
+def run(plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False) -> Model:
+    """A history, and what the lake must hold in the end; where DuckDB cannot come, what it would
+    do is left out."""
     trial = Trial(place, kept=kept, thorough=thorough)
     try:
         for kind, seed in plan:
@@ -311,3 +312,4 @@ def run(plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False) 
         trial.compare(Random(0), everything=True)
     finally:
         trial.close()
+    return trial.model
