@@ -454,3 +454,21 @@ def test_writing_on_two_workers(place: Place, spark_cluster: Any, duck: Any) -> 
     printed = spark_cluster.run_python(WRITE, place.url)
     assert json.loads(printed.strip().splitlines()[-1]) == {"main.p": 2705, "main.t": 2705}
     agree(place, duck)
+
+
+def test_a_merge_by_what_the_source_says(tmp_path: Path, spark: Any) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", engine="spark", spark=spark) as lake:
+        table = lake.create_table("t", "id BIGINT, name VARCHAR")
+        table.append([{"id": i, "name": "old"} for i in range(20)])
+        rows = [(1, "new", "u"), (2, None, "d"), (99, "more", "i"), (98, None, "d")]
+        changes = spark.createDataFrame(rows, "id BIGINT, name STRING, op STRING")
+        done = (
+            table.merge_builder(changes, on="id")
+            .when_matched_delete(condition="source.op = 'd'")
+            .when_matched_update()
+            .when_not_matched_insert(condition="source.op <> 'd'")
+            .execute()
+        )
+        assert (done.inserted, done.updated, done.deleted) == (1, 1, 1)
+        found = {row["id"]: row["name"] for row in table.to_arrow().to_pylist()}
+        assert (found[1], found.get(2), found[99], len(found)) == ("new", None, "more", 20)

@@ -15,6 +15,7 @@ from tidelake.engine.catalog_text import Rows, as_text
 from tidelake.engine.duck_errors import translated as translated_here
 from tidelake.engine.incoming import Incoming, bring
 from tidelake.engine.local import Reading
+from tidelake.engine.own_columns import own_columns
 from tidelake.engine.spark_arrow import as_table, from_here, nullable, output_columns, seen
 from tidelake.engine.spark_clusters import clustered
 from tidelake.engine.spark_columns import ticked
@@ -112,6 +113,11 @@ class SparkJob:
             )
             self._add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
             return Incoming(f"SELECT * FROM {quote(name)}", found.present, True)
+
+    def columns(self, data: Any) -> tuple[Column, ...]:
+        """The columns that the data has of its own."""
+        with self._translated():
+            return own_columns(self._shapes.connection, data)
 
     def _bring_here(
         self, name: str, data: Any, columns: Sequence[Column], defaults: bool
