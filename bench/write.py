@@ -183,7 +183,7 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
 
 
 def _together(url: str, writers: int) -> float:
-    """Commits a second of several processes that begin at the same time."""
+    """Commits a second of several processes that begin at the same time, up to the last commit."""
     each = _SERVED_COMMITS // writers
     command = [sys.executable, "-m", "bench.write", url, str(each)]
     children = [
@@ -192,16 +192,22 @@ def _together(url: str, writers: int) -> float:
         )
         for _ in range(writers)
     ]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
+    _all_say(children, "ready")
     start = perf_counter()
     for child in children:
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
+    _all_say(children, "done")
+    taken = perf_counter() - start
     assert all(child.wait() == 0 for child in children)
-    return each * writers / (perf_counter() - start)
+    return each * writers / taken
+
+
+def _all_say(children: list[subprocess.Popen[str]], word: str) -> None:
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{word}\n"
 
 
 def _writer(url: str, times: int) -> None:
@@ -215,6 +221,7 @@ def _writer(url: str, times: int) -> None:
         sys.stdin.readline()
         for _ in range(times):
             table.append(row)
+        print("done", flush=True)
 
 
 if __name__ == "__main__":

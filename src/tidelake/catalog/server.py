@@ -128,7 +128,11 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
     return create_engine(
         (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1),
         isolation_level="REPEATABLE READ",
-        connect_args={"options": " ".join(settings), "connect_timeout": CONNECT_TIMEOUT_S},
+        connect_args={
+            "options": " ".join(settings),
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "prepare_threshold": 1,
+        },
     )
 
 
