@@ -109,7 +109,7 @@ def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 
     """`ref` itself where nothing has to be done."""
     if shape.type == "null":
         return f"CAST(NULL AS {column.duckdb_type})"
-    if column.type == "variant" and shape.type == ENCODED_VARIANT:
+    if column.type == "variant" and (shape.type == ENCODED_VARIANT or _is_encoded(shape)):
         return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
         return ref if shape.type == "variant" else f"CAST({ref} AS VARIANT)"
@@ -121,6 +121,12 @@ def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 
     if column.is_nested or shape.children:
         raise _mismatch(column, shape, where)
     return _scalar(column, shape, ref, where)
+
+
+def _is_encoded(shape: Shape) -> bool:
+    """Whether data has the form in which `to_arrow()` gives variants."""
+    fields = {(child.name, child.type) for child in shape.children}
+    return shape.type == "struct" and fields == {("metadata", "blob"), ("value", "blob")}
 
 
 def _struct(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
