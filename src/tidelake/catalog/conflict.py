@@ -8,13 +8,13 @@ deleted from in between is noticed whatever was said about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tidelake.catalog import inline_tables, read
 from tidelake.catalog.database import Reader
 from tidelake.catalog.entries import Numbers
-from tidelake.catalog.files import among
+from tidelake.catalog.files import among, chunks
 from tidelake.errors import Conflict, NotFound
 from tidelake.model.change import Change, SeenFile, TableChange, Write
 from tidelake.model.changes import split_changes
@@ -24,7 +24,6 @@ from tidelake.model.table import TableInfo
 _AGAIN = "read the table again and repeat the write"
 _COMING = {"inserted_into_table", "inlined_insert"}
 _GOING = {"deleted_from_table", "inlined_delete"}
-_AT_ONCE = 1000
 
 
 def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None:
@@ -159,7 +158,7 @@ def _check_rows(
 
 def check_seen(reader: Reader, table: TableInfo, seen: Mapping[int, SeenFile]) -> None:
     """Every touched file must be there, with the deletes it had."""
-    for ids in _chunks(seen):
+    for ids in chunks(seen):
         live = {
             row[0]
             for row in reader.rows(
@@ -200,7 +199,7 @@ def check_catalog_rows(reader: Reader, table: TableInfo, row_ids: frozenset[int]
     """Rows that are to end must still be in the catalog: a flush moves them into files."""
     found = 0
     for name in inline_tables.names(reader, table.id) if row_ids else ():
-        for ids in _chunks(row_ids):
+        for ids in chunks(row_ids):
             rows = reader.rows(
                 f'SELECT count(*) FROM "{name}" WHERE end_snapshot IS NULL{among(ids, "row_id")}'
             )
@@ -210,9 +209,3 @@ def check_catalog_rows(reader: Reader, table: TableInfo, row_ids: frozenset[int]
             f"somebody else changed or flushed rows of {table.name} that this write changes too",
             hint=_AGAIN,
         )
-
-
-def _chunks(ids: Iterable[int]) -> Iterable[list[int]]:
-    listed = sorted(ids)
-    for start in range(0, len(listed), _AT_ONCE):
-        yield listed[start : start + _AT_ONCE]

@@ -8,7 +8,7 @@ from tidelake.catalog import inline_tables
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
-from tidelake.catalog.files import among
+from tidelake.catalog.files import among, chunks
 from tidelake.catalog.table_statistics import TableStatistics, widen_columns
 from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, TableChange, Write
 from tidelake.model.file import MappedField
@@ -177,10 +177,10 @@ def _remove(
     entries.say(f"inlined_delete:{table.id}")
     for delete in write.delete_files:
         _add_delete_file(entries, delete, table, data_path)
-    for ids in _chunks(write.ended_files):
+    for ids in chunks(write.ended_files):
         entries.end("ducklake_data_file", f"1 = 1{among(ids)}")
     for name in inline_tables.names(reader, table.id) if write.ended_rows else ():
-        for ids in _chunks(write.ended_rows):
+        for ids in chunks(write.ended_rows):
             entries.end(name, f"1 = 1{among(ids, 'row_id')}")
     if write.positions:
         _add_positions(reader, entries, write, table.id)
@@ -226,9 +226,3 @@ def _add_positions(reader: Reader, entries: Entries, write: Write, table_id: int
     for file_id, positions in write.positions.items():
         for position in positions:
             entries.rows[name, columns].append((file_id, position, entries.snapshot_id))
-
-
-def _chunks(ids: frozenset[int], size: int = 1000) -> Iterator[list[int]]:
-    listed = sorted(ids)
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]

@@ -141,11 +141,7 @@ def _new_version(
     """A version of the table's columns, and if asked for a place for small writes of it."""
     table = change.after
     assert table is not None
-    entries.begin(
-        "ducklake_schema_versions",
-        schema_version=entries.numbers.schema_version,
-        table_id=table_id,
-    )
+    _note_version(entries, table_id)
     if inline and inline_tables.can_inline(dialect, table.schema):
         inline_tables.create(entries, dialect, table_id, table.schema.columns)
 

@@ -6,6 +6,7 @@ Neither needs SQLAlchemy, whose import alone takes longer than most reads of a s
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,11 +27,11 @@ Parameters = Mapping[str, object]
 _DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
 
 
-class _Session:
+class _Session(ABC):
     """What needs no other way in a database of this process."""
 
-    def query(self, sql: str, parameters: Parameters) -> list[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def query(self, sql: str, parameters: Parameters) -> list[Any]: ...
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from tidelake.catalog.database import Reader, Row
@@ -14,6 +14,7 @@ from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.statistics import ColumnStats
 
 _MANY = 5000
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,13 @@ def among(ids: Collection[int], column: str = "data_file_id") -> str:
     if len(ids) > _MANY:
         return ""
     return f" AND {column} IN ({', '.join(map(str, ids)) or 'NULL'})"
+
+
+def chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+    """Ids in order, so many at a time as one statement should name."""
+    listed = sorted(ids)
+    for start in range(0, len(listed), _AT_ONCE):
+        yield listed[start : start + _AT_ONCE]
 
 
 def _delete_files(

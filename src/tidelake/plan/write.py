@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tidelake.model.change import NewFile
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import PartitionSpec, SortKey
@@ -28,17 +27,3 @@ class Target:
     file_bytes: int = 512 * 1024 * 1024
     compression: str = "snappy"
     row_group_rows: int = 122_880
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The outcome of a write: files, or when there were few enough rows, the rows themselves
-    as the catalog keeps them (values are None, bytes or text, in the order of the columns)."""
-
-    files: tuple[NewFile, ...] = ()
-    rows: tuple[tuple[object, ...], ...] = ()
-
-    @property
-    def count(self) -> int:
-        return sum(file.rows for file in self.files) + len(self.rows)
