@@ -24,6 +24,7 @@ _FIXED = [
     "-admin.ui=false",
     "-webdav=false",
     "-volume.preStopSeconds=0",
+    "-volume.max=1000",  # every bucket takes several, however small the disk is
 ]
 _PORTS = [
     "s3.port",
