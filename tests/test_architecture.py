@@ -44,7 +44,7 @@ OWNERS = {
     "pymysql": {"catalog"},
     "pyroaring": {"model"},
     "pyspark": {"engine/spark"},
-    "rich": {"cli"},
+    "rich": {"cli", "session/progress"},
     "sqlalchemy": {"catalog"},
     "sqlglot": {"engine", "plan", "session"},
     "sqlite3": {"catalog"},
