@@ -30,6 +30,7 @@ class Dialect:
 _NATIVE = {
     "int": "BIGINT",
     "text": "VARCHAR",
+    "name": "VARCHAR",
     "bool": "BOOLEAN",
     "time": "TIMESTAMP WITH TIME ZONE",
     "uuid": "UUID",
@@ -39,7 +40,7 @@ DIALECTS = {
     "sqlite": Dialect(
         name="sqlite",
         types=dict.fromkeys(("int", "bool"), "BIGINT")
-        | dict.fromkeys(("text", "time", "uuid"), "VARCHAR"),
+        | dict.fromkeys(("text", "name", "time", "uuid"), "VARCHAR"),
         exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
         index_exists="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = :name",
     ),
@@ -65,6 +66,7 @@ DIALECTS = {
         types={
             "int": "BIGINT",
             "text": "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "name": "VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
             "bool": "TINYINT",
             "time": "VARCHAR(40)",
             "uuid": "VARCHAR(36)",

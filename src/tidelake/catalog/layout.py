@@ -1,7 +1,8 @@
 """The tables of a DuckLake 1.0 catalog, column by column, and the indexes we add to them.
 
 The order of columns is part of the format: DuckDB inserts by position. Kinds: `id` and
-`int` are 64-bit, `text`, `bool`, `time` (an instant), `uuid`; `!` marks a primary key.
+`int` are 64-bit, `text`, `bool`, `time` (an instant), `uuid`, `name` (a text short enough for
+a key on every database); `!` marks the columns of the primary key.
 """
 
 from __future__ import annotations
@@ -131,15 +132,20 @@ SQLITE_INDEXES = INDEXES | {
 }
 
 
-def create_table(name: str, types: Mapping[str, str]) -> str:
+def create_table(
+    name: str, types: Mapping[str, str], layout: Mapping[str, str] = TABLES | OWN_TABLES
+) -> str:
     """The CREATE TABLE statement, with the database's own `types` for our kinds."""
+    definitions = [definition.split(" ") for definition in layout[name].split(", ")]
+    keys = [column for column, kind in definitions if kind.endswith("!")]
     columns = []
-    for definition in (TABLES | OWN_TABLES)[name].split(", "):
-        column, kind = definition.split(" ")
-        constraint = " PRIMARY KEY" if kind.endswith("!") else ""
+    for column, kind in definitions:
+        constraint = " PRIMARY KEY" if keys == [column] else ""
         if (name, column) in _NOT_NULL:
             constraint = " NOT NULL"
         columns.append(f'"{column}" {types[kind.rstrip("!")]}{constraint}')
+    if len(keys) > 1:
+        columns.append(f"PRIMARY KEY ({', '.join(keys)})")
     return f'CREATE TABLE "{name}" ({", ".join(columns)})'
 
 

@@ -1,0 +1,57 @@
+"""The tables that are ours alone: made when needed, and nothing is lost without them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidelake.catalog import consumers, create, own_tables, tags
+from tidelake.catalog.database import Database
+from tidelake.catalog.url import parse_url
+
+KINDS = ["sqlite", "duckdb", "postgresql", "mysql"]
+SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    kind = request.param
+    if kind in SERVERS:
+        url = str(request.getfixturevalue(SERVERS[kind]).new_database())
+    else:
+        url = f"{kind}:///{tmp_path}/catalog.db"
+    database = Database(parse_url(url))
+    create.create_lake(database, f"{tmp_path}/data/")
+    yield database
+    database.close()
+
+
+def test_a_table_that_is_not_there_is_empty(database: Database) -> None:
+    with database.reading() as reader:
+        assert tags.every(reader) == []
+        assert consumers.every(reader) == []
+
+
+@pytest.mark.parametrize("name", own_tables.LAYOUT)
+def test_made_once_when_needed(database: Database, name: str) -> None:
+    for _ in range(2):
+        with database.writing() as writer:
+            own_tables.ensure(writer, name)
+    with database.reading() as reader:
+        assert reader.has_table(name)
+        assert reader.rows(f"SELECT * FROM {name}") == []
+
+
+def test_names_are_told_apart_by_case(database: Database) -> None:
+    rows: list[dict[str, object]] = [
+        {"consumer_name": name, "snapshot_id": number}
+        for number, name in enumerate(["billing", "Billing", "bílling"])
+    ]
+    with database.writing() as writer:
+        own_tables.ensure(writer, consumers.TABLE)
+        writer.insert(consumers.TABLE, rows)
+    with database.reading() as reader:
+        found = {state.name: state.snapshot_id for state in consumers.every(reader)}
+        one = reader.rows("SELECT 1 FROM tidelake_consumer WHERE consumer_name = :n", n="BILLING")
+    assert found == {"billing": 0, "Billing": 1, "bílling": 2}
+    assert one == []
