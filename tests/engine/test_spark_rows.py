@@ -111,7 +111,7 @@ def test_foreign_files_deletion_vectors_and_hidden_names_go_by_arrow(spark, tmp_
         "INSERT INTO t VALUES (20, 'native')",
     )
     plan = lake.plan(columns=["id", "v", "rowid"])
-    assert {f.deletes.format for f in plan.files if f.deletes} == {"puffin"}
+    assert {delete.format for f in plan.files for delete in f.deletes} == {"puffin"}
     check(spark, lake, plan)
     read = scan_of(SparkEngine(spark, LocalEngine()).frame(plan))
     assert "MapInArrow" in read

@@ -166,22 +166,28 @@ def check_seen(reader: Reader, table: TableInfo, seen: Mapping[int, SeenFile]) -
                 f" WHERE end_snapshot IS NULL{among(ids)}"
             )
         }
-        deletes = dict(
-            reader.rows(
-                "SELECT data_file_id, delete_file_id FROM ducklake_delete_file"
-                f" WHERE table_id = :id AND end_snapshot IS NULL{among(ids)}",
-                id=table.id,
-            )
-        )
+        deletes = _delete_files(reader, table.id, ids)
         positions = _positions(reader, table.id, ids)
         for file_id in ids:
-            now = SeenFile(deletes.get(file_id), positions.get(file_id, 0))
+            now = SeenFile(frozenset(deletes[file_id]), positions.get(file_id, 0))
             if file_id not in live or now != seen[file_id]:
                 raise Conflict(
                     f"somebody else changed or compacted rows of {table.name} that this write"
                     " changes too",
                     hint=_AGAIN,
                 )
+
+
+def _delete_files(reader: Reader, table_id: int, ids: list[int]) -> dict[int, set[int]]:
+    rows = reader.rows(
+        "SELECT data_file_id, delete_file_id FROM ducklake_delete_file"
+        f" WHERE table_id = :id AND end_snapshot IS NULL{among(ids)}",
+        id=table_id,
+    )
+    found: dict[int, set[int]] = {file_id: set() for file_id in ids}
+    for file_id, delete_id in rows:
+        found[file_id].add(delete_id)
+    return found
 
 
 def _positions(reader: Reader, table_id: int, ids: list[int]) -> dict[int, int]:

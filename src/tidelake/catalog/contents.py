@@ -189,16 +189,13 @@ def _remove(
 def _add_delete_file(
     entries: Entries, delete: NewDeleteFile, table: TableInfo, data_path: str
 ) -> None:
-    if delete.replaces is not None:
-        old = delete.replaced_path or ""
-        inside = old.startswith(data_path)
-        entries.change(
-            "DELETE FROM ducklake_delete_file WHERE delete_file_id = :id", id=delete.replaces
-        )
+    for old in delete.replaces:
+        inside = old.path.startswith(data_path)
+        entries.change("DELETE FROM ducklake_delete_file WHERE delete_file_id = :id", id=old.id)
         entries.add(
             "ducklake_files_scheduled_for_deletion",
-            data_file_id=delete.replaces,
-            path=old[len(data_path) :] if inside else old,
+            data_file_id=old.id,
+            path=old.path[len(data_path) :] if inside else old.path,
             path_is_relative=inside,
             schedule_start=entries.moment,
         )

@@ -20,14 +20,17 @@ def row_count(reader: Reader, at: int, table_id: int) -> int | None:
         id=table_id,
         at=at,
     )[0]
-    delete_files, deleted = reader.rows(
-        "SELECT count(*), COALESCE(sum(delete_count), 0) FROM ducklake_delete_file"
+    delete_files, owners, deleted = reader.rows(
+        "SELECT count(*), count(DISTINCT data_file_id), COALESCE(sum(delete_count), 0)"
+        " FROM ducklake_delete_file"
         f" WHERE table_id = :id AND {visible()} AND data_file_id IN ({_files()})",
         id=table_id,
         at=at,
     )[0]
     inlined_deleted = _inlined_deletes(reader, at, table_id)
-    if partial or (delete_files and (inlined_deleted or at != head_id(reader))):
+    if partial or delete_files > owners:
+        return None
+    if delete_files and (inlined_deleted or at != head_id(reader)):
         return None
     return int(rows) - int(deleted) - inlined_deleted + _inlined_rows(reader, at, table_id)
 

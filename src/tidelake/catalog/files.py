@@ -57,7 +57,7 @@ def data_files(
             encryption_key=row[9],
             mapping_id=row[10],
             partial_max=row[11],
-            deletes=deletes.get(row[0]),
+            deletes=tuple(deletes.get(row[0], ())),
             deleted_positions=positions.get(row[0], ()),
         )
         for row in rows
@@ -148,7 +148,7 @@ def chunks(ids: Iterable[int]) -> Iterator[list[int]]:
 
 def _delete_files(
     reader: Reader, at: int, table_id: int, table_path: str, ids: Collection[int]
-) -> dict[int, DeleteFile]:
+) -> dict[int, list[DeleteFile]]:
     rows = reader.rows(
         "SELECT data_file_id, delete_file_id, path, path_is_relative, format, delete_count,"
         " file_size_bytes, begin_snapshot, encryption_key FROM ducklake_delete_file"
@@ -156,8 +156,9 @@ def _delete_files(
         id=table_id,
         at=at,
     )
-    return {
-        row[0]: DeleteFile(
+    found: dict[int, list[DeleteFile]] = defaultdict(list)
+    for row in rows:
+        delete = DeleteFile(
             id=row[1],
             path=join_path(table_path, row[2], row[3]),
             format=row[4],
@@ -166,8 +167,8 @@ def _delete_files(
             begin_snapshot=row[7],
             encryption_key=row[8],
         )
-        for row in rows
-    }
+        found[row[0]].append(delete)
+    return found
 
 
 def _inlined_deletes(

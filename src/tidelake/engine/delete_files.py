@@ -37,19 +37,21 @@ def write_delete_file(
     same transaction wrote before is taken up in the same form.
     """
     before = file.deletes
-    if before is None:
+    if not before:
         return _written(work.connection, target, file, f"SELECT pos FROM ({positions})")
-    gone, stamped = _previous(work, before)
-    if before.is_staged and not stamped:
+    parts = [_previous(work, delete) for delete in before]
+    gone = " UNION ALL ".join(rows for rows, _ in parts)
+    if before[0].is_staged and not parts[0][1]:
         rows = f"SELECT pos FROM ({gone}) UNION ALL SELECT pos FROM ({positions})"
         return _written(work.connection, target, file, rows)
+    if len(before) > 1:
+        gone = f"SELECT pos, min({_SNAPSHOT}) AS {_SNAPSHOT} FROM ({gone}) GROUP BY pos"
     rows = f"{gone} UNION ALL SELECT pos, {stamp}::BIGINT FROM ({positions})"
     first = work.connection.execute(f"SELECT min({_SNAPSHOT}) FROM ({gone})").fetchone()
     return replace(
         _written(work.connection, target, file, rows, stamped=True),
-        replaces=before.id,
-        replaced_path=before.path,
-        since=first[0] if first and first[0] is not None else before.begin_snapshot,
+        replaces=before,
+        since=first[0] if first and first[0] is not None else before[0].begin_snapshot,
         stamp=stamp,
     )
 

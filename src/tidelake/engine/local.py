@@ -222,14 +222,15 @@ class Workbench:
         plain: list[tuple[int, DeleteFile]] = []
         for place, file in enumerate(files):
             gone = list(file.deleted_positions)
-            if file.deletes and file.deletes.format == "puffin":
-                gone += self._vector(file.deletes)
-            elif file.deletes and (key := file.deletes.encryption_key):
-                branches.append(
-                    scan_sql.encrypted_delete_branch(file.deletes.path, key, place, snapshot_id)
-                )
-            elif file.deletes:
-                plain.append((place, file.deletes))
+            for delete in file.deletes:
+                if delete.format == "puffin":
+                    gone += self._vector(delete)
+                elif key := delete.encryption_key:
+                    branches.append(
+                        scan_sql.encrypted_delete_branch(delete.path, key, place, snapshot_id)
+                    )
+                else:
+                    plain.append((place, delete))
             if gone:
                 listed = ", ".join(str(position) for position in gone)
                 branches.append(f"SELECT {place}::UBIGINT AS file, unnest([{listed}]) AS pos")

@@ -122,8 +122,8 @@ class SparkEngine:
         return native, others, uris
 
     def _uris(self, file: DataFile) -> dict[str, str] | None:
-        """The file and its delete file as Spark opens them; None if it cannot."""
-        paths = [file.path, *([file.deletes.path] if file.deletes else [])]
+        """The file and its delete files as Spark opens them; None if it cannot."""
+        paths = [file.path, *(delete.path for delete in file.deletes)]
         found = {path: uri for path in paths if (uri := self._uri(path))}
         return found if len(found) == len(paths) else None
 
@@ -193,7 +193,7 @@ def _refuse(plan: ScanPlan) -> None:
     encrypted = (
         file
         for file in plan.files
-        if file.encryption_key or (file.deletes and file.deletes.encryption_key)
+        if file.encryption_key or any(delete.encryption_key for delete in file.deletes)
     )
     if next(encrypted, None):
         raise Unsupported(
@@ -203,7 +203,7 @@ def _refuse(plan: ScanPlan) -> None:
 
 
 def _is_plain_parquet(file: DataFile) -> bool:
-    return file.mapping_id is None and (file.deletes is None or file.deletes.format == "parquet")
+    return file.mapping_id is None and all(d.format == "parquet" for d in file.deletes)
 
 
 def _speaks_spark(plan: ScanPlan) -> bool:

@@ -135,7 +135,7 @@ class NativeReader:
     def _deletes(self, files: Sequence[DataFile]) -> DataFrame:
         """The place of every deleted row, each perhaps more than once."""
         parts = []
-        if stored := [(n, file.deletes) for n, file in enumerate(files) if file.deletes]:
+        if stored := [(n, delete) for n, file in enumerate(files) for delete in file.deletes]:
             parts.append(self._stored_deletes(stored))
         listed = [
             number * _MOST_POSITIONS + position

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidelake.model.file import MappedField
+from tidelake.model.file import DeleteFile, MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
@@ -64,9 +64,9 @@ class NewFile:
 class NewDeleteFile:
     """Positions deleted from a committed data file: all of them, those deleted before included.
 
-    The first for its data file says nothing of snapshots. One that `replaces` another (by id)
-    embeds the snapshot of every deletion, ours as `stamp`; it must be written anew if the commit
-    gets another snapshot id than that. `since` is then the first snapshot in it.
+    The first for its data file says nothing of snapshots. One that `replaces` others embeds the
+    snapshot of every deletion, ours as `stamp`; it must be written anew if the commit gets
+    another snapshot id than that. `since` is then the first snapshot in it.
     """
 
     data_file_id: int
@@ -74,8 +74,7 @@ class NewDeleteFile:
     rows: int
     bytes: int
     footer_size: int | None
-    replaces: int | None = None
-    replaced_path: str | None = None
+    replaces: tuple[DeleteFile, ...] = ()
     since: int | None = None
     stamp: int | None = None
 
@@ -93,7 +92,7 @@ class NewRow:
 class SeenFile:
     """A committed data file as the transaction saw it when it deleted rows from it."""
 
-    delete_file_id: int | None
+    delete_files: frozenset[int]
     deleted_positions: int
 
 

@@ -30,7 +30,9 @@ class DataFile:
 
     `partial_max`: when set and above the snapshot read, rows newer than that snapshot
     are in the file and must be filtered out by their embedded snapshot id.
-    `deleted_positions`: deletes kept in the catalog, on top of those in `deletes`.
+    `deletes`: there should be one at most, but DuckDB's flush leaves two for a file that it has
+    rewritten before; a row is gone if any of them, or `deleted_positions` (deletes kept in the
+    catalog), says so.
     """
 
     id: int
@@ -45,12 +47,12 @@ class DataFile:
     mapping_id: int | None = None
     encryption_key: str | None = None
     footer_size: int | None = None
-    deletes: DeleteFile | None = None
+    deletes: tuple[DeleteFile, ...] = ()
     deleted_positions: tuple[int, ...] = ()
 
     @property
     def has_deletes(self) -> bool:
-        return self.deletes is not None or bool(self.deleted_positions)
+        return bool(self.deletes or self.deleted_positions)
 
     def is_partial_at(self, snapshot_id: int) -> bool:
         return self.partial_max is not None and self.partial_max > snapshot_id

@@ -95,7 +95,7 @@ class TableDraft:
     def see(self, file: DataFile) -> None:
         """Remember what a committed file was like when rows were first deleted from it."""
         if file.id not in self.seen:
-            kept = file.deletes.id if file.deletes else None
+            kept = frozenset(delete.id for delete in file.deletes)
             self.seen[file.id] = SeenFile(kept, len(file.deleted_positions))
 
     def overlay(self, plan: ScanPlan) -> ScanPlan:
@@ -123,7 +123,7 @@ class TableDraft:
         staged = DeleteFile(
             -1, delete.path, "parquet", delete.rows, delete.bytes, self.base, is_staged=True
         )
-        return replace(file, deletes=staged, deleted_positions=gone)
+        return replace(file, deletes=(staged,), deleted_positions=gone)
 
     def _as_staged(self, file_id: int, file: NewFile) -> DataFile:
         return DataFile(

@@ -70,7 +70,7 @@ def remove(tx: Transaction, draft: TableDraft, job: Any, doomed: str, plan: Scan
     total = sum(counts.values())
     if counts.pop(None, 0):
         ids = job.rows(f"SELECT {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IS NULL")
-        _remove_catalog_rows(draft, {row[0] for row in ids})
+        remove_catalog_rows(draft, {row[0] for row in ids})
     files = {file.id: file for file in plan.files}
     touched = [(files[file_id], count) for file_id, count in counts.items()]
     for file, count in touched:
@@ -81,7 +81,7 @@ def remove(tx: Transaction, draft: TableDraft, job: Any, doomed: str, plan: Scan
     return total
 
 
-def _remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
+def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
     for row_id in row_ids & draft.rows.keys():
         del draft.rows[row_id]
         row_ids.remove(row_id)
@@ -126,14 +126,17 @@ def check(draft: TableDraft, file: DataFile) -> None:
 
 
 def live(file: DataFile) -> int:
-    deleted = file.deletes.rows if file.deletes else 0
+    """Rows that are left, if no two sources of deletes name the same row."""
+    deleted = sum(delete.rows for delete in file.deletes)
     return file.rows - deleted - len(file.deleted_positions)
 
 
 def can_end(draft: TableDraft, file: DataFile) -> bool:
     """Whether the catalog may say that the file ends when its last rows go. If it keeps deletes
-    from it already, DuckDB's change feed would show those rows as deleted once more."""
-    return not draft.seen[file.id].deleted_positions
+    from it already, DuckDB's change feed would show those rows as deleted once more; and several
+    sources of deletes may name the same row, so that nobody knows which rows are the last."""
+    seen = draft.seen[file.id]
+    return not seen.deleted_positions and len(seen.delete_files) < 2
 
 
 def end(draft: TableDraft, file_id: int) -> None:
@@ -163,7 +166,6 @@ def _following(draft: TableDraft, delete: NewDeleteFile) -> NewDeleteFile:
     return replace(
         delete,
         replaces=earlier.replaces,
-        replaced_path=earlier.replaced_path,
         since=earlier.since,
         stamp=earlier.stamp,
     )
