@@ -9,7 +9,8 @@
     ├── Corrupt            stop; the lake needs mending
     └── Denied             ask for access                     (also a PermissionError)
 
-A message says what happened and where; `hint` says what to do next.
+A message says what happened and where; `hint` says what to do next. What is worth saying but
+stops nothing is a TidelakeWarning.
 """
 
 from __future__ import annotations
@@ -55,3 +56,7 @@ class Corrupt(TidelakeError):
 
 class Denied(TidelakeError, PermissionError):
     """Credentials are missing or refused, or the lake was opened read-only."""
+
+
+class TidelakeWarning(UserWarning):
+    """Something about the lake that its owner should know."""

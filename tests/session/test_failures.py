@@ -180,7 +180,7 @@ def test_unknown_tables_columns_and_snapshots(lake_path: Path) -> None:
             lake.known_at("2001-01-01")
         with pytest.raises(NotFound, match="at snapshot 0"):
             lake.table("t").known_at(0)
-        with pytest.raises(Invalid, match="neither a snapshot id nor a time"):
+        with pytest.raises(NotFound, match="neither a snapshot id nor a time"):
             lake.known_at("yesterday")
         with pytest.raises(Invalid, match="is a view"):
             lake.table("v")

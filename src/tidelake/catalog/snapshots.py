@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidelake.catalog.database import Reader, Row
-from tidelake.errors import Corrupt, Invalid, NotFound
+from tidelake.errors import Corrupt, NotFound
 from tidelake.model.changes import split_changes
 from tidelake.model.snapshot import Snapshot
 
@@ -100,23 +100,6 @@ def as_instant(value: object) -> datetime:
             hint="mend ducklake_snapshot.snapshot_time",
         ) from None
     return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-
-
-def parse_moment(value: object) -> int | datetime:
-    """A `known_at` as a snapshot id or an instant; text may be either."""
-    if isinstance(value, bool) or not isinstance(value, int | datetime | str):
-        raise Invalid(f"known_at={value!r} is neither a snapshot id nor a time")
-    if not isinstance(value, str):
-        return value
-    if value.strip().isdigit():
-        return int(value)
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        raise Invalid(
-            f"known_at={value!r} is neither a snapshot id nor a time",
-            hint="write a number, or a time such as 2024-03-20T12:00:00+00:00",
-        ) from None
 
 
 def of_table(reader: Reader, table_id: int) -> frozenset[int]:

@@ -1,9 +1,17 @@
-"""Tags: names for snapshots."""
+"""Tags: names for snapshots. And what a name, a moment and a snapshot id look like."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+
+from tidelake.errors import Invalid
+
+LONGEST_NAME = 200
+"""What the narrowest catalog has room for in a key."""
+
+_LIKE_A_MOMENT = re.compile(r"[\d\s:.,+/TZtz_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +26,42 @@ class Tag:
 
     def __str__(self) -> str:
         return f"{self.name} → {self.snapshot_id}"
+
+
+def parse_moment(value: object) -> int | datetime | str:
+    """A `known_at` as a snapshot id, an instant, or the name of a tag; text may be any."""
+    if isinstance(value, bool) or not isinstance(value, int | datetime | str):
+        raise Invalid(
+            f"known_at={value!r} is neither a snapshot id nor a time, nor a tag",
+            hint="give a number, a datetime, or a text",
+        )
+    if not isinstance(value, str):
+        return value
+    if re.fullmatch(r"\s*[0-9]+\s*", value):
+        return int(value)
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return value
+
+
+def checked_name(name: object, what: str = "tag") -> str:
+    """A name that may be given. A tag's can be told from a snapshot id and from a time."""
+    if not isinstance(name, str) or not name.strip():
+        raise Invalid(f"{name!r} is no name for a {what}", hint="give a text that is not empty")
+    if len(name) > LONGEST_NAME:
+        raise Invalid(
+            f"the {what}'s name has {len(name)} characters",
+            hint=f"{LONGEST_NAME} is the most that every catalog takes",
+        )
+    if name != name.strip() or not name.isprintable():
+        raise Invalid(
+            f"{name!r} is no name for a {what}",
+            hint="leave out spaces at either end, and what cannot be printed",
+        )
+    if what == "tag" and (_LIKE_A_MOMENT.fullmatch(name) or parse_moment(name) != name):
+        raise Invalid(
+            f"a tag named {name!r} could be read as a snapshot id or a time",
+            hint=f'put a word to it, such as "eod-{name}"',
+        )
+    return name

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from tidelake.catalog import counting, create, options, read, snapshots, zones
+from tidelake.catalog import counting, create, options, read, snapshots, tags, zones
 from tidelake.catalog.commit import Landed
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.options import Options
@@ -22,6 +22,7 @@ from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
+from tidelake.model.tag import Tag, checked_name
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import definitions
@@ -218,7 +219,8 @@ class Lake:
         return run(self, operation, blind=blind)
 
     def known_at(self, moment: int | str | datetime) -> Lake:
-        """The whole lake as it was known at a snapshot id or a time (UTC if it has no zone)."""
+        """The whole lake as it was known at a snapshot id, a time (UTC if it has no zone), or a
+        tag."""
         with self._reading() as reader:
             snapshot_id = self._snapshot(reader, moment).snapshot_id
         return Lake(
@@ -231,10 +233,39 @@ class Lake:
             encrypted=self.encrypted,
         )
 
+    def tag(
+        self,
+        name: str,
+        known_at: int | str | datetime | None = None,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> Tag:
+        """Name a snapshot, the newest unless another is given. A tag stands wherever `known_at`
+        does, and what is tagged does not expire."""
+        wanted = checked_name(name)
+        self._check_not_closed()
+        with self._database.writing() as writer:
+            at = self._at(writer) if known_at is None else known_at
+            snapshot = self._snapshot(writer, at)
+            return tags.put(writer, wanted, snapshot.snapshot_id, author, message)
+
+    def tags(self) -> list[Tag]:
+        """All tags, by snapshot."""
+        with self._reading() as reader:
+            return tags.every(reader)
+
+    def untag(self, name: str) -> Tag:
+        """Forget a tag; its snapshot may expire then. Gives what it was."""
+        self._check_not_closed()
+        with self._database.writing() as writer:
+            return tags.remove(writer, name)
+
     def sql(self, query: str) -> Any:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan;
         a table in it may be followed by `VERSION AS OF n`, `TIMESTAMP AS OF t`,
-        `FOR SYSTEM_TIME AS OF …` or `AT (VERSION => n | TIMESTAMP => t)`.
+        `FOR SYSTEM_TIME AS OF …` or `AT (VERSION => n | TIMESTAMP => t)`, with a snapshot id, a
+        time or a tag.
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult.
@@ -313,11 +344,7 @@ class Lake:
         return snapshots.head_id(reader)
 
     def _snapshot(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
-        wanted = snapshots.parse_moment(moment)
-        if isinstance(wanted, int):
-            found = snapshots.by_id(reader, wanted)
-        else:
-            found = snapshots.by_time(reader, wanted)
+        found = tags.resolve(reader, moment)
         if self._snapshot_id is not None and found.snapshot_id > self._snapshot_id:
             raise Denied(
                 f"snapshot {found.snapshot_id} is after {self._snapshot_id}, to which the lake is"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tidelake.catalog import create, read
+from tidelake.catalog import create, read, tags
 from tidelake.catalog.database import Database
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.model.tag import Tag
 from tidelake.session.lake import Lake
 from tidelake.session.settings import resolve
 
@@ -46,15 +48,31 @@ def connect(
             _create(database, settings.data_path)
         with database.reading() as reader:
             info = read.lake_info(reader)
+            lost = tags.lost(reader) if exists else []
         stored = absolute(info.data_path)
         path = stored
         if exists and settings.data_path is not None:
             path = _checked(absolute(settings.data_path), stored, override_data_path)
+        _report(lost)
         local = LocalEngine(settings.storage_options)
         return Lake(database, path, local, engine, spark, encrypted=info.encrypted)
     except BaseException:
         database.close()
         raise
+
+
+def _report(lost: Sequence[Tag]) -> None:
+    """We never expire what is tagged; others do not know of tags."""
+    if not lost:
+        return
+    listed = ", ".join(f"{tag.name!r} (snapshot {tag.snapshot_id})" for tag in lost)
+    warnings.warn(
+        f"somebody else has expired snapshots that are tagged: {listed}. Restore the catalog and"
+        " its files from a backup if you need them, or forget the tags with lake.untag(…);"
+        " expire with Tidelake, which keeps what is tagged",
+        TidelakeWarning,
+        stacklevel=3,
+    )
 
 
 def absolute(data_path: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import Reader
@@ -16,6 +17,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
+from tidelake.model.tag import parse_moment
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.sql_words import HINT, Words
 
@@ -293,11 +295,14 @@ def _moment(node: exp.Table) -> int | str | None:
     if not isinstance(value, exp.Literal) or kind not in ("VERSION", "TIMESTAMP"):
         raise Invalid(
             f"cannot tell the moment in {clause.sql(dialect='duckdb')!r}",
-            hint="write a snapshot id or a time as a plain literal",
+            hint="write a snapshot id, a time or a tag as a plain literal",
         )
-    if kind == "VERSION" and not value.this.isdigit():
-        raise Invalid(f"version {value.this!r} is not a snapshot id")
-    return int(value.this) if kind == "VERSION" else str(value.this)
+    if kind == "VERSION" and isinstance(parse_moment(value.this), datetime):
+        raise Invalid(
+            f"version {value.this!r} is not a snapshot id, nor a tag",
+            hint="name a time with TIMESTAMP AS OF",
+        )
+    return str(value.this)
 
 
 def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str | None:

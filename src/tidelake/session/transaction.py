@@ -19,6 +19,7 @@ from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
+from tidelake.model.tag import Tag
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session.draft import TableDraft, facts_of_new
@@ -133,6 +134,12 @@ class Transaction(Lake):
 
     def set_option(self, *_: object, **__: object) -> None:
         raise Invalid("options are not part of a transaction", hint="set them on the lake")
+
+    def tag(self, *_: Any, **__: Any) -> Tag:
+        raise Invalid("tags are not part of a transaction", hint="tag the lake after the commit")
+
+    def untag(self, *_: Any, **__: Any) -> Tag:
+        raise Invalid("tags are not part of a transaction", hint="untag on the lake")
 
     def __repr__(self) -> str:
         return f"<Transaction on {self._database.url} from snapshot {self._base}>"
