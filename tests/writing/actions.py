@@ -1,6 +1,7 @@
 """Random changes to a lake, each said three ways: to the model, to Tidelake, and to DuckDB."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -258,6 +259,34 @@ def merge(model: Model, chance: Random) -> Action | None:
         f"merge {len(rows)} into {name}: {rows[:3]}",
         on_model,
         lambda lake: lake.table(spelled(name)).merge(as_arrow(table, rows), on=KEY),
+    )
+
+
+def rollback(model: Model, chance: Random) -> Action | None:
+    """A table as it was, under the name it now has."""
+    name = _a_table(model, chance)
+    if name is None:
+        return None
+    uid = model.now.tables[name].uid
+    past = [
+        (at, table)
+        for at, state in model.snapshots.items()
+        for table in state.tables.values()
+        if table.uid == uid
+    ]
+    if not past:
+        return None
+    at, then = chance.choice(past)
+
+    def on_model(m: Model) -> None:
+        m.now.tables[name] = deepcopy(then)
+        m.rolled_back = m.next_commit
+
+    return Action(
+        f"roll {name} back to {at}",
+        on_model,
+        lambda lake: lake.table(spelled(name)).rollback(to=at),
+        table=name,
     )
 
 
@@ -663,7 +692,10 @@ def drop_view(model: Model, chance: Random) -> Action | None:
     )
 
 
-ON_ROWS: tuple[Maker, ...] = (append, append, append, delete, update, update, overwrite, merge)
+ON_ROWS: tuple[Maker, ...] = (
+    *(append, append, append, delete, update, update, overwrite, merge),
+    rollback,
+)
 ON_SHAPES: tuple[Maker, ...] = (
     add_column,
     add_column,

@@ -52,7 +52,8 @@ class State:
 
 
 class Model:
-    """`now` is what the next commit will keep; `snapshots` what every commit kept."""
+    """`now` is what the next commit will keep; `snapshots` what every commit kept, and
+    `rolled_back` the last one that brought something back."""
 
     def __init__(self) -> None:
         self.now = State()
@@ -60,6 +61,7 @@ class Model:
         self.last_uid = 0
         self.last_key = 0
         self.head = 0
+        self.rolled_back = 0
 
     @property
     def next_commit(self) -> int:

@@ -285,8 +285,8 @@ def _alter_columns(
         column, parent, order = new[column_id]
         if column_id in old:
             _end_column(entries, "ducklake_column", table_id, column_id)
-            if old[column_id][0].type != column.type:
-                forget_column(entries, table_id, column_id)
+        if column_id not in old or old[column_id][0].type != column.type:
+            forget_column(entries, table_id, column_id)  # it may also have been there before
         _begin_column(entries, table_id, column, parent, order)
     return bool(changed) or old.keys() != new.keys()
 

@@ -19,6 +19,7 @@ from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions, writes
 from tidelake.session import merge as merging
+from tidelake.session import rollback as rolling_back
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Table:
             return self._info(reader, self._at(reader))
 
     def known_at(self, moment: int | str | datetime) -> Table:
-        """The table as the lake knew it: at a snapshot id, or at a time (UTC if it has no zone)."""
+        """The table as the lake knew it: at a snapshot id, a time (UTC if it has no zone), or a
+        tag."""
         with self._lake._reading() as reader:
             snapshot = self._lake._snapshot(reader, moment)
             self._lake._committed._table_info(reader, snapshot.snapshot_id, self._name)
@@ -200,6 +202,11 @@ class Table:
 
     def set_comment(self, comment: str | None) -> WriteResult:
         return self._write(lambda tx: definitions.set_comment(tx, self._name, comment))
+
+    def rollback(self, to: int | str | datetime) -> WriteResult:
+        """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
+        more commit, and all that has been since stays readable."""
+        return self._write(lambda tx: rolling_back.rollback(tx, self._name, to))
 
     def drop(self) -> WriteResult:
         """Drop the table. Its past stays readable."""

@@ -117,8 +117,11 @@ def overwrite(
     tx: Transaction, name: TableName, data: Any, *, where: Where | None = None
 ) -> WriteResult:
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
-    deleted = _clear(tx, name) if where is None else delete(tx, name, where).deleted
-    draft = tx.draft(name)
+    draft = writable(tx, name)
+    if where is None:
+        deleted = clear(tx, draft, tx._plan(name, None, columns=list(POINTERS)))
+    else:
+        deleted = delete(tx, name, where).deleted
     draft.read = draft.alone = True
     added = append(tx, name, data, within=where)
     return WriteResult(
@@ -131,15 +134,14 @@ def overwrite(
     )
 
 
-def _clear(tx: Transaction, name: TableName) -> int:
-    """All rows leave, if possible without being looked at."""
-    draft = writable(tx, name)
-    plan = tx._plan(name, None, columns=list(POINTERS))
+def clear(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+    """All rows of a plan leave, if possible without being looked at; how many they are."""
     gone = sum(len(inlined.rows) for inlined in plan.inlined)
-    draft.files.clear()
     lasting = []
     for file in plan.files:
-        if file.id >= 0:
+        if file.id < 0:
+            del draft.files[file.id]
+        else:
             staging.check(draft, file)
             draft.see(file)
             if not staging.can_end(draft, file):
@@ -149,10 +151,9 @@ def _clear(tx: Transaction, name: TableName) -> int:
         gone += staging.live(file)
     if lasting:
         gone += _remove_all(tx, draft, replace(plan, files=tuple(lasting), inlined=()))
-    draft.ended_rows |= {
-        int(str(row[0])) for inlined in plan.inlined for row in inlined.rows
-    } - draft.rows.keys()
-    draft.rows.clear()
+    staging.remove_catalog_rows(
+        draft, {int(str(row[0])) for inlined in plan.inlined for row in inlined.rows}
+    )
     return gone
 
 

@@ -1,0 +1,29 @@
+"""Whether two versions of a row differ, as a condition in DuckDB's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidelake.model.comparable import FLOATS
+from tidelake.model.names import quote
+from tidelake.model.schema import Column
+
+
+def differs(columns: Sequence[Column], one: str, other: str) -> str:
+    """Some column of `one` has another value than that of `other`, which are relations."""
+    return "(" + " OR ".join([_differs(column, one, other) for column in columns]) + ")"
+
+
+def _differs(column: Column, one: str, other: str) -> str:
+    return (
+        f"{_exact(column, f'{one}.{quote(column.name)}')} IS DISTINCT FROM"
+        f" {_exact(column, f'{other}.{quote(column.name)}')}"
+    )
+
+
+def _exact(column: Column, value: str) -> str:
+    """0.0 equals -0.0, and 1 month equals 30 days, but as texts they differ."""
+    loose = FLOATS | {"interval", "timetz", "variant", "geometry"}
+    if any(below.type in loose for below in column.walk()):
+        return f"CAST({value} AS VARCHAR)"
+    return value
