@@ -181,3 +181,19 @@ def test_a_write_does_not_create_a_lake(empty, tmp_path):
     for words in (["sql", "CREATE TABLE t (i INT)"], ["delete", "t", "--where", "true"]):
         assert "there is no catalog" in empty(*words, ok=False).stderr
     assert [path for path in Path(tmp_path).iterdir() if "new.db" in path.name] == []
+
+
+def test_rollback_brings_a_table_back(lake, tmp_path):
+    lake("append", "prices", str(tmp_path / "a.parquet"), "--create")
+    lake("delete", "prices", "--where", "price < 10")
+    before = sorted((tmp_path / "files").rglob("*.parquet"))
+    would = lake("rollback", "prices", "--to", "1", "--dry-run").stdout
+    assert would == "would make a snapshot: 10 rows inserted\n"
+    assert lake.json("rollback", "prices", "--to", "1", "--dry-run")["inserted"] == 10
+    assert sorted((tmp_path / "files").rglob("*.parquet")) == before
+    assert len(prices(lake)) == 30
+    done = lake("rollback", "prices", "--to", "1", "--message", "too many").stdout
+    assert done == "snapshot 3: 10 rows inserted\n"
+    assert len(prices(lake)) == 40
+    refused = lake("rollback", "prices", "--to", "77", ok=False)
+    assert "there is no snapshot 77" in refused.stderr

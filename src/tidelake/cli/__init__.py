@@ -1,6 +1,6 @@
 """The command line: a skin over the session. Commands parse, call, render."""
 
-from tidelake.cli import columns, create, history, look, rows, write
+from tidelake.cli import columns, create, history, look, rollback, rows, write
 from tidelake.cli.program import Program, cli
 
 __all__ = ["main"]
@@ -15,6 +15,7 @@ for _command in (
     write.append,
     write.merge,
     write.delete,
+    rollback.rollback,
     columns.schema,
 ):
     cli.add_command(_command)

@@ -38,14 +38,20 @@ class Options:
         with connect(self.catalog, self.data_path, read_only=True) as lake:
             yield lake if known_at is None else lake.known_at(known_at)
 
-    def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
-        """Run one write on the lake and commit it, under an author and a message if they are
-        given. A lake that is not there is not created: `init` is for that."""
+    @contextmanager
+    def writable(self) -> Iterator[Lake]:
+        """The lake, opened for writing. One that is not there is not created: `init` does that."""
         from tidelake.session.opening import connect
 
         with self.lake():
             pass
         with connect(self.catalog, self.data_path) as lake:
+            yield lake
+
+    def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
+        """Run one write on the lake and commit it, under an author and a message if they are
+        given."""
+        with self.writable() as lake:
             if not commit.signed:
                 return operation(lake)
             with lake.transaction(author=commit.author, message=commit.message) as tx:

@@ -15,10 +15,11 @@ def show(result: WriteResult, as_json: bool) -> None:
     if as_json:
         render.document(asdict(result))
     else:
-        render.line(f"snapshot {result.snapshot_id}{_counts(result)}")
+        render.line(f"snapshot {result.snapshot_id}{counts(result)}")
 
 
-def _counts(result: WriteResult) -> str:
+def counts(result: WriteResult) -> str:
+    """Rows and files, after a colon; nothing if there are none."""
     told = [
         f"{count:,} {'row' if count == 1 else 'rows'} {what}"
         for what in ("inserted", "updated", "deleted")

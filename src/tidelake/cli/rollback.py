@@ -1,0 +1,50 @@
+"""Back to an earlier snapshot: `rollback`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tidelake.cli import render, written
+from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--to", "moment", metavar="N|TIME|TAG", required=True, help="The snapshot to go back to."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
+@commit_options
+@global_options
+@pass_options
+def rollback(
+    options: Options,
+    table: str,
+    moment: str,
+    dry_run: bool,
+    author: str | None,
+    message: str | None,
+) -> None:
+    """Bring TABLE back to what it was: its rows, their ids, and its columns. This is one more
+    commit; what has been since stays readable with --known-at.
+
+    \b
+    Example:
+        tidelake rollback prices --to 12 --dry-run
+        tidelake rollback prices --to eod-2024-03-15 --message "the 16th was loaded twice"
+    """
+    if not dry_run:
+        done = options.write(
+            Commit(author, message), lambda lake: lake.table(table).rollback(moment)
+        )
+        written.show(done, options.as_json)
+        return
+    with options.writable() as lake, lake.transaction() as tx:
+        would = tx.table(table).rollback(moment)
+        tx.rollback()
+    if options.as_json:
+        render.document({"dry_run": True, **asdict(would)})
+    else:
+        render.line(f"would make a snapshot{written.counts(would)}")
