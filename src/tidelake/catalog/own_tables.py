@@ -5,8 +5,11 @@ A table that is not there is empty. Dropping them all leaves the lake whole.
 
 from __future__ import annotations
 
-from tidelake.catalog.database import Writer
+from datetime import UTC, datetime
+
+from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.layout import create_table
+from tidelake.catalog.snapshots import as_instant
 
 LAYOUT: dict[str, str] = {
     "tidelake_tag": "tag_name name!, snapshot_id int, created_at time, author text, message text",
@@ -24,3 +27,10 @@ def ensure(writer: Writer, name: str) -> None:
     what has been written until then."""
     if not writer.has_table(name):
         writer.execute(create_table(name, writer.dialect.types, LAYOUT))
+
+
+def clock(reader: Reader) -> datetime:
+    """The server's, so that all go by one; the computer's where the catalog is a file."""
+    spelled = reader.dialect.clock
+    row = reader.row(f"SELECT {spelled}") if spelled else None
+    return as_instant(row[0]) if row else datetime.now(UTC)

@@ -21,6 +21,26 @@ def every(reader: Reader) -> list[Snapshot]:
     return [_snapshot(row) for row in rows]
 
 
+def after(reader: Reader, since: int | None, limit: int | None = None) -> list[Snapshot]:
+    """Snapshots after one, oldest first, all of them or the next few."""
+    some = "" if limit is None else f" LIMIT {int(limit)}"
+    rows = reader.rows(
+        f"{_snapshot_sql(reader)} WHERE s.snapshot_id > :since ORDER BY s.snapshot_id{some}",
+        since=-1 if since is None else since,
+    )
+    return [_snapshot(row) for row in rows]
+
+
+def exists(reader: Reader, snapshot_id: int) -> bool:
+    found = "SELECT 1 FROM ducklake_snapshot WHERE snapshot_id = :id"
+    return reader.row(found, id=snapshot_id) is not None
+
+
+def oldest_id(reader: Reader) -> int:
+    row = reader.row("SELECT min(snapshot_id) FROM ducklake_snapshot")
+    return int(row[0]) if row else 0
+
+
 def head_id(reader: Reader) -> int:
     """The newest snapshot's id. Every commit and all maintenance of files moves it."""
     row = reader.row("SELECT max(snapshot_id) FROM ducklake_snapshot")
@@ -108,3 +128,14 @@ def of_table(reader: Reader, table_id: int) -> frozenset[int]:
         "SELECT begin_snapshot, end_snapshot FROM ducklake_table WHERE table_id = :id", id=table_id
     )
     return frozenset(edge for row in rows for edge in row if edge is not None)
+
+
+def tables_begun(reader: Reader, since: int | None, until: int) -> set[int]:
+    """Tables that were created or renamed after one snapshot and up to another."""
+    rows = reader.rows(
+        "SELECT table_id FROM ducklake_table WHERE begin_snapshot > :since"
+        " AND begin_snapshot <= :until",
+        since=-1 if since is None else since,
+        until=until,
+    )
+    return {row[0] for row in rows}

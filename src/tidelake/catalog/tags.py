@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tidelake.catalog import own_tables, snapshots
 from tidelake.catalog.database import Reader, Row, Writer
@@ -67,9 +67,7 @@ def put(
     if known is not None:
         return known
     own_tables.ensure(writer, TABLE)
-    clock = writer.dialect.clock
-    row = writer.row(f"SELECT {clock}") if clock else None
-    now = snapshots.as_instant(row[0]) if row else datetime.now(UTC)
+    now = own_tables.clock(writer)
     tag = Tag(name, snapshot_id, now, author, message)
     values = (name, snapshot_id, writer.dialect.moment(now), author, message)
     columns = ("tag_name", "snapshot_id", "created_at", "author", "message")

@@ -9,13 +9,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from tidelake.catalog import counting, create, options, read, snapshots, tags, zones
+from tidelake.catalog import consumers, counting, create, options, read, snapshots, tags, zones
 from tidelake.catalog.commit import Landed
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.options import Options
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.change import Change, WriteResult
+from tidelake.model.consumer import ConsumerState
 from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
@@ -30,6 +31,7 @@ from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.table import Table
 
 if TYPE_CHECKING:
+    from tidelake.session.consumer import Consumer
     from tidelake.session.transaction import Transaction
 
 _KEPT = 64
@@ -260,6 +262,22 @@ class Lake:
         self._check_not_closed()
         with self._database.writing() as writer:
             return tags.remove(writer, name)
+
+    def consumer(
+        self, name: str, since: int | str | datetime | None = None, lease_seconds: float = 60
+    ) -> Consumer:
+        """Take hold of a named consumer of the lake's changes; use it in a `with`. A new one
+        starts after `since`, else from the beginning; one that is known goes on where it was.
+        Only one can hold it: until it is closed, or silent for as long as its lease."""
+        from tidelake.session.consumer import Consumer
+
+        self._check_writable()
+        return Consumer(self, name, since, lease_seconds)
+
+    def consumers(self) -> list[ConsumerState]:
+        """All consumers, how far they have come and who holds them."""
+        with self._reading() as reader:
+            return consumers.every(reader)
 
     def sql(self, query: str) -> Any:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan;

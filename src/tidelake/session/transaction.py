@@ -27,7 +27,7 @@ from tidelake.session.lake import Declaration, Lake, prunable
 from tidelake.session.planning import Request, TableFacts, plan_scan
 
 if TYPE_CHECKING:
-    pass
+    from tidelake.session.consumer import Consumer
 
 
 class Transaction(Lake):
@@ -140,6 +140,9 @@ class Transaction(Lake):
 
     def untag(self, *_: Any, **__: Any) -> Tag:
         raise Invalid("tags are not part of a transaction", hint="untag on the lake")
+
+    def consumer(self, *_: Any, **__: Any) -> Consumer:
+        raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
 
     def __repr__(self) -> str:
         return f"<Transaction on {self._database.url} from snapshot {self._base}>"
