@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog.database import Reader, Row
@@ -15,6 +15,12 @@ from tidelake.model.statistics import ColumnStats
 
 _MANY = 5000
 _AT_ONCE = 1000
+_EVER = 2**62
+_FILE = (
+    "SELECT data_file_id, path, path_is_relative, record_count, file_size_bytes,"
+    " footer_size, row_id_start, begin_snapshot, partition_id, encryption_key,"
+    " mapping_id, partial_max, end_snapshot FROM ducklake_data_file"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,30 @@ def data_files(
     ids = [row[0] for row in rows]
     deletes = _delete_files(reader, at, table_id, table_path, ids)
     positions = _inlined_deletes(reader, at, table_id, ids)
+    return _built(reader, table_id, table_path, rows, deletes, positions)
+
+
+def whole_life(
+    reader: Reader, table_id: int, table_path: str, ids: Iterable[int]
+) -> list[DataFile]:
+    """These files, also those that have ended, with every delete there ever was from them."""
+    found = []
+    for some in chunks(ids):
+        rows = reader.rows(f"{_FILE} WHERE table_id = :id{among(some)}", id=table_id)
+        deletes = _delete_files(reader, None, table_id, table_path, some)
+        positions = _inlined_deletes(reader, None, table_id, some)
+        found += _built(reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions)
+    return found
+
+
+def _built(
+    reader: Reader,
+    table_id: int,
+    table_path: str,
+    rows: Sequence[Row],
+    deletes: Mapping[int, Sequence[DeleteFile]],
+    positions: Mapping[int, Sequence[tuple[int, int]]],
+) -> list[DataFile]:
     values = _partition_values(reader, table_id, [row[0] for row in rows if row[8] is not None])
     return [
         DataFile(
@@ -57,25 +87,22 @@ def data_files(
             encryption_key=row[9],
             mapping_id=row[10],
             partial_max=row[11],
+            end_snapshot=row[12],
             deletes=tuple(deletes.get(row[0], ())),
-            deleted_positions=positions.get(row[0], ()),
+            deleted_positions=tuple(position for position, _ in positions.get(row[0], ())),
+            deleted_at=tuple(snapshot for _, snapshot in positions.get(row[0], ())),
         )
         for row in rows
     ]
 
 
 def _file_rows(reader: Reader, at: int, table_id: int, cut: Cut) -> list[Row]:
-    select = (
-        "SELECT data_file_id, path, path_is_relative, record_count, file_size_bytes,"
-        " footer_size, row_id_start, begin_snapshot, partition_id, encryption_key,"
-        " mapping_id, partial_max FROM ducklake_data_file WHERE"
-    )
     ids = _narrowed_ids(reader, table_id, cut)
     if ids is not None and len(ids) <= _MANY:
         # Not by table: databases would then walk all files of the table instead.
-        rows = reader.rows(f"{select} {visible()}{among(ids)}", at=at)
+        rows = reader.rows(f"{_FILE} WHERE {visible()}{among(ids)}", at=at)
     else:
-        by_run = f"{select} {_of_table(cut)} AND {visible()}{{}}"
+        by_run = f"{_FILE} WHERE {_of_table(cut)} AND {visible()}{{}}"
         rows = reader.rows(_over(cut, by_run), id=table_id, at=at)
     return sorted(row for row in map(tuple, rows) if ids is None or row[0] in ids)
 
@@ -147,14 +174,16 @@ def chunks(ids: Iterable[int]) -> Iterator[list[int]]:
 
 
 def _delete_files(
-    reader: Reader, at: int, table_id: int, table_path: str, ids: Collection[int]
+    reader: Reader, at: int | None, table_id: int, table_path: str, ids: Collection[int]
 ) -> dict[int, list[DeleteFile]]:
+    """By data file; without a snapshot, all that there are."""
+    now = "1 = 1" if at is None else visible()
     rows = reader.rows(
         "SELECT data_file_id, delete_file_id, path, path_is_relative, format, delete_count,"
         " file_size_bytes, begin_snapshot, encryption_key FROM ducklake_delete_file"
-        f" WHERE table_id = :id AND {visible()}{among(ids)} ORDER BY delete_file_id",
+        f" WHERE table_id = :id AND {now}{among(ids)} ORDER BY delete_file_id",
         id=table_id,
-        at=at,
+        **({} if at is None else {"at": at}),
     )
     found: dict[int, list[DeleteFile]] = defaultdict(list)
     for row in rows:
@@ -172,20 +201,21 @@ def _delete_files(
 
 
 def _inlined_deletes(
-    reader: Reader, at: int, table_id: int, ids: Collection[int]
-) -> dict[int, tuple[int, ...]]:
+    reader: Reader, at: int | None, table_id: int, ids: Collection[int]
+) -> dict[int, list[tuple[int, int]]]:
+    """Positions and the snapshots that deleted them, by data file."""
     name = f"ducklake_inlined_delete_{table_id}"
     if not ids or not reader.has_table(name):
         return {}
     rows = reader.rows(
-        f'SELECT file_id, row_id FROM "{name}" WHERE begin_snapshot <= :at'
+        f'SELECT file_id, row_id, begin_snapshot FROM "{name}" WHERE begin_snapshot <= :at'
         f"{among(ids, 'file_id')} ORDER BY file_id, row_id",
-        at=at,
+        at=_EVER if at is None else at,
     )
-    found: dict[int, list[int]] = defaultdict(list)
-    for file_id, position in rows:
-        found[file_id].append(position)
-    return {file_id: tuple(positions) for file_id, positions in found.items()}
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for file_id, position, snapshot in rows:
+        found[file_id].append((position, snapshot))
+    return found
 
 
 def _partition_values(

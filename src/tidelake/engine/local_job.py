@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.engine.catalog_text import Rows, as_text
 from tidelake.engine.delete_files import restamped, write_delete_file
+from tidelake.engine.deletions import deletions_sql
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.incoming import Incoming, bring
+from tidelake.engine.local import Reading
 from tidelake.engine.own_columns import own_columns
 from tidelake.engine.parquet import write_files
 from tidelake.engine.register import found_files
@@ -47,6 +49,23 @@ class LocalJob:
         """A relation of the plan's rows."""
         with translated(self._doing):
             self._work.define(name, plan)
+
+    def deletions(self, name: str, files: Sequence[DataFile]) -> None:
+        """A relation of every position ever deleted from these files, and since which snapshot:
+        `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
+        life (`catalog.files.whole_life`)."""
+        with translated(self._doing):
+            sql = deletions_sql(self._work, files)
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+
+    def define(self, name: str, sql: str) -> None:
+        """A relation of the query's rows, computed when they are asked for."""
+        with translated(self._doing):
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+
+    def reading(self, sql: str) -> Reading:
+        """The query's rows, for the caller; it outlives the job if that is not closed."""
+        return Reading(self._work, sql, self._doing)
 
     def bring(
         self,

@@ -13,6 +13,8 @@ from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import (
     LINEAGE,
+    ROW_BEGAN,
+    ROW_ENDED,
     ROW_FILE,
     ROW_ID,
     ROW_ID_FIELD,
@@ -217,20 +219,24 @@ def _by_shape(
 
 
 def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
-    starts = ", ".join(
-        "NULL" if f.row_id_start is None else str(f.row_id_start) for f in group.files
-    )
-    begins = ", ".join(str(f.begin_snapshot) for f in group.files)
-    ids = ", ".join(str(f.id) for f in group.files)
-    place = "[CAST(f.file_index AS BIGINT) + 1]"
-    number = f"COALESCE({row_id}, ([{starts}]::BIGINT[]){place} + f.file_row_number)"
+    starts = _of_file([f.row_id_start for f in group.files])
+    number = f"COALESCE({row_id}, {starts} + f.file_row_number)"
+    began = f"COALESCE({snapshot}, {_of_file([f.begin_snapshot for f in group.files])})"
     return {
-        ROW_FILE: f"([{ids}]::BIGINT[]){place}",
+        ROW_FILE: _of_file([f.id for f in group.files]),
         ROW_POSITION: "f.file_row_number",
         ROW_NUMBER: number,
         ROW_ID: number,
-        ROW_SNAPSHOT: f"COALESCE({snapshot}, ([{begins}]::BIGINT[]){place})",
+        ROW_SNAPSHOT: began,
+        ROW_BEGAN: began,
+        ROW_ENDED: _of_file([f.end_snapshot for f in group.files]),
     }
+
+
+def _of_file(values: Sequence[int | None]) -> str:
+    """What is known of the file that a row is in."""
+    listed = ", ".join("NULL" if value is None else str(value) for value in values)
+    return f"([{listed}]::BIGINT[])[CAST(f.file_index AS BIGINT) + 1]"
 
 
 def _read_parquet(files: Sequence[DataFile], option: str) -> str:
@@ -267,11 +273,18 @@ def delete_branch(
 
 
 def encrypted_delete_branch(path: str, key: str, owner: int, snapshot_id: int) -> str:
+    return (
+        f"SELECT {owner}::UBIGINT AS file, pos FROM {encrypted_deletions(path, key)}"
+        f" WHERE COALESCE(stamp, 0) <= {snapshot_id}"
+    )
+
+
+def encrypted_deletions(path: str, key: str) -> str:
+    """A subquery of `pos` and, where rows carry one, the `stamp` of an encrypted delete file."""
     fields = ", ".join(_schema_entry(column) for column in (_POSITION, _ROW_SNAPSHOT))
     return (
-        f"SELECT {owner}::UBIGINT AS file, c{_POSITION.id} AS pos"
-        f" FROM read_parquet([{text_literal(path)}], schema = MAP {{{fields}}}{encryption(key)})"
-        f" WHERE COALESCE(c{ROW_SNAPSHOT_FIELD}, 0) <= {snapshot_id}"
+        f"(SELECT c{_POSITION.id} AS pos, c{ROW_SNAPSHOT_FIELD} AS stamp"
+        f" FROM read_parquet([{text_literal(path)}], schema = MAP {{{fields}}}{encryption(key)}))"
     )
 
 
@@ -287,8 +300,9 @@ def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
             typed = _typed(f"c{index}", source)
             expression = rebuild(column, Source.of(source), f"({typed})")
         chosen.append(f"{expression} AS {quote(column.name)}")
-    lineage = {ROW_ID: "c0", ROW_SNAPSHOT: "c1", ROW_FILE: "NULL"}
-    lineage |= dict.fromkeys((ROW_POSITION, ROW_NUMBER), "c0")
+    lineage = dict.fromkeys((ROW_ID, ROW_POSITION, ROW_NUMBER), "c0")
+    lineage |= dict.fromkeys((ROW_SNAPSHOT, ROW_BEGAN), "c1")
+    lineage |= dict.fromkeys((ROW_FILE, ROW_ENDED), "NULL")
     chosen += [f"CAST({lineage[name]} AS BIGINT) AS {name}" for name in _virtual(plan)]
     return f"SELECT {', '.join(chosen)} FROM {relation}"
 

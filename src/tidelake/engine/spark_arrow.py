@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
+from tidelake.engine import deletions
 from tidelake.engine.spark_columns import ticked, without_variant_null
 from tidelake.engine.spark_types import spark_schema
 from tidelake.model.schema import ROW_ID, Column
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
 
 _SLICE_BYTES = 32 * 1024 * 1024
+_BATCH_ROWS = 122_880
 
 
 def output_columns(plan: ScanPlan) -> tuple[Column, ...]:
@@ -46,6 +48,22 @@ def read_files(
     read = _reader(local, tasks, arrow_schema(columns))
     ids = spark.range(0, len(tasks), 1, len(tasks))
     return seen(ids.mapInArrow(read, nullable(columns)), columns)
+
+
+def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[DataFile]) -> DataFrame:
+    """What `deletions.deletions_sql` says of these files."""
+    touched = [file for file in files if file.has_deletes]
+    tasks = [pickle.dumps(part) for part in _slices(touched)]
+    schema = arrow_schema(deletions.COLUMNS)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for found in deletions.batches(local, pickle.loads(tasks[number]), _BATCH_ROWS):
+                    yield cast_batch(found, schema)
+
+    ids = spark.range(0, len(tasks), 1, max(len(tasks), 1))
+    return ids.mapInArrow(read, nullable(deletions.COLUMNS))
 
 
 def read_inlined(spark: SparkSession, local: LocalEngine, plan: ScanPlan) -> DataFrame:

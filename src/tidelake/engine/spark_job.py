@@ -12,11 +12,19 @@ import pyarrow as pa
 
 from tidelake.engine import spark_sql as tree_of
 from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.deletions import COLUMNS
 from tidelake.engine.duck_errors import translated as translated_here
 from tidelake.engine.incoming import Incoming, bring
 from tidelake.engine.local import Reading
 from tidelake.engine.own_columns import own_columns
-from tidelake.engine.spark_arrow import as_table, from_here, nullable, output_columns, seen
+from tidelake.engine.spark_arrow import (
+    as_table,
+    from_here,
+    nullable,
+    output_columns,
+    read_deletions,
+    seen,
+)
 from tidelake.engine.spark_clusters import clustered
 from tidelake.engine.spark_columns import ticked
 from tidelake.engine.spark_data import as_arrow, empty_table
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from tidelake.engine.local import LocalEngine
-    from tidelake.engine.spark import SparkEngine
+    from tidelake.engine.spark import SparkEngine, SparkReading
     from tidelake.plan.scan import ScanPlan
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -86,6 +94,26 @@ class SparkJob:
         self._table = plan.table
         with self._translated():
             self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
+
+    def deletions(self, name: str, files: Sequence[DataFile]) -> None:
+        """A relation of every position ever deleted from these files, and since which snapshot:
+        `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
+        life (`catalog.files.whole_life`)."""
+        with self._translated():
+            frame = read_deletions(self._engine.spark, self._local, files)
+            self._add(name, Relation(frame, COLUMNS))
+
+    def define(self, name: str, sql: str) -> None:
+        """A relation of the query's rows, computed when they are asked for."""
+        with self._translated():
+            self._add(name, self._evaluated(tree_of.parsed(sql)))
+
+    def reading(self, sql: str) -> SparkReading:
+        """The query's rows, for the caller."""
+        from tidelake.engine.spark import SparkReading
+
+        with self._translated():
+            return SparkReading(self._evaluated(tree_of.parsed(sql)).frame, self._doing)
 
     def bring(
         self,

@@ -17,6 +17,8 @@ from tidelake.engine.spark_columns import field_of, lineage_field, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_paths import reported, unglobbed
 from tidelake.model.schema import (
+    ROW_BEGAN,
+    ROW_ENDED,
     ROW_FILE,
     ROW_ID,
     ROW_ID_FIELD,
@@ -50,13 +52,15 @@ _HASH, _PATH, _KNOWN = "__tidelake_hash", "__tidelake_path", "__tidelake_known"
 _FILE, _POSITION, _PLACE = "__tidelake_file", "__tidelake_position", "__tidelake_place"
 _START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
 _ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
-_ID, _STAGED = "__tidelake_id", "__tidelake_staged"
+_ID, _STAGED, _END = "__tidelake_id", "__tidelake_staged", "__tidelake_end"
 _LINEAGE = {
     ROW_ID: _ROW,
     ROW_NUMBER: _ROW,
     ROW_SNAPSHOT: _SNAPSHOT,
     ROW_FILE: _ID,
     ROW_POSITION: _POSITION,
+    ROW_BEGAN: _SNAPSHOT,
+    ROW_ENDED: _END,
 }
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
@@ -92,6 +96,7 @@ class NativeReader:
             *self._names(),
             _POSITION,
             f"{_checked(_ID)} AS {_ID}",
+            f"{_checked(_END)} AS {_END}",
             f"{_checked(_place(_POSITION))} AS {_PLACE}",
             f"{_checked(_PARTIAL)} AS {_PARTIAL}",
             f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
@@ -129,6 +134,7 @@ class NativeReader:
             (_ID, pa.int64(), [file.id for file in files]),
             (_START, pa.int64(), [file.row_id_start for file in files]),
             (_BEGIN, pa.int64(), [file.begin_snapshot for file in files]),
+            (_END, pa.int64(), [file.end_snapshot for file in files]),
             (_PARTIAL, pa.bool_(), [file.is_partial_at(at) for file in files]),
         )
 

@@ -32,7 +32,7 @@ class DataFile:
     are in the file and must be filtered out by their embedded snapshot id.
     `deletes`: there should be one at most, but DuckDB's flush leaves two for a file that it has
     rewritten before; a row is gone if any of them, or `deleted_positions` (deletes kept in the
-    catalog), says so.
+    catalog), says so. `deleted_at` are the snapshots of the `deleted_positions`, in their order.
     """
 
     id: int
@@ -40,6 +40,7 @@ class DataFile:
     rows: int
     bytes: int
     begin_snapshot: int
+    end_snapshot: int | None = None
     row_id_start: int | None = None
     partial_max: int | None = None
     partition_id: int | None = None
@@ -49,6 +50,7 @@ class DataFile:
     footer_size: int | None = None
     deletes: tuple[DeleteFile, ...] = ()
     deleted_positions: tuple[int, ...] = ()
+    deleted_at: tuple[int, ...] = ()
 
     @property
     def has_deletes(self) -> bool:

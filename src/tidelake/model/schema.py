@@ -13,10 +13,12 @@ ROW_SNAPSHOT = "snapshot_id"
 ROW_FILE = "_tidelake_file"
 ROW_POSITION = "_tidelake_position"
 ROW_NUMBER = "_tidelake_row"
-LINEAGE = (ROW_ID, ROW_SNAPSHOT, ROW_FILE, ROW_POSITION, ROW_NUMBER)
+ROW_BEGAN = "_tidelake_began"
+ROW_ENDED = "_tidelake_ended"
+LINEAGE = (ROW_ID, ROW_SNAPSHOT, ROW_FILE, ROW_POSITION, ROW_NUMBER, ROW_BEGAN, ROW_ENDED)
 """What a scan can say of every row besides its columns: its id, the snapshot that wrote it, where
-it lies (a data file and a position in it, or for a row in the catalog no file and its id), and its
-id once more, for tables with a column of that name."""
+it lies (a data file and a position in it, or for a row in the catalog no file and its id), its id
+and its snapshot once more, for tables with columns of those names, and when its file ended."""
 
 ROW_ID_FIELD = 2147483540
 ROW_SNAPSHOT_FIELD = 2147483539

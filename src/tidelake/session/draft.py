@@ -116,14 +116,17 @@ class TableDraft:
         )
 
     def _as_left(self, file: DataFile) -> DataFile:
-        gone = (*file.deleted_positions, *self.positions.get(file.id, ()))
+        staged = self.positions.get(file.id, ())
+        gone = (*file.deleted_positions, *staged)
+        stamps = [self.stamp] * len(staged)
+        file = replace(file, deleted_positions=gone, deleted_at=(*file.deleted_at, *stamps))
         delete = self.delete_files.get(file.id)
         if delete is None:
-            return replace(file, deleted_positions=gone)
-        staged = DeleteFile(
+            return file
+        written = DeleteFile(
             -1, delete.path, "parquet", delete.rows, delete.bytes, self.base, is_staged=True
         )
-        return replace(file, deletes=(staged,), deleted_positions=gone)
+        return replace(file, deletes=(written,))
 
     def _as_staged(self, file_id: int, file: NewFile) -> DataFile:
         return DataFile(
