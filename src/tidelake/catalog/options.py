@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidelake.catalog.database import Reader, Writer
 from tidelake.errors import Corrupt, Invalid
+from tidelake.model.age import check_span
 
 DEFAULTS = {
     "data_inlining_row_limit": "10",
@@ -13,11 +14,14 @@ DEFAULTS = {
     "parquet_compression": "snappy",
     "parquet_row_group_size": "122880",
     "require_commit_message": "false",
+    "delete_older_than": "2 days",
+    "expire_older_than": "",
 }
 """What can be set, and what holds where nothing was."""
 
 _SIZES = {"target_file_size", "parquet_row_group_size"}
 _NUMBERS = {"data_inlining_row_limit", *_SIZES}
+_AGES = {"delete_older_than", "expire_older_than"}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
 
@@ -54,6 +58,14 @@ def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None 
         ) from error
 
 
+def of_lake(reader: Reader, key: str) -> str | None:
+    """An option of the lake itself, or its default; None where there is neither."""
+    row = reader.row(
+        'SELECT "value" FROM ducklake_metadata WHERE "key" = :key AND "scope" IS NULL', key=key
+    )
+    return str(row[0] if row else DEFAULTS[key]) or None
+
+
 def set_option(writer: Writer, key: str, value: object, table_id: int | None) -> None:
     """Set one for the lake or a table. As in DuckDB this makes no snapshot."""
     text = _checked(key, value)
@@ -79,6 +91,8 @@ def _checked(key: str, value: object) -> str:
         raise Invalid(f"{key}={value!r} is not a whole number", hint=f"for example {DEFAULTS[key]}")
     if key in _SIZES and not int(text):
         raise Invalid(f"{key} cannot be zero", hint=f"for example {DEFAULTS[key]}")
+    if key in _AGES and text:
+        check_span(text, name=key)
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
     if key == "require_commit_message" and text not in ("true", "false"):

@@ -105,6 +105,22 @@ def summarise(writer: Writer, table_id: int, columns: Iterable[Column]) -> bool:
     return True
 
 
+def forget(writer: Writer, table_id: int, files: Iterable[int]) -> None:
+    """Drop the summaries of zones in which a table had these files and now has none."""
+    if not writer.has_table(TABLE):
+        return
+    for zone in sorted({file_id // WIDTH for file_id in files}):
+        writer.execute(
+            f"DELETE FROM {TABLE} WHERE table_id = :id AND zone = :zone"
+            f" AND column_id <> {_BOUNDARY} AND NOT EXISTS (SELECT 1 FROM ducklake_data_file"
+            " WHERE +ducklake_data_file.table_id = :id AND data_file_id BETWEEN :first AND :last)",
+            id=table_id,
+            zone=zone,
+            first=zone * WIDTH,
+            last=zone * WIDTH + WIDTH - 1,
+        )
+
+
 def _summary_rows(
     reader: Reader, table_id: int, leaves: dict[int, Column], start: int, stop: int
 ) -> Iterator[dict[str, object]]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
 
 _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _RANGE = re.escape("-")
+_AT_ONCE = 16
 _GLOB_WORDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -24,6 +30,20 @@ def is_local(uri: str) -> bool:
 def local_path(uri: str) -> Path:
     """The path behind a local URI or plain path."""
     return Path(unquote(urlsplit(uri).path) if uri.startswith("file://") else uri)
+
+
+def same_place(uri: str) -> str:
+    """A form in which two ways to one local file are equal, links among them."""
+    return os.path.realpath(local_path(uri)) if is_local(uri) else uri
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that a store has."""
+
+    uri: str
+    bytes: int
+    modified: datetime
 
 
 class Store:
@@ -62,15 +82,25 @@ class Store:
             obstore.put(store, key, data)
 
     def delete(self, uris: Sequence[str]) -> None:
-        """Remove objects; those that are gone already are no matter."""
+        """Remove objects, many at a time; those that are gone already are no matter."""
+        for uri in filter(is_local, uris):
+            with _reported("delete", uri):
+                local_path(uri).unlink(missing_ok=True)
+        for some in self._by_root([uri for uri in uris if not is_local(uri)]):
+            self._delete_remotely(some)
+
+    def _delete_remotely(self, uris: Sequence[str]) -> None:
         import obstore
 
-        for uri in uris:
-            with _reported("delete", uri):
-                if is_local(uri):
-                    local_path(uri).unlink(missing_ok=True)
-                    continue
-                store, key = self._open(uri)
+        store, _ = self._open(uris[0])
+        keys = [self._key(uri) for uri in uris]
+        with _reported("delete", uris[0]):
+            try:
+                obstore.delete(store, keys)
+                return
+            except FileNotFoundError:
+                pass
+            for key in keys:
                 try:
                     obstore.delete(store, key)
                 except FileNotFoundError:
@@ -85,6 +115,27 @@ class Store:
         if found is None:
             raise NotFound(f"there is no file {uri}", hint="check the path")
         return found
+
+    def sizes(self, uris: Sequence[str]) -> dict[str, int]:
+        """The sizes of those that are there."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            sizes = dict(zip(uris, pool.map(self._size, uris), strict=True))
+        return {uri: size for uri, size in sizes.items() if size is not None}
+
+    def walk(self, folder: str) -> Iterator[Found]:
+        """Every object below a folder, whose URI ends in a slash."""
+        if is_local(folder):
+            with _reported("list", folder):
+                yield from _walked(folder)
+            return
+        import obstore
+
+        store, key = self._open(folder)
+        root = folder[: len(folder) - len(key)]
+        with _reported("list", folder):
+            for some in obstore.list(store, key.strip("/") or None):
+                for each in some:
+                    yield Found(root + str(each["path"]), each["size"], each["last_modified"])
 
     def listed(self, pattern: str) -> list[str]:
         """The objects behind a path, sorted: itself, or what it matches with * ? [] and **, or
@@ -132,16 +183,26 @@ class Store:
             return [root + path for path in paths if accepted.fullmatch(path)]
         return [root + path for path in paths if _is_data(path[len(folder) :])]
 
+    def _by_root(self, uris: Sequence[str]) -> list[list[str]]:
+        """URIs that one store has."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for uri in uris:
+            found[uri[: len(uri) - len(self._key(uri))]].append(uri)
+        return list(found.values())
+
+    def _key(self, uri: str) -> str:
+        return uri.partition("://")[2].partition("/")[2].lstrip("/")
+
     def _open(self, uri: str) -> tuple[Any, str]:
         from obstore.store import from_url
 
         scheme, _, rest = uri.partition("://")
-        bucket, _, key = rest.partition("/")
+        bucket = rest.partition("/")[0]
         options: dict[str, Any] = dict(self._options)
         plain_http = str(options.pop("allow_http", "")).lower() == "true"
         root = f"{scheme}://{bucket}"
         store = from_url(root, client_options={"allow_http": plain_http}, **options)
-        return store, key.lstrip("/")
+        return store, self._key(uri)
 
 
 @contextmanager
@@ -157,6 +218,20 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
         raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
     except (OSError, BaseError) as error:
         raise Unavailable(f"cannot {verb} {uri}: {error}", hint="try again later") from error
+
+
+def _walked(folder: str) -> Iterator[Found]:
+    top = local_path(folder)
+    for place, _, names in os.walk(top):
+        inside = Path(place).relative_to(top)
+        for name in names:
+            try:
+                facts = Path(place, name).stat()
+            except FileNotFoundError:
+                continue
+            path = (inside / name).as_posix()
+            uri = folder + (quote(path) if folder.startswith("file://") else path)
+            yield Found(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
 def _listed_locally(path: Path) -> list[str]:

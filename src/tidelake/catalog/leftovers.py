@@ -1,0 +1,74 @@
+"""Which files the catalog still speaks of, and which it has done with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidelake.catalog import paths
+from tidelake.catalog.database import Reader, Writer
+from tidelake.catalog.read import join_path
+from tidelake.catalog.removal import SCHEDULE
+from tidelake.catalog.snapshots import as_instant
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A file, by its complete path, that is to be deleted."""
+
+    file_id: int
+    path: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalog said at one moment. `names` are of all files that it speaks of, without
+    their folders; `used` are scheduled files that are named by a data or delete file too.
+    Files from `next_id` on came later."""
+
+    scheduled: tuple[Scheduled, ...]
+    names: frozenset[str]
+    used: frozenset[str]
+    next_id: int
+
+
+def look(reader: Reader, data_path: str) -> Known:
+    scheduled = _scheduled(reader, data_path)
+    going = {paths.base(each.path) for each in scheduled}
+    names, again = set(going), []
+    for kind in paths.KINDS:
+        for row in paths.every(reader, kind):
+            name = paths.base(row[2])
+            names.add(name)
+            if name in going:
+                again.append(row)
+    used = paths.complete(reader, again, data_path).values()
+    return Known(tuple(scheduled), frozenset(names), frozenset(used), _next_id(reader))
+
+
+def _scheduled(reader: Reader, data_path: str) -> list[Scheduled]:
+    since = reader.dialect.instant.format("schedule_start")
+    rows = reader.rows(f"SELECT data_file_id, path, path_is_relative, {since} FROM {SCHEDULE}")
+    return [
+        Scheduled(row[0], join_path(data_path, row[1], row[2]), as_instant(row[3])) for row in rows
+    ]
+
+
+def _next_id(reader: Reader) -> int:
+    row = reader.row("SELECT max(next_file_id) FROM ducklake_snapshot")
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def names_since(reader: Reader, first_id: int) -> set[str]:
+    """Names of files that have come to the catalog since, without their folders."""
+    return {
+        paths.base(row[2]) for kind in paths.KINDS for row in paths.every(reader, kind, first_id)
+    }
+
+
+def forget(writer: Writer, file_ids: Collection[int]) -> None:
+    """Strike files off the schedule."""
+    listed = ", ".join(map(str, file_ids)) or "NULL"
+    writer.execute(f"DELETE FROM {SCHEDULE} WHERE data_file_id IN ({listed})")

@@ -1,0 +1,141 @@
+"""Expiring snapshots, and with them all that no other snapshot sees."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tidelake.catalog import expiry, options, paths, removal, unseen
+from tidelake.catalog.database import Reader
+from tidelake.catalog.expiry import Chosen
+from tidelake.catalog.unseen import Unseen
+from tidelake.errors import Invalid
+from tidelake.model.age import moment_before
+from tidelake.model.expiry import ExpireResult
+from tidelake.session.alone import alone, batches
+from tidelake.session.lake import Lake
+from tidelake.session.progress import Tell, progress
+
+_TABLES = 20
+"""Tables that one transaction drops: a server holds a lock on each until its end."""
+
+
+def expire(
+    lake: Lake, *, older_than: object, keep_last: object, dry_run: bool, force: bool
+) -> ExpireResult:
+    if lake._committed is not lake:
+        raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
+    with lake._reading() as reader:
+        before, last = _criteria(reader, older_than, keep_last)
+        chosen = expiry.choose(reader, before, last)
+        if not force:
+            expiry.check_consumers(reader, chosen.snapshots)
+        behind = expiry.overtaken(reader, chosen.snapshots)
+        overtaken = tuple(consumer.name for consumer in behind)
+        if dry_run:
+            return replace(_would(reader, chosen), overtaken=overtaken)
+    with progress("expiring", files=len(chosen.snapshots)) as tell:
+        gone = _let_go(lake, chosen, tell, force=force)
+        return replace(_clear(lake, gone, tell), overtaken=overtaken)
+
+
+def _criteria(
+    reader: Reader, older_than: object, keep_last: object
+) -> tuple[datetime | None, int | None]:
+    if keep_last is not None and (
+        isinstance(keep_last, bool) or not isinstance(keep_last, int) or keep_last < 1
+    ):
+        raise Invalid(
+            f"keep_last={keep_last!r} is not a number of snapshots",
+            hint="the newest snapshot never expires: keep_last=1 is the least",
+        )
+    if older_than is None and keep_last is None:
+        older_than = options.of_lake(reader, "expire_older_than")
+    if older_than is None and keep_last is None:
+        raise Invalid(
+            "expire() was not told what to expire",
+            hint='expire(older_than="7 days"), expire(keep_last=100), or set the lake\'s option'
+            " expire_older_than",
+        )
+    before = None if older_than is None else moment_before(datetime.now(UTC), older_than)
+    return before, keep_last
+
+
+def _would(reader: Reader, chosen: Chosen) -> ExpireResult:
+    found = unseen.find(reader, without=chosen.snapshots)
+    return ExpireResult(
+        chosen.snapshots,
+        len(found.data_files) + len(found.delete_files),
+        sum(found.data_files.values()) + sum(found.delete_files.values()),
+        tuple(found.tables.values()),
+        found.rows,
+        chosen.kept,
+        dry_run=True,
+    )
+
+
+def _let_go(lake: Lake, chosen: Chosen, tell: Tell, *, force: bool) -> Chosen:
+    """The oldest first, so that what remains is a history without holes wherever it stops."""
+    gone: list[int] = []
+    kept = list(chosen.kept)
+    for some in batches(chosen.snapshots):
+        done = alone(lake, expiry.let_go, some, force=force)
+        gone += done.snapshots
+        kept += done.kept
+        tell(files=len(some), phase="snapshots")
+    return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
+
+
+def _clear(lake: Lake, gone: Chosen, tell: Tell) -> ExpireResult:
+    """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
+    with lake._reading() as reader:
+        found = unseen.find(reader)
+        shared = _shared(reader, found, lake.data_path)
+    removed = _files(lake, found, shared, tell)
+    for some in batches(found.tables, _TABLES):
+        alone(lake, removal.tables, some)
+        tell(phase="tables")
+    for name, gaps in found.gaps.items():
+        alone(lake, removal.rows, name, gaps)
+    with lake._reading() as reader:
+        parts = removal.parts(reader)
+    for name, ids in parts.items():
+        for some in batches(ids):
+            alone(lake, removal.part, name, some)
+    return ExpireResult(
+        gone.snapshots,
+        sum(each.files for each in removed),
+        sum(each.bytes for each in removed),
+        tuple(found.tables.values()),
+        found.rows,
+        gone.kept,
+    )
+
+
+def _files(lake: Lake, found: Unseen, shared: Collection[int], tell: Tell) -> list[removal.Removed]:
+    """Delete files first: without their data files they would not be found."""
+    removed = []
+    for kind, ids in (
+        ("ducklake_delete_file", found.delete_files),
+        ("ducklake_data_file", found.data_files),
+    ):
+        for some in batches(ids):
+            removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
+            tell(files=len(some), bytes=removed[-1].bytes, phase="files")
+    return removed
+
+
+def _shared(reader: Reader, found: Unseen, data_path: str) -> set[int]:
+    """Unseen data files whose path a row that is seen names too: somebody registered it twice."""
+    if not found.data_files:
+        return set()
+    going = [row for row in paths.every(reader, "ducklake_data_file") if row[0] in found.data_files]
+    named = paths.named(
+        reader,
+        set(paths.complete(reader, going, data_path).values()),
+        data_path,
+        "ducklake_data_file",
+    )
+    kept = [ids for ids in named.values() if not ids <= found.data_files.keys()]
+    return {file_id for ids in kept for file_id in ids}
