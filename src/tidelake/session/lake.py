@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -16,7 +16,9 @@ from tidelake.catalog.options import Options
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.change import Change, WriteResult
+from tidelake.model.cleanup import CleanupResult
 from tidelake.model.consumer import ConsumerState
+from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
