@@ -216,6 +216,7 @@ class Transaction(Lake):
                     name,
                     self._base if snapshot_id is None else snapshot_id,
                     columns=columns,
+            self._check_base(reader)
                     where=where,
                     prune_by=prune_by,
                     counted=counted,
@@ -235,9 +236,18 @@ class Transaction(Lake):
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
+            self._check_base(reader)
         self._check_open()
         with self._lake._reading() as reader:
             yield reader
+
+    def _check_base(self, reader: Reader) -> None:
+        """What was there at the base can be read only as long as nobody has expired it."""
+        if not snapshots.exists(reader, self._base):
+            raise Conflict(
+                f"snapshot {self._base}, which this transaction began from, has been expired",
+                hint="begin the transaction again",
+            )
 
     def _check_open(self) -> None:
         if self._done:
