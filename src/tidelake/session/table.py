@@ -228,7 +228,10 @@ class Table:
         return f"<Table {self.name}{pinned}>"
 
     def _at(self, reader: Reader) -> int:
-        return self._snapshot_id if self._snapshot_id is not None else self._lake._at(reader)
+        if self._snapshot_id is None:
+            return self._lake._at(reader)
+        snapshots.check_there(reader, self._snapshot_id)
+        return self._snapshot_id
 
     def _info(self, reader: Reader, at: int) -> TableInfo:
         return self._lake._table_info(reader, at, self._name)
