@@ -81,6 +81,12 @@ def by_time(reader: Reader, moment: datetime) -> Snapshot:
     oldest = min(times.values())
     raise NotFound(
         f"the lake has no snapshot at or before {instant.isoformat()}",
+def check_there(reader: Reader, snapshot_id: int) -> None:
+    """Raise NotFound if a snapshot that somebody is pinned to has been expired since."""
+    if not exists(reader, snapshot_id):
+        by_id(reader, snapshot_id)
+
+
         hint=f"the oldest is of {oldest.isoformat()}",
     )
 
