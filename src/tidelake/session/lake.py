@@ -416,7 +416,8 @@ class Lake:
         counted: bool = False,
     ) -> ScanPlan:
         """Plan a read of a table. Plans are kept as long as the catalog's head stands still:
-        maintenance may change the files even of old snapshots, and it moves the head."""
+        maintenance may change the files even of old snapshots, and it moves the head. Expiry does
+        not, so the snapshot must still be there."""
         wanted = None if columns is None else tuple(columns)
         with self._reading() as reader:
             head = snapshots.head_id(reader)
@@ -425,6 +426,7 @@ class Lake:
             if (kept := self._plans.get(key)) is not None:
                 return kept
             facts = self._table_facts(reader, head, at, name)
+            snapshots.check_there(reader, self._snapshot_id)
             schema = facts.info.schema
             request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
             plan = plan_scan(reader, at, facts, request, counted=counted)
@@ -453,6 +455,7 @@ class Lake:
             for table in written:
                 zones.summarise(writer, table.id, table.schema.columns)
 
+            snapshots.check_there(reader, at)
     def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableFacts:
         key = repr((head, at, name))
         if (kept := self._facts.get(key)) is not None:
@@ -476,3 +479,5 @@ def _spelled(where: object) -> object:
 def prunable(text: str | None, schema: Schema) -> Predicate | None:
     where = as_where(text, schema)
     return where.predicate if where else None
+            if at != head:
+                snapshots.check_there(reader, at)
