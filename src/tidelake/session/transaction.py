@@ -210,13 +210,13 @@ class Transaction(Lake):
         counted: bool = False,
     ) -> ScanPlan:
         with self._reading() as reader:
+            self._check_base(reader)
             draft = self._drafts.get(self._find(reader, self._base, "table", name) or 0)
             if draft is None or snapshot_id not in (None, self._base):
                 return self._lake._plan(
                     name,
                     self._base if snapshot_id is None else snapshot_id,
                     columns=columns,
-            self._check_base(reader)
                     where=where,
                     prune_by=prune_by,
                     counted=counted,
@@ -230,16 +230,10 @@ class Transaction(Lake):
 
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
         with self._reading() as reader:
+            self._check_base(reader)
             if self._find(reader, self._base, "table", name) in self._drafts:
                 return None
         return super()._count_from_catalog(name, snapshot_id)
-
-    @contextmanager
-    def _reading(self) -> Iterator[Reader]:
-            self._check_base(reader)
-        self._check_open()
-        with self._lake._reading() as reader:
-            yield reader
 
     def _check_base(self, reader: Reader) -> None:
         """What was there at the base can be read only as long as nobody has expired it."""
@@ -248,6 +242,12 @@ class Transaction(Lake):
                 f"snapshot {self._base}, which this transaction began from, has been expired",
                 hint="begin the transaction again",
             )
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        self._check_open()
+        with self._lake._reading() as reader:
+            yield reader
 
     def _check_open(self) -> None:
         if self._done:
