@@ -71,6 +71,12 @@ def by_id(reader: Reader, snapshot_id: int) -> Snapshot:
     )
 
 
+def check_there(reader: Reader, snapshot_id: int) -> None:
+    """Raise NotFound if a snapshot that somebody is pinned to has been expired since."""
+    if not exists(reader, snapshot_id):
+        by_id(reader, snapshot_id)
+
+
 def by_time(reader: Reader, moment: datetime) -> Snapshot:
     """The newest snapshot committed at or before a moment (a naive one is in UTC)."""
     instant = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
@@ -81,12 +87,6 @@ def by_time(reader: Reader, moment: datetime) -> Snapshot:
     oldest = min(times.values())
     raise NotFound(
         f"the lake has no snapshot at or before {instant.isoformat()}",
-def check_there(reader: Reader, snapshot_id: int) -> None:
-    """Raise NotFound if a snapshot that somebody is pinned to has been expired since."""
-    if not exists(reader, snapshot_id):
-        by_id(reader, snapshot_id)
-
-
         hint=f"the oldest is of {oldest.isoformat()}",
     )
 
