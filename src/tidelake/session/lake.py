@@ -360,6 +360,7 @@ class Lake:
 
     def _at(self, reader: Reader, /) -> int:
         if self._snapshot_id is not None:
+            snapshots.check_there(reader, self._snapshot_id)
             return self._snapshot_id
         return snapshots.head_id(reader)
 
@@ -388,6 +389,7 @@ class Lake:
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
         with self._reading() as reader:
             at = self._at(reader) if snapshot_id is None else snapshot_id
+            snapshots.check_there(reader, at)
             return counting.row_count(reader, at, self._table_info(reader, at, name).id)
 
     def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
@@ -422,11 +424,12 @@ class Lake:
         with self._reading() as reader:
             head = snapshots.head_id(reader)
             at = snapshot_id if snapshot_id is not None else self._at(reader)
+            if at != head:
+                snapshots.check_there(reader, at)
             key = repr((head, at, name, wanted, _spelled(where), prune_by, counted))
             if (kept := self._plans.get(key)) is not None:
                 return kept
             facts = self._table_facts(reader, head, at, name)
-            snapshots.check_there(reader, self._snapshot_id)
             schema = facts.info.schema
             request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
             plan = plan_scan(reader, at, facts, request, counted=counted)
@@ -455,7 +458,6 @@ class Lake:
             for table in written:
                 zones.summarise(writer, table.id, table.schema.columns)
 
-            snapshots.check_there(reader, at)
     def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableFacts:
         key = repr((head, at, name))
         if (kept := self._facts.get(key)) is not None:
@@ -479,5 +481,3 @@ def _spelled(where: object) -> object:
 def prunable(text: str | None, schema: Schema) -> Predicate | None:
     where = as_where(text, schema)
     return where.predicate if where else None
-            if at != head:
-                snapshots.check_there(reader, at)
