@@ -19,8 +19,14 @@ help:
 demo: $(INSTALLED)  ## see it work
 	$(BIN)/python examples/demo.py
 
+# Spark waits more than it works, so its tests run beside the others.
 test: $(INSTALLED) $(DATABASES)  ## the tests, without the slow ones
-	$(PYTEST)
+	@log=$(VENV)/spark-tests.log; \
+	$(PYTEST) -m "spark and not slow and not jvm" >$$log 2>&1 & spark=$$!; \
+	trap 'kill $$spark' INT TERM; \
+	$(PYTEST) -m "not spark and not slow and not jvm"; others=$$?; \
+	wait $$spark; of_spark=$$?; cat $$log; \
+	[ $$others -eq 0 ] && [ $$of_spark -eq 0 ]
 
 test-all: $(INSTALLED) $(DATABASES)  ## the tests, with the slow ones
 	$(PYTEST) -m "not jvm"
