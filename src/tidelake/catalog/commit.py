@@ -12,7 +12,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tidelake.catalog import conflict, contents, declarations
@@ -46,12 +46,14 @@ class Wanted:
     """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
     to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
     attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
-    tables that it adds rows to, as far as they are known before."""
+    tables that it adds rows to, as far as they are known before. `began`: when the work for it
+    did, by the monotonic clock."""
 
     change: Callable[[int], Change]
     token: str
     since: int
     grows: Sequence[int] = ()
+    began: float = field(default_factory=time.monotonic)
 
 
 def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
@@ -104,7 +106,7 @@ def _attempt(
             table_id = ids.table(table.table.id)
             known = statistics.get(table_id) or _statistics(writer, table_id)
             contents.fill(writer, entries, table, known, data_path)
-        _write(writer, entries, change)
+        _write(writer, entries, change, wanted.began)
         return numbers, False
 
 
@@ -139,13 +141,15 @@ def _statistics(reader: Reader, table_id: int) -> TableStatistics:
 
 def _landed_before(reader: Reader, wanted: Wanted) -> Numbers | None:
     """The snapshot that an earlier attempt made, if its reply was lost."""
+    mark = _mark(wanted.token)
     row = reader.row(
         "SELECT s.snapshot_id, s.schema_version, s.next_catalog_id, s.next_file_id"
         " FROM ducklake_snapshot s JOIN ducklake_snapshot_changes c"
         " ON c.snapshot_id = s.snapshot_id"
-        " WHERE s.snapshot_id > :since AND c.commit_extra_info = :extra",
+        " WHERE s.snapshot_id > :since"
+        f" AND substr(c.commit_extra_info, 1, {len(mark)}) = :mark",
         since=wanted.since,
-        extra=_extra(wanted.token),
+        mark=mark,
     )
     return Numbers(*row) if row else None
 
@@ -160,11 +164,25 @@ def _without_hints(change: Change) -> Change:
     )
 
 
-def _extra(token: str) -> str:
-    return json.dumps({"tidelake": {"token": token}})
+def _mark(token: str) -> str:
+    """How what a commit says of itself begins."""
+    return f'{{"tidelake": {{"token": {json.dumps(token)}'
 
 
-def _write(writer: Writer, entries: Entries, change: Change) -> None:
+def _extra(entries: Entries, change: Change, began: float) -> str:
+    """What a commit says of itself. Numbers that are not there are 0."""
+    files = entries.values("ducklake_data_file", "file_size_bytes")
+    said: dict[str, object] = {"seconds": round(time.monotonic() - began, 6)}
+    if (done := change.done) is not None:
+        rows = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
+        said |= {"operation": done.operation} if done.operation else {}
+        said |= {name: count for name, count in rows.items() if count}
+    if files:
+        said |= {"files": len(files), "bytes": sum(map(int, files))}
+    return f"{_mark(change.token)}, {json.dumps(said)[1:]}}}"
+
+
+def _write(writer: Writer, entries: Entries, change: Change, began: float) -> None:
     """Tables first, because MySQL commits after each; then the snapshot, whose key stops
     everybody else; then the rest."""
     for sql in entries.creates:
@@ -191,7 +209,7 @@ def _write(writer: Writer, entries: Entries, change: Change) -> None:
                 "changes_made": ",".join(entries.tokens),
                 "author": change.author,
                 "commit_message": change.message,
-                "commit_extra_info": _extra(change.token),
+                "commit_extra_info": _extra(entries, change, began),
             }
         ],
     )

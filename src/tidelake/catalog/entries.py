@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidelake.catalog.database import Writer
 
@@ -86,6 +87,15 @@ class Entries:
     def begin(self, table: str, **values: object) -> None:
         """Add a row of a versioned table that is there from this snapshot on."""
         self.add(table, begin_snapshot=self.snapshot_id, **values)
+
+    def values(self, table: str, column: str) -> list[Any]:
+        """What one column of a table will be in the rows that come to it."""
+        return [
+            row[columns.index(column)]
+            for (name, columns), rows in self.rows.items()
+            if name == table
+            for row in rows
+        ]
 
     def write(self, writer: Writer) -> None:
         for sql, parameters in self.statements:

@@ -21,6 +21,16 @@ def every(reader: Reader) -> list[Snapshot]:
     return [_snapshot(row) for row in rows]
 
 
+def newest(reader: Reader, at: int, limit: int | None = None) -> list[Snapshot]:
+    """The newest ones at a snapshot, oldest first."""
+    some = "" if limit is None else f" LIMIT {int(limit)}"
+    rows = reader.rows(
+        f"{_snapshot_sql(reader)} WHERE s.snapshot_id <= :at ORDER BY s.snapshot_id DESC{some}",
+        at=at,
+    )
+    return [_snapshot(row) for row in reversed(rows)]
+
+
 def after(reader: Reader, since: int | None, limit: int | None = None) -> list[Snapshot]:
     """Snapshots after one, oldest first, all of them or the next few."""
     some = "" if limit is None else f" LIMIT {int(limit)}"

@@ -176,7 +176,7 @@ class ViewChange:
 class Change:
     """Everything one commit does. `base` is the snapshot it was made from, with its
     `schema_version`; `token` tells it from every other commit, so that it is recognised when it
-    has landed but nobody was told."""
+    has landed but nobody was told. `done` is what the log will say of it."""
 
     base: int
     schema_version: int
@@ -186,6 +186,7 @@ class Change:
     views: tuple[ViewChange, ...] = ()
     author: str | None = None
     message: str | None = None
+    done: WriteResult | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -195,7 +196,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What a write did. `snapshot_id` is None inside a transaction that has not committed.
+    """What a write did. `snapshot_id` is None inside a transaction that has not committed;
+    `operation` is None where the changes themselves say what it was.
 
     `attempts` counts how often the commit was tried; `duplicate` says that an earlier attempt
     had landed although its reply was lost.
@@ -211,3 +213,4 @@ class WriteResult:
     attempts: int = 0
     duplicate: bool = False
     commit_ms: float = 0.0
+    operation: str | None = None

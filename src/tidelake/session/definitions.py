@@ -142,7 +142,7 @@ def rename(tx: Transaction, name: TableName, new: TableName) -> WriteResult:
     if draft.after.name != new:
         home = _free_name(tx, new)
         draft.after = replace(draft.after, name=TableName(home.name, new.name))
-    return DONE
+    return replace(DONE, operation="rename table")
 
 
 def drop(tx: Transaction, name: TableName) -> WriteResult:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from tidelake.catalog import consumers, counting, create, options, read, snapshots, tags, zones
+from tidelake.catalog import consumers, counting, create, log, options, read, snapshots, tags, zones
 from tidelake.catalog.commit import Landed
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.options import Options
@@ -20,6 +20,7 @@ from tidelake.model.cleanup import CleanupResult
 from tidelake.model.consumer import ConsumerState
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
+from tidelake.model.log import LogEntry
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
@@ -107,6 +108,12 @@ class Lake:
         with self._reading() as reader:
             at = self._at(reader)
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
+
+    def log(self, limit: int | None = None) -> list[LogEntry]:
+        """What every snapshot did, to which tables and how many rows, oldest first; the newest
+        `limit` of them."""
+        with self._reading() as reader:
+            return log.entries(reader, snapshots.newest(reader, self._at(reader), limit))
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""

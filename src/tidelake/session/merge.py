@@ -358,6 +358,7 @@ def _apply(tx: Transaction, job: Any, work: _Work, plan: Any, unmatched: str) ->
         inserted=inserted,
         updated=updated,
         deleted=gone - updated,
+        operation="merge",
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.catalog import snapshots
+from tidelake.catalog import log, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Denied
 from tidelake.model.change import WriteResult
 from tidelake.model.file import DataFile
+from tidelake.model.log import LogEntry
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
@@ -82,17 +84,23 @@ class Table:
             self._lake._committed._table_info(reader, snapshot.snapshot_id, self._name)
         return Table(self._lake._committed, self._name, snapshot.snapshot_id)
 
-    def snapshots(self) -> list[Snapshot]:
-        """The snapshots that changed this table, oldest first."""
+    def snapshots(self) -> list[LogEntry]:
+        """The snapshots that changed this table and what they did, oldest first."""
+        return self.log()
+
+    def log(self, limit: int | None = None) -> list[LogEntry]:
+        """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
+        have changed other tables too."""
         with self._lake._reading() as reader:
             at = self._at(reader)
             table_id = self._info(reader, at).id
             ids = snapshots.of_table(reader, table_id)
-            return [
+            found = [
                 s
                 for s in snapshots.every(reader)
                 if s.snapshot_id <= at and _touches(s, table_id, ids)
             ]
+            return log.entries(reader, found[-limit:] if limit else found)
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
@@ -206,7 +214,9 @@ class Table:
     def rollback(self, to: int | str | datetime) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
         more commit, and all that has been since stays readable."""
-        return self._write(lambda tx: rolling_back.rollback(tx, self._name, to))
+        return self._write(
+            lambda tx: replace(rolling_back.rollback(tx, self._name, to), operation="rollback")
+        )
 
     def drop(self) -> WriteResult:
         """Drop the table. Its past stays readable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ from tidelake.session.planning import Request, TableFacts, plan_scan
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
+
+
+_SEVERAL = "transaction"
 
 
 class Transaction(Lake):
@@ -67,6 +71,8 @@ class Transaction(Lake):
         self._written: list[str] = []
         self._next_id = -1
         self._counts = WriteResult(None)
+        self._wrote_before = False
+        self._began = time.monotonic()
         self._done = False
         self.replayable = True
         self.result: WriteResult | None = None
@@ -258,7 +264,8 @@ class Transaction(Lake):
     def _write(self, operation: Callable[[Transaction], WriteResult], **_: bool) -> WriteResult:
         self._check_open()
         done = operation(self)
-        self._counts = _sum(self._counts, done)
+        self._counts = _sum(self._counts, done) if self._wrote_before else done
+        self._wrote_before = True
         return done
 
     def new_id(self) -> int:
@@ -337,6 +344,7 @@ class Transaction(Lake):
             views=tuple(self._view_changes.values()),
             author=self._author,
             message=self._message,
+            done=self._counts,
         )
 
     def _land(self, change: Change) -> WriteResult:
@@ -354,7 +362,7 @@ class Transaction(Lake):
             return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
-        wanted = Wanted(for_snapshot, self._token, self._base, grown)
+        wanted = Wanted(for_snapshot, self._token, self._base, grown, began=self._began)
         landed = commit.commit(self._database, wanted, self.data_path)
         return self.landed(landed, tried[landed.snapshot_id])
 
@@ -423,6 +431,7 @@ def _sum(one: WriteResult, other: WriteResult) -> WriteResult:
         inserted=one.inserted + other.inserted,
         updated=one.updated + other.updated,
         deleted=one.deleted + other.deleted,
+        operation=one.operation if one.operation == other.operation else _SEVERAL,
     )
 
 

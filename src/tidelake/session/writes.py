@@ -32,7 +32,7 @@ def append(
     """Add rows. `within` is a condition that all of them must meet."""
     draft = writable(tx, name)
     if within is None and (few := _plain(tx, draft, data)) is not None:
-        return result([], rows=few, inserted=few)
+        return result([], rows=few, inserted=few, operation="append")
     local = tx._local.job if not _is_spark(data) else tx.job
     with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
@@ -44,7 +44,7 @@ def append(
         files = staging.add(tx, draft, job, sql, count=count)
     inserted = sum(file.rows for file in files) if files else count or 0
     check_nulls(draft, files)
-    return result(files, rows=inserted, inserted=inserted)
+    return result(files, rows=inserted, inserted=inserted, operation="append")
 
 
 def _plain(tx: Transaction, draft: TableDraft, data: Any) -> int | None:
@@ -131,6 +131,7 @@ def overwrite(
         bytes=added.bytes,
         inserted=added.inserted,
         deleted=deleted,
+        operation="overwrite",
     )
 
 
@@ -172,7 +173,7 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
     plan = tx._plan(name, None, columns=list(POINTERS), where=where)
     draft.read = True
     deleted = _remove_all(tx, draft, plan)
-    return result([], rows=deleted, deleted=deleted)
+    return result([], rows=deleted, deleted=deleted, operation="delete")
 
 
 def update(
@@ -191,7 +192,7 @@ def update(
         sql = f"SELECT {', '.join(chosen)}, {ROW_NUMBER} FROM changed AS t"
         files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
     check_nulls(draft, files)
-    return result(files, rows=updated, updated=updated)
+    return result(files, rows=updated, updated=updated, operation="update")
 
 
 def _assigned(draft: TableDraft, values: Mapping[str, Any]) -> list[str]:
@@ -236,11 +237,17 @@ def add_files(
         files = job.found(listed, draft.target, {"hive": hive})
     draft.add_files(files)
     rows = sum(file.rows for file in files)
-    return result(files, rows=rows, inserted=rows)
+    return result(files, rows=rows, inserted=rows, operation="add files")
 
 
 def result(
-    files: Sequence[NewFile], *, rows: int, inserted: int = 0, updated: int = 0, deleted: int = 0
+    files: Sequence[NewFile],
+    *,
+    rows: int,
+    inserted: int = 0,
+    updated: int = 0,
+    deleted: int = 0,
+    operation: str | None = None,
 ) -> WriteResult:
     return WriteResult(
         None,
@@ -250,4 +257,5 @@ def result(
         inserted=inserted,
         updated=updated,
         deleted=deleted,
+        operation=operation,
     )
