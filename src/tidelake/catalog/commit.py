@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tidelake.catalog import conflict, contents, declarations
+from tidelake.catalog import conflict, contents, declarations, upkeep
 from tidelake.catalog.database import Database, Reader, Writer
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
@@ -96,6 +96,7 @@ def _attempt(
         if change.is_empty:
             return head, False
         conflict.check(writer, change, head, data_path)
+        upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:
             change = _without_hints(change)
         now = max(clock or datetime.now(UTC), last_time)
@@ -106,6 +107,8 @@ def _attempt(
             table_id = ids.table(table.table.id)
             known = statistics.get(table_id) or _statistics(writer, table_id)
             contents.fill(writer, entries, table, known, data_path)
+            if table.upkeep is not None:
+                upkeep.fill(writer, entries, table, known, (data_path, change.base))
         _write(writer, entries, change, wanted.began)
         return numbers, False
 

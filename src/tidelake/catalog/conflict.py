@@ -33,7 +33,7 @@ def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None
     if head.schema_version != change.schema_version:
         _check_names(reader, change, head.snapshot_id)
         for table in change.tables:
-            if table.before is not None:
+            if table.before is not None and table.needs_columns:
                 _check_table(reader, table, head.snapshot_id, data_path)
     looking = [table for table in change.tables if table.before and table.write.looks]
     landed = _landed(reader, change.base, head.snapshot_id) if looking else None

@@ -44,7 +44,7 @@ def _add(
         mapping_id = mappings[file.mapping] if file.mapping is not None else None
         # A first row id beside embedded ones would make DuckDB's compaction trust the former.
         first = None if file.carries_row_ids else statistics.take_row_ids(file.rows)
-        _add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
         statistics.rows += file.rows
         statistics.bytes += file.bytes
     if write.files:
@@ -54,17 +54,23 @@ def _add(
     statistics.write(entries)
 
 
-def _add_file(
+def add_file(
     entries: Entries,
     file: NewFile,
     table: TableInfo,
     ids: tuple[int, int | None, int | None, int | None],
-) -> None:
+    span: tuple[int, int] | None = None,
+) -> int:
+    """The rows of one data file, and its id. `ids` are those of the table, the partitioning, the
+    name mapping and the first row; `span` the first and the last snapshot whose rows it holds, if
+    they are older than this one."""
     table_id, partition_id, mapping_id, first_row_id = ids
+    begin, last = span or (entries.snapshot_id, None)
     file_id = entries.numbers.file_id()
     inside = file.path.startswith(table.path)
-    entries.begin(
+    entries.add(
         "ducklake_data_file",
+        begin_snapshot=begin,
         data_file_id=file_id,
         table_id=table_id,
         path=file.path[len(table.path) :] if inside else file.path,
@@ -76,6 +82,7 @@ def _add_file(
         row_id_start=first_row_id,
         partition_id=None if file.partition_values is None else partition_id,
         mapping_id=mapping_id,
+        partial_max=last,
     )
     for facts in file.columns:
         entries.add("ducklake_file_column_stats", **_statistics(file_id, table_id, facts))
@@ -94,6 +101,7 @@ def _add_file(
             partition_key_index=index,
             partition_value=value,
         )
+    return file_id
 
 
 def _statistics(file_id: int, table_id: int, facts: ColumnFacts) -> dict[str, object]:
@@ -176,7 +184,7 @@ def _remove(
     entries.say(f"deleted_from_table:{table.id}")
     entries.say(f"inlined_delete:{table.id}")
     for delete in write.delete_files:
-        _add_delete_file(entries, delete, table, data_path)
+        add_delete_file(entries, delete, table, data_path)
     for ids in chunks(write.ended_files):
         entries.end("ducklake_data_file", f"1 = 1{among(ids)}")
     for name in inline_tables.names(reader, table.id) if write.ended_rows else ():
@@ -186,19 +194,12 @@ def _remove(
         _add_positions(reader, entries, write, table.id)
 
 
-def _add_delete_file(
+def add_delete_file(
     entries: Entries, delete: NewDeleteFile, table: TableInfo, data_path: str
 ) -> None:
     for old in delete.replaces:
-        inside = old.path.startswith(data_path)
         entries.change("DELETE FROM ducklake_delete_file WHERE delete_file_id = :id", id=old.id)
-        entries.add(
-            "ducklake_files_scheduled_for_deletion",
-            data_file_id=old.id,
-            path=old.path[len(data_path) :] if inside else old.path,
-            path_is_relative=inside,
-            schedule_start=entries.moment,
-        )
+        schedule(entries, old.id, old.path, data_path)
     entries.add(
         "ducklake_delete_file",
         begin_snapshot=entries.snapshot_id if delete.since is None else delete.since,
@@ -212,6 +213,18 @@ def _add_delete_file(
         file_size_bytes=delete.bytes,
         footer_size=delete.footer_size,
         partial_max=delete.stamp,
+    )
+
+
+def schedule(entries: Entries, file_id: int, path: str, data_path: str) -> None:
+    """Have a file that no snapshot needs any more removed some time later."""
+    inside = path.startswith(data_path)
+    entries.add(
+        "ducklake_files_scheduled_for_deletion",
+        data_file_id=file_id,
+        path=path[len(data_path) :] if inside else path,
+        path_is_relative=inside,
+        schedule_start=entries.moment,
     )
 
 

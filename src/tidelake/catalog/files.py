@@ -64,6 +64,17 @@ def whole_life(
     return found
 
 
+def with_ended_deletes(reader: Reader, table_id: int) -> frozenset[int]:
+    """Ids of files that are still there although a delete file of theirs has ended."""
+    rows = reader.rows(
+        "SELECT DISTINCT f.data_file_id FROM ducklake_delete_file d JOIN ducklake_data_file f"
+        " ON f.data_file_id = d.data_file_id WHERE d.table_id = :id"
+        " AND d.end_snapshot IS NOT NULL AND f.end_snapshot IS NULL",
+        id=table_id,
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def _built(
     reader: Reader,
     table_id: int,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from tidelake.catalog.database import Reader
 from tidelake.catalog.read import columns_of_version, visible
@@ -16,29 +16,97 @@ def inlined_rows(
     reader: Reader, at: int, table_id: int, wanted: Collection[int]
 ) -> list[InlinedRows]:
     """The rows kept in the catalog that are visible at a snapshot, with the `wanted` columns."""
-    tables = reader.rows(
-        "SELECT table_name, schema_version FROM ducklake_inlined_data_tables"
-        " WHERE table_id = :id ORDER BY schema_version",
-        id=table_id,
-    )
+    return _found(reader, table_id, wanted, _When(visible(), {"at": at}))
+
+
+def begun_between(
+    reader: Reader, after: int, until: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """Rows that came after one snapshot and up to another, whether or not they have gone."""
+    between = "begin_snapshot > :after AND begin_snapshot <= :until"
+    return _found(reader, table_id, wanted, _When(between, {"after": after, "until": until}))
+
+
+def ended_between(
+    reader: Reader, after: int, until: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """Rows that went in between; they carry the snapshot at which they did."""
+    between = "end_snapshot > :after AND end_snapshot <= :until"
+    when = _When(between, {"after": after, "until": until}, "end_snapshot")
+    return _found(reader, table_id, wanted, when)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHistory:
+    """All rows in one of the catalog's own tables that had begun by a snapshot; `ends` are those
+    that have ended, as (row id, begin snapshot, end snapshot)."""
+
+    table_name: str
+    schema_version: int
+    rows: InlinedRows
+    ends: tuple[tuple[int, int, int], ...]
+
+
+def kept_history(reader: Reader, at: int, table_id: int) -> list[KeptHistory]:
+    """Every row that the catalog keeps of a table, also those that no longer count."""
     found = []
-    for name, schema_version in tables:
-        if not reader.has_table(name):
-            continue
-        declared = columns_of_version(reader, table_id, schema_version)
-        chosen = tuple(
-            _as_text(column) if reader.dialect.name == "duckdb" else column
-            for column in declared
-            if column.id in wanted
+    when = _When("begin_snapshot <= :at", {"at": at})
+    for name, schema_version in _tables(reader, table_id):
+        chosen = _columns(reader, table_id, schema_version)
+        ends = reader.rows(
+            f'SELECT row_id, begin_snapshot, end_snapshot FROM "{name}"'
+            " WHERE begin_snapshot <= :at AND end_snapshot IS NOT NULL",
+            at=at,
         )
-        rows = _rows(reader, at, name, chosen)
+        if rows := _rows(reader, when, name, chosen):
+            kept = InlinedRows(chosen, rows)
+            ended = tuple((row[0], row[1], row[2]) for row in ends)
+            found.append(KeptHistory(name, schema_version, kept, ended))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _When:
+    """Which rows by their snapshots, and which of the two they are to carry."""
+
+    condition: str
+    values: Mapping[str, int]
+    snapshot: str = "begin_snapshot"
+
+
+def _found(
+    reader: Reader, table_id: int, wanted: Collection[int], when: _When
+) -> list[InlinedRows]:
+    found = []
+    for name, schema_version in _tables(reader, table_id):
+        declared = _columns(reader, table_id, schema_version)
+        chosen = tuple(column for column in declared if column.id in wanted)
+        rows = _rows(reader, when, name, chosen)
         if rows:
             found.append(InlinedRows(chosen, rows))
     return found
 
 
+def _tables(reader: Reader, table_id: int) -> Iterator[tuple[str, int]]:
+    """The catalog's own tables for a table, with the version of its columns that each has."""
+    rows = reader.rows(
+        "SELECT table_name, schema_version FROM ducklake_inlined_data_tables"
+        " WHERE table_id = :id ORDER BY schema_version",
+        id=table_id,
+    )
+    return ((name, version) for name, version in rows if reader.has_table(name))
+
+
+def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
+    """The columns of a version, in the types in which their values come out of the database."""
+    declared = columns_of_version(reader, table_id, schema_version)
+    if reader.dialect.name != "duckdb":
+        return declared
+    return tuple(_as_text(column) for column in declared)
+
+
 def _rows(
-    reader: Reader, at: int, name: str, chosen: tuple[Column, ...]
+    reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
 ) -> tuple[tuple[object, ...], ...]:
     stored = _stored_names(reader, name)
     values = "".join(
@@ -46,8 +114,9 @@ def _rows(
         for column in chosen
     )
     rows = reader.rows(
-        f'SELECT row_id, begin_snapshot{values} FROM "{name}" WHERE {visible()} ORDER BY row_id',
-        at=at,
+        f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
+        " ORDER BY row_id",
+        **when.values,
     )
     return tuple(
         (row[0], row[1], *(_value(v, c) for v, c in zip(row[2:], chosen, strict=True)))

@@ -14,6 +14,7 @@ DEFAULTS = {
     "parquet_compression": "snappy",
     "parquet_row_group_size": "122880",
     "require_commit_message": "false",
+    "rewrite_delete_threshold": "0.3",
     "delete_older_than": "2 days",
     "expire_older_than": "",
 }
@@ -32,6 +33,7 @@ class Options:
     compression: str
     row_group_rows: int
     require_message: bool
+    rewrite_threshold: float = 0.3
 
 
 def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None = None) -> Options:
@@ -51,6 +53,7 @@ def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None 
             known["parquet_compression"].lower(),
             int(known["parquet_row_group_size"]),
             known["require_commit_message"].lower() == "true",
+            float(known["rewrite_delete_threshold"]),
         )
     except ValueError as error:
         raise Corrupt(
@@ -93,8 +96,17 @@ def _checked(key: str, value: object) -> str:
         raise Invalid(f"{key} cannot be zero", hint=f"for example {DEFAULTS[key]}")
     if key in _AGES and text:
         check_span(text, name=key)
+    if key == "rewrite_delete_threshold" and not _is_share(text):
+        raise Invalid(f"{key}={value!r} is no share", hint="pass a number above 0, up to 1")
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
     if key == "require_commit_message" and text not in ("true", "false"):
         raise Invalid(f"{key}={value!r} is neither true nor false", hint="pass True or False")
     return text
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0 < float(text) <= 1
+    except ValueError:
+        return False

@@ -219,6 +219,16 @@ def columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tu
     return columns(reader, row[0], table_id) if row else ()
 
 
+def versions(reader: Reader, table_id: int) -> list[tuple[int, int]]:
+    """The snapshots with which versions of a table's columns began, and the versions."""
+    rows = reader.rows(
+        "SELECT begin_snapshot, schema_version FROM ducklake_schema_versions"
+        " WHERE table_id = :id ORDER BY begin_snapshot, schema_version",
+        id=table_id,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnHistory:
     """What old files may know a table's columns as.

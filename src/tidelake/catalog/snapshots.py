@@ -51,6 +51,12 @@ def oldest_id(reader: Reader) -> int:
     return int(row[0]) if row else 0
 
 
+def ids(reader: Reader) -> list[int]:
+    """The ids of all snapshots, oldest first."""
+    rows = reader.rows("SELECT snapshot_id FROM ducklake_snapshot ORDER BY snapshot_id")
+    return [row[0] for row in rows]
+
+
 def head_id(reader: Reader) -> int:
     """The newest snapshot's id. Every commit and all maintenance of files moves it."""
     row = reader.row("SELECT max(snapshot_id) FROM ducklake_snapshot")

@@ -37,23 +37,39 @@ def write_delete_file(
     same transaction wrote before is taken up in the same form.
     """
     before = file.deletes
+    owner = (file.id, file.path)
     if not before:
-        return _written(work.connection, target, file, f"SELECT pos FROM ({positions})")
+        return _written(work.connection, target, owner, f"SELECT pos FROM ({positions})")
     parts = [_previous(work, delete) for delete in before]
     gone = " UNION ALL ".join(rows for rows, _ in parts)
     if before[0].is_staged and not parts[0][1]:
         rows = f"SELECT pos FROM ({gone}) UNION ALL SELECT pos FROM ({positions})"
-        return _written(work.connection, target, file, rows)
+        return _written(work.connection, target, owner, rows)
     if len(before) > 1:
         gone = f"SELECT pos, min({_SNAPSHOT}) AS {_SNAPSHOT} FROM ({gone}) GROUP BY pos"
     rows = f"{gone} UNION ALL SELECT pos, {stamp}::BIGINT FROM ({positions})"
     first = work.connection.execute(f"SELECT min({_SNAPSHOT}) FROM ({gone})").fetchone()
     return replace(
-        _written(work.connection, target, file, rows, stamped=True),
+        _written(work.connection, target, owner, rows, stamped=True),
         replaces=before,
         since=first[0] if first and first[0] is not None else before[0].begin_snapshot,
         stamp=stamp,
     )
+
+
+def write_dated(
+    work: Workbench, target: Target, owner: tuple[int, str], rows: str
+) -> NewDeleteFile | None:
+    """A delete file for positions that a query gives as `pos`, with the snapshot that deleted
+    each as `deleted_at`; `owner` is the data file's id and path. None for no positions."""
+    first, last = work.connection.execute(
+        f"SELECT min(deleted_at), max(deleted_at) FROM ({rows})"
+    ).fetchall()[0]
+    if first is None:
+        return None
+    named = f"SELECT pos, deleted_at AS {_SNAPSHOT} FROM ({rows})"
+    made = _written(work.connection, target, owner, named, stamped=True)
+    return replace(made, since=first, stamp=last)
 
 
 def restamped(work: Workbench, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
@@ -70,17 +86,18 @@ def restamped(work: Workbench, target: Target, file: NewDeleteFile, stamp: int) 
 def _written(
     connection: duckdb.DuckDBPyConnection,
     target: Target,
-    file: DataFile,
+    owner: tuple[int, str],
     rows: str,
     *,
     stamped: bool = False,
 ) -> NewDeleteFile:
-    columns = f"{text_literal(file.path)} AS file_path, CAST(pos AS BIGINT) AS pos"
+    file_id, data_path = owner
+    columns = f"{text_literal(data_path)} AS file_path, CAST(pos AS BIGINT) AS pos"
     columns += f", {_SNAPSHOT}" if stamped else ""
     path, size, footer, count = _copy(
         connection, target, f"SELECT {columns} FROM ({rows})", stamped=stamped
     )
-    return NewDeleteFile(file.id, path, count, size, footer)
+    return NewDeleteFile(file_id, path, count, size, footer)
 
 
 def _copy(

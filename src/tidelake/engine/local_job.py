@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,12 +14,14 @@ from tidelake.engine.incoming import Incoming, bring
 from tidelake.engine.local import Reading
 from tidelake.engine.own_columns import own_columns
 from tidelake.engine.parquet import write_files
+from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.register import found_files
 from tidelake.engine.selection import Selection
-from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.plan.rebuild import Rebuild
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.write import Target
 
@@ -31,6 +33,7 @@ class LocalJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
     def __init__(self, engine: LocalEngine, doing: str) -> None:
+        self._engine = engine
         self._work = engine.workbench()
         self._doing = doing
 
@@ -141,6 +144,17 @@ class LocalJob:
         with translated(self._doing):
             self._work.reach([target.path])
             return restamped(self._work, target, file, stamp)
+
+    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
+        """Do pieces of upkeep, one after the other, each on a connection of its own."""
+        for task in tasks:
+            work = self._engine.workbench()
+            try:
+                with translated(self._doing):
+                    made = rebuilt(work, task)
+            finally:
+                work.connection.close()
+            yield made
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

@@ -19,45 +19,62 @@ from tidelake.engine.reshape import Source, rebuild
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote, text_literal
-from tidelake.model.schema import ROW_ID_FIELD, ROW_NUMBER, Column
+from tidelake.model.schema import (
+    ROW_BEGAN,
+    ROW_ID_FIELD,
+    ROW_NUMBER,
+    ROW_SNAPSHOT_FIELD,
+    Column,
+)
 from tidelake.plan.write import Target
 from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
     from tidelake.engine.local import Workbench
 
-_ROW_ID_NAME = "_ducklake_internal_row_id"
+ROW_ID_NAME = "_ducklake_internal_row_id"
+SNAPSHOT_NAME = "_ducklake_internal_snapshot_id"
+Carried = tuple[tuple[str, str, int], ...]
+"""What rows have beside their columns: the name in the query, and the name and id of the field."""
+_ROW_IDS: Carried = ((ROW_NUMBER, ROW_ID_NAME, ROW_ID_FIELD),)
+_SNAPSHOTS: Carried = ((ROW_BEGAN, SNAPSHOT_NAME, ROW_SNAPSHOT_FIELD),)
 _UNCOUNTED = {"interval", "timetz"}
 """Types of which DuckDB counts no values in a file's statistics."""
 _PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def write_files(
-    work: Workbench, sql: str, target: Target, *, carries_row_ids: bool
+    work: Workbench,
+    sql: str,
+    target: Target,
+    *,
+    carries_row_ids: bool,
+    carries_snapshots: bool = False,
 ) -> tuple[NewFile, ...]:
     """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
-    row number. No rows, no file."""
+    row number; if they carry the snapshots that wrote them, also those. No rows, no file."""
+    carried = (*(_ROW_IDS if carries_row_ids else ()), *(_SNAPSHOTS if carries_snapshots else ()))
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
     if target.partitioning is None:
-        return _copy(work, _columns(target, sql, carries_row_ids), target, carries_row_ids)
-    files = _copy_partitions(work, sql, target, carries_row_ids)
-    return tuple(part for file in files for part in _divided(work, file, target))
+        return _copy(work, _columns(target, sql, carried), target, carried)
+    files = _copy_partitions(work, sql, target, carried)
+    return tuple(part for file in files for part in _divided(work, file, target, carried))
 
 
-def _columns(target: Target, sql: str, carries_row_ids: bool) -> str:
-    chosen = [*_written_columns(target), *_row_id(carries_row_ids)]
+def _columns(target: Target, sql: str, carried: Carried) -> str:
+    chosen = [*_written_columns(target), *_carried_columns(carried)]
     return f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r"
 
 
-def _copy(work: Workbench, sql: str, target: Target, carries_row_ids: bool) -> tuple[NewFile, ...]:
+def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[NewFile, ...]:
     options = [f"FILE_SIZE_BYTES {target.file_bytes}", "WRITE_EMPTY_FILE false"]
-    rows = _run(work, sql, target, _options(target, carries_row_ids) + options)
-    return tuple(_new_file(row, target, 0, carries_row_ids) for row in rows)
+    rows = _run(work, sql, target, _options(target, carried) + options)
+    return tuple(_new_file(row, target, 0, carried) for row in rows)
 
 
 def _copy_partitions(
-    work: Workbench, sql: str, target: Target, carries_row_ids: bool
+    work: Workbench, sql: str, target: Target, carried: Carried
 ) -> tuple[NewFile, ...]:
     """A file for each partition. Rows are sorted by partition first: otherwise many partitions
     would each come in many files, as DuckDB keeps only so many open. It is one sort for both
@@ -65,7 +82,7 @@ def _copy_partitions(
     assert target.partitioning is not None
     allow_buckets(work.connection)
     keys = [key_column(n) for n in range(len(target.partitioning.keys))]
-    chosen = [*_written_columns(target), *_row_id(carries_row_ids), *keys]
+    chosen = [*_written_columns(target), *_carried_columns(carried), *keys]
     options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]
     keyed = f"SELECT r.*, {', '.join(_partition_keys(target))} FROM ({sql}) AS r"
     order = ", ".join([*keys, *_order(target)])
@@ -73,12 +90,14 @@ def _copy_partitions(
         work,
         f"SELECT {', '.join(chosen)} FROM (SELECT * FROM ({keyed}) AS s ORDER BY {order}) AS r",
         target,
-        _options(target, carries_row_ids) + options,
+        _options(target, carried) + options,
     )
-    return tuple(_new_file(row, target, len(keys), carries_row_ids) for row in rows)
+    return tuple(_new_file(row, target, len(keys), carried) for row in rows)
 
 
-def _divided(work: Workbench, file: NewFile, target: Target) -> tuple[NewFile, ...]:
+def _divided(
+    work: Workbench, file: NewFile, target: Target, carried: Carried
+) -> tuple[NewFile, ...]:
     """A partition's file that came out much larger than it should is written again, in parts:
     DuckDB cannot keep to a size while it writes partitions."""
     if file.bytes <= 2 * target.file_bytes:
@@ -86,7 +105,7 @@ def _divided(work: Workbench, file: NewFile, target: Target) -> tuple[NewFile, .
     sql = (
         f"SELECT * FROM read_parquet({text_literal(_place(file.path))}, hive_partitioning = false)"
     )
-    parts = _copy(work, sql, target, file.carries_row_ids)
+    parts = _copy(work, sql, target, carried)
     work.store.delete([file.path])
     return tuple(replace(part, partition_values=file.partition_values) for part in parts)
 
@@ -129,8 +148,8 @@ def physical(column: Column, names: Mapping[int, str]) -> Column:
     return replace(column, name=names.get(column.id, column.name), children=children)
 
 
-def _row_id(carried: bool) -> list[str]:
-    return [f"r.{ROW_NUMBER} AS {_ROW_ID_NAME}"] if carried else []
+def _carried_columns(carried: Carried) -> list[str]:
+    return [f"r.{source} AS {name}" for source, name, _ in carried]
 
 
 def _partition_keys(target: Target) -> Iterator[str]:
@@ -155,10 +174,9 @@ def _order(target: Target) -> list[str]:
     ]
 
 
-def _options(target: Target, carries_row_ids: bool) -> list[str]:
+def _options(target: Target, carried: Carried) -> list[str]:
     fields = [_field_ids(physical(column, target.physical)) for column in target.columns]
-    if carries_row_ids:
-        fields.append(f"{_ROW_ID_NAME}: {ROW_ID_FIELD}")
+    fields += [f"{name}: {field}" for _, name, field in carried]
     return [
         "FORMAT parquet",
         f"FIELD_IDS {{{', '.join(fields)}}}",
@@ -185,7 +203,7 @@ def _field_ids(column: Column) -> str:
     return f"{name}: {{__duckdb_field_id: {column.id}, {below}}}"
 
 
-def _new_file(row: Any, target: Target, keys: int, carries_row_ids: bool) -> NewFile:
+def _new_file(row: Any, target: Target, keys: int, carried: Carried) -> NewFile:
     path, count, size, footer, statistics, partition = row
     leaves = dict(_leaves(physical(c, target.physical) for c in target.columns))
     return NewFile(
@@ -199,7 +217,7 @@ def _new_file(row: Any, target: Target, keys: int, carries_row_ids: bool) -> New
             if (parts := _parts(name)) in leaves
         ),
         partition_values=partition_values(partition, keys) if keys else None,
-        carries_row_ids=carries_row_ids,
+        carries_row_ids=bool(carried),
     )
 
 

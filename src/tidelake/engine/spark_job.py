@@ -30,9 +30,9 @@ from tidelake.engine.spark_columns import ticked
 from tidelake.engine.spark_data import as_arrow, empty_table
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_shapes import Shapes
-from tidelake.engine.spark_tasks import FACTS, ROWS, Deletion, RowsQuery, told_by
+from tidelake.engine.spark_tasks import FACTS, ROWS, Deletion, RowsQuery, rebuilding, told_by
 from tidelake.engine.spark_types import is_exact
-from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local import LocalEngine
     from tidelake.engine.spark import SparkEngine, SparkReading
+    from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.scan import ScanPlan
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -222,6 +223,14 @@ class SparkJob:
         """A delete file for another snapshot than was expected."""
         with self._local.job(self._doing) as job:
             return job.restamp(target, file, stamp)
+
+    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
+        """Do pieces of upkeep, each as a task."""
+        with self._translated():
+            ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
+            run = rebuilding(self._local, self._doing, tasks)
+            made = dict(told_by(ids.mapInArrow(run, FACTS).collect()))
+        yield from (made[place] for place in range(len(tasks)))
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

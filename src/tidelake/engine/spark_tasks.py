@@ -7,7 +7,7 @@ Nothing here is Spark's; executors must have `tidelake` installed, as they must 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -21,6 +21,7 @@ from tidelake.engine.incoming import bring
 from tidelake.engine.local import Reading
 from tidelake.engine.parquet import write_files
 from tidelake.engine.partition_sql import allow_buckets, key_sql
+from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.spark_arrow import arrow_schema, cast_batch
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
@@ -29,6 +30,7 @@ from tidelake.model.schema import ROW_POSITION, Column
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine, Workbench
     from tidelake.model.file import DataFile
+    from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.write import Target
 
 ROWS = "rows_of_the_task"
@@ -157,3 +159,18 @@ class Deletion:
             positions = f"SELECT {ROW_POSITION} AS pos FROM pointers"
             made = write_delete_file(work, self.target, file, positions, self.stamp)
         return pa.Table.from_batches([_told([made])])
+
+
+def rebuilding(
+    local: LocalEngine, doing: str, tasks: Sequence[Rebuild]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Does the pieces of upkeep whose numbers come to a task."""
+    pieces = [pickle.dumps(task) for task in tasks]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                with _one_thread(local, doing) as work:
+                    yield _told([(number, rebuilt(work, pickle.loads(pieces[number])))])
+
+    return run

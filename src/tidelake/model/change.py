@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidelake.model.file import DeleteFile, MappedField
+from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
@@ -135,6 +135,82 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedFile:
+    """A data file that takes over rows with their history: each has its id, and the snapshot that
+    wrote it, from `begin` to `last`. `deletes`, whose data file has no id yet, tells since when
+    rows are gone."""
+
+    file: NewFile
+    begin: int
+    last: int
+    partition_id: int | None = None
+    deletes: NewDeleteFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What has been written for a piece of upkeep: files, for each of them perhaps a delete file,
+    or such alone."""
+
+    files: tuple[NewFile, ...] = ()
+    deletes: tuple[NewDeleteFile | None, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        return [file.path for file in (*self.files, *self.deletes) if file is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTable:
+    """A table of the catalog's with rows of a table, as a flush saw it: how many rows had begun
+    at the base, and how many of these had ended."""
+
+    name: str
+    rows: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """The same rows in other files: every snapshot sees what it saw before.
+
+    `carried` take the place of the `merged` files and of the `flushed` rows, for the past too.
+    `rewritten` files end, and `fresh` ones go on with the rows that they still had.
+    `delete_files` are deletes that the catalog kept, of the `touched` files.
+    """
+
+    merged: tuple[DataFile, ...] = ()
+    flushed: tuple[KeptTable, ...] = ()
+    carried: tuple[CarriedFile, ...] = ()
+    rewritten: tuple[DataFile, ...] = ()
+    fresh: tuple[NewFile, ...] = ()
+    touched: tuple[DataFile, ...] = ()
+    delete_files: tuple[NewDeleteFile, ...] = ()
+
+    @property
+    def sources(self) -> tuple[DataFile, ...]:
+        return (*self.merged, *self.rewritten, *self.touched)
+
+    @property
+    def paths(self) -> list[str]:
+        """All files that were written for it."""
+        made = [*(each.file for each in self.carried), *self.fresh]
+        gone = [*(each.deletes for each in self.carried if each.deletes), *self.delete_files]
+        return [file.path for file in made] + [file.path for file in gone]
+
+    def __add__(self, other: Upkeep) -> Upkeep:
+        return Upkeep(
+            self.merged + other.merged,
+            self.flushed + other.flushed,
+            self.carried + other.carried,
+            self.rewritten + other.rewritten,
+            self.fresh + other.fresh,
+            self.touched + other.touched,
+            self.delete_files + other.delete_files,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaChange:
     """`before` None: a new schema; `after` None: it is dropped."""
 
@@ -147,13 +223,14 @@ class TableChange:
     """One table before and after, and the rows that come and go.
 
     `before` None: a new table; `after` None: it is dropped. `inline` says whether the catalog
-    may keep small writes itself.
+    may keep small writes itself. `upkeep` comes alone.
     """
 
     before: TableInfo | None
     after: TableInfo | None
     write: Write = Write()
     inline: bool = True
+    upkeep: Upkeep | None = None
 
     @property
     def table(self) -> TableInfo:
@@ -162,8 +239,15 @@ class TableChange:
         return found
 
     @property
+    def needs_columns(self) -> bool:
+        """Whether it rests on the columns that the table has now: files that carry history have
+        those of their time."""
+        return self.upkeep is None or bool(self.upkeep.fresh)
+
+    @property
     def changes_anything(self) -> bool:
-        return self.before != self.after or self.write.adds or self.write.removes
+        wrote = self.write.adds or self.write.removes
+        return self.before != self.after or wrote or self.upkeep is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +274,7 @@ class Change:
 
     @property
     def is_empty(self) -> bool:
-        changed = any(t.before != t.after or t.write.adds or t.write.removes for t in self.tables)
+        changed = any(table.changes_anything for table in self.tables)
         return not (changed or self.schemas or self.views)
 
 

@@ -17,6 +17,7 @@ from tidelake.engine.local import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.change import Change, WriteResult
 from tidelake.model.cleanup import CleanupResult
+from tidelake.model.compaction import CompactResult
 from tidelake.model.consumer import ConsumerState
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
@@ -201,6 +202,19 @@ class Lake:
         with self._database.writing() as writer:
             options.set_option(writer, name, value, table_id)
         self._declarations.clear()
+
+    def compact(self, *, dry_run: bool = False) -> CompactResult:
+        """Compact every table, as `Table.compact` does."""
+        with self._reading() as reader:
+            names = [name for _, name in self._object_names(reader, self._at(reader), "table")]
+        return self._compact(names, dry_run=dry_run)
+
+    def _compact(self, names: Sequence[TableName], *, dry_run: bool) -> CompactResult:
+        from tidelake.session.compaction import compact
+
+        if not dry_run:
+            self._check_writable()
+        return compact(self, names, dry_run=dry_run)
 
     def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
         """Several writes in one snapshot, all or nothing; use it in a `with`."""

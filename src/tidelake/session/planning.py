@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidelake.catalog import files, inlined, read, zones
 from tidelake.catalog.database import Reader
 from tidelake.catalog.narrow import narrowing
 from tidelake.errors import Invalid
-from tidelake.model.file import DataFile
+from tidelake.model.file import DataFile, MappedField
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import LINEAGE, Column, Schema
 from tidelake.model.table import PartitionSpec, TableInfo
@@ -61,30 +61,45 @@ def plan_scan(
 
     With `counted`, also how many files the table has, which costs a count of all of them.
     """
-    table, history = facts.info, facts.history
+    table = facts.info
     output = _output(table.schema, request.columns)
     columns = _columns_read(table.schema, output, request.filter)
     kept, pruned, total = _pruned_files(reader, at, facts, request.predicate, counted)
-    mapping_ids = {file.mapping_id for file in kept if file.mapping_id is not None}
-    former = _former_types(columns, history.types)
-    return ScanPlan(
-        table=table.name,
-        snapshot_id=at,
-        columns=columns,
-        output=output,
+    return replace(
+        plan_all(at, facts, columns, output),
         files=kept,
         inlined=tuple(inlined.inlined_rows(reader, at, table.id, {c.id for c in columns})),
         where=request.filter.sql if request.filter else None,
         predicate=request.filter.predicate if request.filter else None,
-        mappings=files.name_mappings(reader, sorted(mapping_ids)),
+        mappings=mappings_of(reader, kept),
+        total_files=total,
+        pruned=pruned,
+    )
+
+
+def plan_all(
+    at: int, facts: TableFacts, columns: tuple[Column, ...], output: tuple[str, ...]
+) -> ScanPlan:
+    """How these columns of the table are to be read; from which files is not said yet."""
+    history = facts.history
+    former = _former_types(columns, history.types)
+    return ScanPlan(
+        table=facts.info.name,
+        snapshot_id=at,
+        columns=columns,
+        output=output,
         reshaped=history.reshaped,
         promoted=frozenset(former),
         former_types=former,
         renamed=history.renamed,
         former_names=history.names,
-        total_files=total,
-        pruned=pruned,
     )
+
+
+def mappings_of(reader: Reader, found: Iterable[DataFile]) -> dict[int, tuple[MappedField, ...]]:
+    """How those of the files that have no field ids are to be read."""
+    ids = {file.mapping_id for file in found if file.mapping_id is not None}
+    return files.name_mappings(reader, sorted(ids))
 
 
 def _former_types(

@@ -11,6 +11,7 @@ from tidelake.catalog import log, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Denied
 from tidelake.model.change import WriteResult
+from tidelake.model.compaction import CompactResult
 from tidelake.model.file import DataFile
 from tidelake.model.log import LogEntry
 from tidelake.model.names import TableName
@@ -211,6 +212,15 @@ class Table:
     def set_comment(self, comment: str | None) -> WriteResult:
         return self._write(lambda tx: definitions.set_comment(tx, self._name, comment))
 
+    def compact(self, *, dry_run: bool = False) -> CompactResult:
+        """Put small files together, rewrite those that are mostly deleted, and take rows out of
+        the catalog into files. What any snapshot sees stays exactly as it is.
+
+        With `dry_run` nothing is done, and the result says what would be.
+        """
+        self._check_unpinned()
+        return self._lake._compact([self._name], dry_run=dry_run)
+
     def rollback(self, to: int | str | datetime) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
         more commit, and all that has been since stays readable."""
@@ -225,13 +235,16 @@ class Table:
     def _write(
         self, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
     ) -> WriteResult:
+        self._check_unpinned()
+        return self._lake._write(operation, blind=blind)
+
+    def _check_unpinned(self) -> None:
         if self._snapshot_id is not None:
             raise Denied(
                 f"{self.name} is pinned to snapshot {self._snapshot_id}, and the past does not"
                 " change",
                 hint="write to the unpinned table",
             )
-        return self._lake._write(operation, blind=blind)
 
     def __repr__(self) -> str:
         pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"

@@ -16,6 +16,7 @@ from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
+from tidelake.model.compaction import CompactResult
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
@@ -137,6 +138,9 @@ class Transaction(Lake):
     def known_at(self, moment: int | str | datetime) -> Lake:
         """The lake as it was committed: without this transaction's own writes."""
         return self._lake.known_at(moment)
+
+    def _compact(self, *_: object, **__: object) -> CompactResult:
+        raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
 
     def set_option(self, *_: object, **__: object) -> None:
         raise Invalid("options are not part of a transaction", hint="set them on the lake")

@@ -1,0 +1,106 @@
+"""What compaction does, or would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["flush", "flush_deletes", "rewrite", "merge"]
+Outcome = Literal["planned", "done", "left"]
+
+_VERBS = {
+    "flush": "rows out of the catalog",
+    "flush_deletes": "deletes out of the catalog",
+    "rewrite": "rewrite without deleted rows",
+    "merge": "merge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CompactAction:
+    """One piece of the work: what there was, and in how many files it ends up.
+
+    `file_ids` are the data files that it starts from, of `rows` (for a flush, those that the
+    catalog kept; for deletes, how many of them) and `bytes`. `partition` are the values that all
+    the rows share. An action that is `left` met somebody else's changes, for the reason given,
+    and waits for the next run.
+    """
+
+    kind: Kind
+    table: str
+    rows: int
+    files: int = 0
+    bytes: int = 0
+    files_after: int = 0
+    bytes_after: int | None = None
+    partition: tuple[str | None, ...] = ()
+    file_ids: tuple[int, ...] = ()
+    outcome: Outcome = "planned"
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        before = f"{self.files} files, " if self.files else ""
+        size = f", {self.bytes:,} bytes" if self.bytes else ""
+        where = f" [{', '.join(map(str, self.partition))}]" if self.partition else ""
+        note = f" ({self.outcome}: {self.reason})" if self.outcome == "left" else ""
+        return (
+            f"{self.table}{where}: {_VERBS[self.kind]}, {before}{self.rows:,} rows{size}"
+            f" → {self.files_after} files{note}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """What a run has done, or with `dry_run` would do. `snapshots` are those it has made."""
+
+    files_before: int = 0
+    files_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    actions: tuple[CompactAction, ...] = ()
+    snapshots: tuple[int, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def rows_flushed(self) -> int:
+        return sum(action.rows for action in self._not_left("flush"))
+
+    @property
+    def deletes_flushed(self) -> int:
+        return sum(action.rows for action in self._not_left("flush_deletes"))
+
+    @property
+    def files_rewritten(self) -> int:
+        return sum(action.files for action in self._not_left("rewrite"))
+
+    @property
+    def files_merged(self) -> int:
+        return sum(action.files for action in self._not_left("merge"))
+
+    @property
+    def left(self) -> tuple[CompactAction, ...]:
+        """What others' changes stood in the way of."""
+        return tuple(action for action in self.actions if action.outcome == "left")
+
+    def _not_left(self, kind: Kind) -> Iterable[CompactAction]:
+        return (a for a in self.actions if a.kind == kind and a.outcome != "left")
+
+    def __add__(self, other: CompactResult) -> CompactResult:
+        return CompactResult(
+            self.files_before + other.files_before,
+            self.files_after + other.files_after,
+            self.bytes_before + other.bytes_before,
+            self.bytes_after + other.bytes_after,
+            self.actions + other.actions,
+            self.snapshots + other.snapshots,
+            self.dry_run or other.dry_run,
+        )
+
+    def __str__(self) -> str:
+        would = "would bring" if self.dry_run else "brought"
+        total = (
+            f"{would} {self.files_before} files ({self.bytes_before:,} bytes)"
+            f" to {self.files_after} ({self.bytes_after:,} bytes)"
+        )
+        return "\n".join([*map(str, self.actions), total] if self.actions else ["nothing to do"])
