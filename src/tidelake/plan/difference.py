@@ -11,14 +11,14 @@ from tidelake.model.schema import Column
 
 def differs(columns: Sequence[Column], one: str, other: str) -> str:
     """Some column of `one` has another value than that of `other`, which are relations."""
-    return "(" + " OR ".join([_differs(column, one, other) for column in columns]) + ")"
+    names = [(column, quote(column.name)) for column in columns]
+    parts = [values_differ(column, f"{one}.{name}", f"{other}.{name}") for column, name in names]
+    return "(" + " OR ".join(parts) + ")"
 
 
-def _differs(column: Column, one: str, other: str) -> str:
-    return (
-        f"{_exact(column, f'{one}.{quote(column.name)}')} IS DISTINCT FROM"
-        f" {_exact(column, f'{other}.{quote(column.name)}')}"
-    )
+def values_differ(column: Column, one: str, other: str) -> str:
+    """Two values of a column are not the same."""
+    return f"{_exact(column, one)} IS DISTINCT FROM {_exact(column, other)}"
 
 
 def _exact(column: Column, value: str) -> str:

@@ -23,6 +23,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions, writes
 from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
+from tidelake.session.changes import Changes
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -117,6 +118,20 @@ class Table:
         """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition."""
         table = self if known_at is None else self.known_at(known_at)
         return Scan(table, columns, where)
+
+    def changes(
+        self,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+    ) -> Changes:
+        """The rows that came, went or were updated after `since` (None: from nothing) and up to
+        `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
+        those of the table that are wanted, `where` is a condition on the changes themselves."""
+        end = self._snapshot_id if until is None else until
+        return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
 
     def count(self) -> int:
         return self.scan().count()

@@ -1,0 +1,250 @@
+"""What happened to the rows of a table between two snapshots, read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog import file_history, inlined, read, snapshots
+from tidelake.catalog.database import Reader
+from tidelake.errors import Invalid, NotFound
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, quote
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column, Schema
+from tidelake.model.snapshot import Snapshot
+from tidelake.plan import changes as plan_of
+from tidelake.plan.changes import ChangePlan, Window
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.where import as_where
+from tidelake.session.planning import Request, TableFacts, mappings_of, plan_all, plan_scan
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from tidelake.session.lake import Lake
+
+Moment = int | str | datetime
+
+
+class Changes:
+    """The rows that came to a table, left it or were updated after one snapshot and up to another.
+
+    Every change is a row: `snapshot_id`, `snapshot_time` (unknown once a snapshot has been
+    expired), `rowid`, `change_type` ('insert', 'delete', 'update_preimage', 'update_postimage'),
+    and the table's columns as they are at the end. Immutable; every `to_*` plans afresh.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        name: TableName,
+        since: Moment | None,
+        until: Moment | None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+    ) -> None:
+        self._lake = lake
+        self._name = name
+        self._since = since
+        self._until = until
+        self._columns = (columns,) if isinstance(columns, str) else columns
+        self._where = where
+
+    def plan(self) -> ChangePlan:
+        """Which files and rows tell of the changes."""
+        with self._lake._reading() as reader:
+            span = _span(self._lake, reader, self._name, self._since, self._until)
+            return _plan(reader, span, _wanted(span.facts, self._columns))
+
+    def files(self) -> list[DataFile]:
+        """The data files that would be read: those that were touched in between."""
+        return self.plan().files
+
+    def count(self) -> int:
+        """How many changes there are; an update counts twice."""
+        return int(self._reading(self._lake._engine, ordered=False).count())
+
+    def to_arrow(self) -> pa.Table:
+        table: pa.Table = self._reading(self._lake._engine).to_arrow()
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        frame: pandas.DataFrame = self._reading(self._lake._engine).to_pandas()
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        frame: polars.DataFrame = self._reading(self._lake._engine).to_polars()
+        return frame
+
+    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
+        """A stream of Arrow batches, read in this process."""
+        found: pa.RecordBatchReader = self._reading(self._lake._local).to_batches(rows)
+        return found
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        """A DuckDB relation, not yet run."""
+        found: duckdb.DuckDBPyRelation = self._reading(self._lake._local).to_duckdb()
+        return found
+
+    def to_spark(self, spark: Any = None) -> Any:
+        """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
+        the active one."""
+        return self._reading(self._lake._spark_engine(spark), ordered=False).to_spark()
+
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        plan = self.plan()
+        names = plan_of.feed_names(plan.columns)
+        where = as_where(self._where, Schema(feed_columns(plan.columns)))
+        job = engine.job(f"cannot read the changes of {self._name}")
+        _define(job, plan)
+        sql = plan_of.feed_sql(plan, names, pairs=_has_rows(plan.came) and _has_rows(plan.went))
+        if where is not None:
+            sql = f"SELECT * FROM ({sql}) AS _tidelake_feed WHERE ({where.sql})"
+        if ordered:
+            at, _, row_id, kind = map(quote, names)
+            sql = f"SELECT * FROM ({sql}) AS _tidelake_feed ORDER BY {at}, {row_id}, {kind} DESC"
+        return job.reading(sql)
+
+    def __repr__(self) -> str:
+        return f"<Changes of {self._name} since {self._since} until {self._until}>"
+
+
+def feed_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of a feed over these columns of a table."""
+    kinds = ("int64", "timestamptz", "int64", "varchar")
+    names = plan_of.feed_names(columns)
+    own = (Column(0, name, kind) for name, kind in zip(names, kinds, strict=True))
+    return (*own, *columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A table at the end of a window, and the snapshots of the window that are still known.
+    `base` is the oldest snapshot if the window begins with nothing."""
+
+    facts: TableFacts
+    after: int
+    until: int
+    base: Snapshot | None
+    known: tuple[Snapshot, ...]
+
+
+def _span(
+    lake: Lake, reader: Reader, name: TableName, since: Moment | None, until: Moment | None
+) -> _Span:
+    last = lake._at(reader) if until is None else lake._snapshot(reader, until).snapshot_id
+    info = lake._table_info(reader, last, name)
+    base = None
+    if since is None:
+        base = snapshots.by_id(reader, snapshots.oldest_id(reader))
+        first = base.snapshot_id
+    else:
+        first = _first(lake, reader, since)
+        _check_same(reader, name, info.id, first)
+    if first > last:
+        raise Invalid(
+            f"the changes of {name} since snapshot {first} cannot end before it, at {last}",
+            hint="exchange since and until; t.diff(a, b) also goes backwards",
+        )
+    found = snapshots.after(reader, first)
+    known = tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
+    return _Span(TableFacts.gather(reader, info), first, last, base, known)
+
+
+def _first(lake: Lake, reader: Reader, since: Moment) -> int:
+    try:
+        return lake._snapshot(reader, since).snapshot_id
+    except NotFound as error:
+        raise NotFound(
+            f"the changes since {since} cannot be told: {error.message}",
+            hint="since=None begins with the rows of the oldest snapshot that is left,"
+            f" {snapshots.oldest_id(reader)}",
+        ) from None
+
+
+def _check_same(reader: Reader, name: TableName, table_id: int, first: int) -> None:
+    """A table of the same name that was dropped had rows that this one's changes do not end."""
+    before = read.find(reader, first, "table", name)
+    if before in (None, table_id) or table_id in dict(read.names(reader, first, "table")):
+        return
+    raise NotFound(
+        f"{name} at snapshot {first} was another table, which has been dropped since",
+        hint="since=None gives all changes of the table that has the name now",
+    )
+
+
+def _wanted(facts: TableFacts, columns: Sequence[str] | None) -> tuple[Column, ...]:
+    schema = facts.info.schema
+    if columns is None:
+        return schema.columns
+    ids = {schema.column(name).id for name in columns}
+    return tuple(column for column in schema if column.id in ids)
+
+
+def _plan(reader: Reader, span: _Span, columns: tuple[Column, ...]) -> ChangePlan:
+    table = span.facts.info
+    free = file_history.next_file(reader, span.after)
+    touched = file_history.touched(reader, table.id, table.path, span.after, span.until, free)
+    window = _window(span, touched, free)
+    ids = {column.id for column in columns}
+    lost = plan_of.files_that_lost(touched, window)
+    output = tuple(column.name for column in columns)
+    scan = plan_all(span.until, span.facts, columns, output)
+    came = replace(
+        scan,
+        output=(*output, *plan_of.CAME_LINEAGE),
+        files=tuple(plan_of.as_written(plan_of.files_that_gained(touched, window))),
+        inlined=tuple(inlined.begun_between(reader, span.after, span.until, table.id, ids)),
+        mappings=mappings_of(reader, touched),
+    )
+    went = replace(
+        came,
+        output=(*output, *plan_of.WENT_LINEAGE),
+        files=tuple(plan_of.as_written(lost)),
+        inlined=tuple(inlined.ended_between(reader, span.after, span.until, table.id, ids)),
+    )
+    base = None
+    if span.base is not None:
+        request = Request((*output, ROW_NUMBER, ROW_BEGAN))
+        base = plan_scan(reader, span.after, span.facts, request)
+    known = (*((span.base,) if span.base else ()), *span.known)
+    times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in known])
+    return ChangePlan(window, columns, came, went, tuple(lost), base, times)
+
+
+def _window(span: _Span, touched: Sequence[DataFile], next_file: int) -> Window:
+    rewrite = f"rewrite_delete:{span.facts.info.id}"
+    known = {snapshot.snapshot_id for snapshot in span.known}
+    rewritten = (
+        snapshot.snapshot_id
+        for snapshot in span.known
+        if any(change.lower() == rewrite for change in snapshot.changes)
+    )
+    ends = {file.end_snapshot for file in touched if file.end_snapshot is not None}
+    unknown = (end for end in ends - known if span.after < end <= span.until)
+    return Window(span.after, span.until, next_file, frozenset(rewritten), frozenset(unknown))
+
+
+def _has_rows(plan: ScanPlan) -> bool:
+    return bool(plan.files or plan.inlined)
+
+
+def _define(job: Any, plan: ChangePlan) -> None:
+    """The relations that the feed is made of."""
+    job.scan(plan_of.TIMES, plan.times)
+    job.scan(plan_of.CAME_FROM, plan.came)
+    job.scan(plan_of.WENT_FROM, plan.went)
+    job.deletions(plan_of.GONE, plan.lives)
+    job.define(plan_of.CAME, plan_of.came_sql(plan))
+    job.define(plan_of.WENT, plan_of.went_sql(plan))
+    if plan.window.unknown:
+        job.define(plan_of.SAME, plan_of.same_sql(plan))
+    if plan.base is not None:
+        job.scan(plan_of.BASE, plan.base)
