@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tidelake.errors import Invalid
 from tidelake.model.changes import UPKEEP, kinds_of
 from tidelake.model.snapshot import Snapshot
 
@@ -54,6 +55,12 @@ class LogEntry(Snapshot):
         said = f": {self.message}" if self.message else ""
         when = f"{self.snapshot_id} {self.time:%Y-%m-%d %H:%M:%S}"
         return f"{when}{who} {self.operation}{where}{rows}{said}"
+
+
+def checked_limit(limit: int | None) -> int | None:
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise Invalid(f"limit={limit!r} is no number of snapshots", hint="give 1 or more")
+    return limit
 
 
 @dataclass(frozen=True, slots=True)

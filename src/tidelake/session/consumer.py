@@ -16,6 +16,7 @@ from tidelake.catalog import consumers, own_tables, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.changes import touched_tables
+from tidelake.model.log import checked_limit
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import checked_name
 
@@ -78,11 +79,10 @@ class Consumer:
     def poll(self, limit: int | None = None) -> Batch | None:
         """What is new since the last commit, all of it or the next `limit` snapshots; None when
         there is nothing. The same comes again until it is committed."""
-        if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise Invalid(f"limit={limit!r} is no number of snapshots", hint="give 1 or more")
+        most = checked_limit(limit)
         with self._reading() as reader:
             state = consumers.held(reader, self.name, self.owner)
-            found = snapshots.after(reader, state.snapshot_id, limit)
+            found = snapshots.after(reader, state.snapshot_id, most)
             if state.snapshot_id is not None:
                 self._check_whole(reader, state.snapshot_id, found)
             due = state.lease_until is None or (

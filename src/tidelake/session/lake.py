@@ -21,7 +21,7 @@ from tidelake.model.compaction import CompactResult
 from tidelake.model.consumer import ConsumerState
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
-from tidelake.model.log import LogEntry
+from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
@@ -114,7 +114,8 @@ class Lake:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
         with self._reading() as reader:
-            return log.entries(reader, snapshots.newest(reader, self._at(reader), limit))
+            found = snapshots.newest(reader, self._at(reader), checked_limit(limit))
+            return log.entries(reader, found)
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""

@@ -13,7 +13,7 @@ from tidelake.errors import Denied
 from tidelake.model.change import WriteResult
 from tidelake.model.compaction import CompactResult
 from tidelake.model.file import DataFile
-from tidelake.model.log import LogEntry
+from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
@@ -102,7 +102,7 @@ class Table:
                 for s in snapshots.every(reader)
                 if s.snapshot_id <= at and _touches(s, table_id, ids)
             ]
-            return log.entries(reader, found[-limit:] if limit else found)
+            return log.entries(reader, found[-(checked_limit(limit) or len(found)) :])
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
