@@ -1,6 +1,6 @@
 """The command line: a skin over the session. Commands parse, call, render."""
 
-from tidelake.cli import columns, create, history, look, rollback, rows, write
+from tidelake.cli import columns, consumers, create, history, look, rollback, rows, tags, write
 from tidelake.cli.program import Program, cli
 
 __all__ = ["main"]
@@ -11,6 +11,8 @@ for _command in (
     look.show,
     rows.scan,
     history.log,
+    tags.tag,
+    consumers.consumers,
     rows.sql,
     write.append,
     write.merge,

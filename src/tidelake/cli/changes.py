@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.cli import render
 
 if TYPE_CHECKING:
-    from tidelake.model.snapshot import Snapshot
+    from tidelake.model.log import LogEntry
     from tidelake.session.lake import Lake
 
 _WORDS = {
@@ -37,7 +37,7 @@ _WORDS = {
 _OF_TABLES = {word for word in _WORDS if "schema" not in word and "macro" not in word}
 
 
-def told(lake: Lake, snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
+def told(lake: Lake, snapshots: Sequence[LogEntry]) -> list[dict[str, Any]]:
     """Snapshots as `--json` prints them, with their changes in words."""
     names = lake.names()
     return [
@@ -46,7 +46,15 @@ def told(lake: Lake, snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
             "time": snapshot.time.isoformat(),
             "author": snapshot.author,
             "message": snapshot.message,
+            "operation": snapshot.operation,
+            "tables": list(snapshot.tables),
             "changes": list(dict.fromkeys(in_words(c, names) for c in snapshot.changes)),
+            "inserted": snapshot.inserted,
+            "updated": snapshot.updated,
+            "deleted": snapshot.deleted,
+            "files": snapshot.files,
+            "bytes": snapshot.bytes,
+            "seconds": snapshot.seconds,
         }
         for snapshot in snapshots
     ]
@@ -75,20 +83,53 @@ def _unquoted(subject: str) -> str:
         return subject
 
 
-def print_log(snapshots: Sequence[Mapping[str, Any]], *, left_out: int = 0) -> None:
-    rows = [
-        [
-            each["snapshot_id"],
-            each["time"][:19].replace("T", " "),
-            each["author"] or "",
-            "; ".join(each["changes"]),
-            each["message"] or "",
-        ]
+def print_log(snapshots: Sequence[Mapping[str, Any]], *, more: bool = False) -> None:
+    """A line for each; columns that would be empty are left out. `more`: there are older ones."""
+    lines = [
+        {
+            "snapshot": each["snapshot_id"],
+            "time (UTC)": each["time"][:19].replace("T", " "),
+            "author": each["author"] or "",
+            "operation": _operation(each),
+            "rows": _rows(each),
+            "files": _number(each["files"]),
+            "took": _took(each["seconds"]),
+            "message": each["message"] or "",
+        }
         for each in snapshots
     ]
-    names = ["snapshot", "time (UTC)", "author", "changes", "message"]
-    told_of = [n for n in range(len(names)) if n != 2 or any(row[2] for row in rows)]
-    told_of = [n for n in told_of if n != 4 or any(row[4] for row in rows)]
-    render.listing([names[n] for n in told_of], [[row[n] for n in told_of] for row in rows])
-    if left_out:
-        render.line(f"({left_out:,} older: use --limit)")
+    always = ("snapshot", "time (UTC)", "operation")
+    columns = [n for n in (lines[0] if lines else always) if n in always or _any(lines, n)]
+    render.listing(columns, [[line[name] for name in columns] for line in lines])
+    if more:
+        render.line("(there are older: use --limit)")
+
+
+def _any(lines: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return any(line[name] for line in lines)
+
+
+def _operation(snapshot: Mapping[str, Any]) -> str:
+    """`append main.prices`; where no table is concerned, the changes themselves."""
+    if not snapshot["tables"]:
+        return "; ".join(snapshot["changes"])
+    return f"{snapshot['operation']} {', '.join(snapshot['tables'])}"
+
+
+def _rows(snapshot: Mapping[str, Any]) -> str:
+    """`+5 ~3 -2`: inserted, updated and deleted; ? where nobody knows."""
+    signs = {"inserted": "+", "updated": "~", "deleted": "-"}
+    shown = {name: _number(snapshot[name]) for name in signs}
+    if set(shown.values()) == {"?"}:
+        return "?"
+    return " ".join(f"{signs[name]}{count}" for name, count in shown.items() if count)
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}" if count else ""
+
+
+def _took(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"

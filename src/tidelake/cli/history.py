@@ -21,7 +21,10 @@ _SHOWN = 20
 @global_options
 @pass_options
 def log(options: Options, table: str | None, limit: int | None, known_at: str | None) -> None:
-    """Show the snapshots, newest first; with TABLE only those that changed it.
+    """Show what every snapshot did, newest first; with TABLE only those that changed it.
+
+    Rows are inserted (+), updated (~) and deleted (-); ? is what DuckDB has not written
+    down, and its files no longer show.
 
     \b
     Example:
@@ -30,10 +33,11 @@ def log(options: Options, table: str | None, limit: int | None, known_at: str | 
     """
     wanted = limit if limit is not None else (0 if options.as_json else _SHOWN)
     with options.lake(known_at) as lake:
-        snapshots = lake.snapshots() if table is None else lake.table(table).snapshots()
-        shown = snapshots[-wanted:][::-1]
+        source = lake if table is None else lake.table(table)
+        found = source.log(limit=wanted + 1 if wanted else None)
+        shown = found[-wanted:][::-1]
         told = changes.told(lake, shown)
     if options.as_json:
         render.document({"snapshots": told})
     else:
-        changes.print_log(told, left_out=len(snapshots) - len(shown))
+        changes.print_log(told, more=len(found) > len(shown))

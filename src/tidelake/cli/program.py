@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from tidelake import __version__
-from tidelake.errors import TidelakeError
+from tidelake.errors import TidelakeError, TidelakeWarning
 
 if TYPE_CHECKING:
     from tidelake.model.change import WriteResult
@@ -113,8 +114,8 @@ def global_options(function: Function) -> Function:
 
 known_at_option = click.option(
     "--known-at",
-    metavar="N|TIME",
-    help="Read the lake as it was known at a snapshot or a time (UTC if it has no zone).",
+    metavar="N|TIME|TAG",
+    help="Take the lake as it was known at a snapshot, a time (UTC if it has no zone), or a tag.",
 )
 
 
@@ -133,7 +134,8 @@ class Program(click.Group):
         given = extra.get("args") or (args[0] if args else None)
         as_json = "--json" in (sys.argv[1:] if given is None else given)
         try:
-            code = super().main(*args, **extra)
+            with _warnings_in_words():
+                code = super().main(*args, **extra)
         except TidelakeError as error:
             _report(error.message, error.hint, type(error).__name__, error.exit_code, as_json)
         except click.UsageError as error:
@@ -144,6 +146,22 @@ class Program(click.Group):
         except click.Abort:
             sys.exit(_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _warnings_in_words() -> Iterator[None]:
+    """Each once, without the place in our code that it comes from."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            click.echo(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TidelakeWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _report(message: str, hint: str | None, kind: str, code: int, as_json: bool) -> NoReturn:
