@@ -316,6 +316,48 @@ class Lake:
 
         return run(self, query)
 
+    def expire(
+        self,
+        older_than: str | datetime | timedelta | None = None,
+        keep_last: int | None = None,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+    ) -> ExpireResult:
+        """Forget snapshots, and all that no other snapshot sees: those committed before a moment
+        (`older_than`, also as a span such as "7 days") that are not among the last `keep_last`.
+
+        The newest stays, and so does what is tagged. Where a consumer still needs one of them,
+        Conflict is raised, unless with `force`. The files are scheduled for `cleanup`.
+        """
+        from tidelake.session.expiry import expire
+
+        if not dry_run:
+            self._check_writable()
+        return expire(
+            self, older_than=older_than, keep_last=keep_last, dry_run=dry_run, force=force
+        )
+
+    def cleanup(
+        self,
+        older_than: str | datetime | timedelta | None = None,
+        *,
+        orphans: bool = True,
+        dry_run: bool = False,
+    ) -> CleanupResult:
+        """Remove files that no snapshot needs since a moment (`older_than`, also as a span; without
+        it the lake's option `delete_older_than`, 2 days), and `orphans` as old: files under the
+        data path that DuckDB or Tidelake wrote and no snapshot ever had.
+
+        The span protects those who are still reading or writing them: it must be longer than
+        the longest read, and the longest transaction.
+        """
+        from tidelake.session.cleanup import cleanup
+
+        if not dry_run:
+            self._check_writable()
+        return cleanup(self, older_than=older_than, orphans=orphans, dry_run=dry_run)
+
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.
 
