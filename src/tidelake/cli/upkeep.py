@@ -1,0 +1,79 @@
+"""Letting go of the past: `expire`, and of its files: `cleanup`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Options, global_options, pass_options
+
+_SHOWN = 20
+
+
+@click.command()
+@click.option(
+    "--older-than", metavar="SPAN|TIME", help='Those older than "7 days", or than a time.'
+)
+@click.option(
+    "--keep-last", type=click.IntRange(min=1), metavar="N", help="Not among the newest N."
+)
+@click.option("--force", is_flag=True, help="Even if a consumer has not come so far.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and let nothing go.")
+@global_options
+@pass_options
+def expire(
+    options: Options,
+    older_than: str | None,
+    keep_last: int | None,
+    force: bool,
+    dry_run: bool,
+) -> None:
+    """Forget old snapshots, and all that no other snapshot sees. With both --older-than and
+    --keep-last, only what both allow goes; without either, what the lake's option
+    expire_older_than says. The newest snapshot stays, and what is tagged.
+
+    \b
+    Example:
+        tidelake expire --older-than "7 days" --dry-run
+        tidelake expire --keep-last 100
+    """
+    with options.lake() if dry_run else options.writable() as lake:
+        result = lake.expire(older_than, keep_last, force=force, dry_run=dry_run)
+    if options.as_json:
+        render.document(asdict(result))
+    else:
+        render.line(str(result))
+
+
+@click.command()
+@click.option(
+    "--older-than",
+    metavar="SPAN|TIME",
+    help="Not needed for so long [default: the lake's delete_older_than, 2 days].",
+)
+@click.option("--orphans/--no-orphans", default=True, help="Files of no snapshot too, or not.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@global_options
+@pass_options
+def cleanup(options: Options, older_than: str | None, orphans: bool, dry_run: bool) -> None:
+    """Remove files that no snapshot needs any more, and orphans: files that a write left behind
+    which never came to its end. --older-than must be longer than the longest read or write.
+
+    \b
+    Example:
+        tidelake cleanup --dry-run
+        tidelake cleanup --older-than "12 hours"
+    """
+    with options.lake() if dry_run else options.writable() as lake:
+        result = lake.cleanup(older_than, orphans=orphans, dry_run=dry_run)
+    if options.as_json:
+        render.document(asdict(result))
+        return
+    render.line(str(result))
+    if dry_run:
+        for path in result.paths[:_SHOWN]:
+            render.line(f"  {path}")
+        if len(result.paths) > _SHOWN:
+            render.line(f"  … and {len(result.paths) - _SHOWN:,} more (all with --json)")
