@@ -1,6 +1,17 @@
 """The command line: a skin over the session. Commands parse, call, render."""
 
-from tidelake.cli import columns, consumers, create, history, look, rollback, rows, tags, write
+from tidelake.cli import (
+    columns,
+    consumers,
+    create,
+    history,
+    look,
+    rollback,
+    rows,
+    tags,
+    upkeep,
+    write,
+)
 from tidelake.cli.program import Program, cli
 
 __all__ = ["main"]
@@ -19,6 +30,8 @@ for _command in (
     write.delete,
     rollback.rollback,
     columns.schema,
+    upkeep.expire,
+    upkeep.cleanup,
 ):
     cli.add_command(_command)
 
