@@ -10,13 +10,15 @@ from datetime import UTC, datetime
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name
-    and `index_exists` for an index; `instant` reads a column `{}` of moments, as a driver can;
+    and `index_exists` for an index, `every_column` lists (table, column) of all there are;
+    `instant` reads a column `{}` of moments, as a driver can;
     `clock` is the server's own time, where all writers should go by one."""
 
     name: str
     types: Mapping[str, str]
     exists: str
     index_exists: str
+    every_column: str
     instant: str = "{}"
     clock: str | None = None
 
@@ -43,6 +45,8 @@ DIALECTS = {
         | dict.fromkeys(("text", "name", "time", "uuid"), "VARCHAR"),
         exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
         index_exists="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = :name",
+        every_column="SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c"
+        " WHERE t.type = 'table' ORDER BY t.name, c.cid",
     ),
     "duckdb": Dialect(
         name="duckdb",
@@ -51,6 +55,9 @@ DIALECTS = {
         " AND table_name = :name",
         index_exists="SELECT 1 FROM duckdb_indexes() WHERE database_name = current_database()"
         " AND index_name = :name",
+        every_column="SELECT table_name, column_name FROM duckdb_columns()"
+        " WHERE database_name = current_database() AND NOT internal"
+        " ORDER BY table_name, column_index",
         instant="CAST({} AS VARCHAR)",
     ),
     "postgresql": Dialect(
@@ -59,6 +66,10 @@ DIALECTS = {
         exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
         index_exists="SELECT 1 FROM pg_indexes"
         " WHERE schemaname = current_schema() AND indexname = :name",
+        every_column="SELECT t.relname, c.attname FROM pg_attribute c"
+        " JOIN pg_class t ON t.oid = c.attrelid"
+        " WHERE t.relnamespace = CAST(current_schema() AS regnamespace) AND t.relkind = 'r'"
+        " AND c.attnum > 0 AND NOT c.attisdropped ORDER BY t.relname, c.attnum",
         clock="clock_timestamp()",
     ),
     "mysql": Dialect(
@@ -75,6 +86,8 @@ DIALECTS = {
         " WHERE table_schema = DATABASE() AND table_name = :name",
         index_exists="SELECT 1 FROM information_schema.statistics"
         " WHERE table_schema = DATABASE() AND index_name = :name",
+        every_column="SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position",
         clock="UTC_TIMESTAMP(6)",
     ),
 }

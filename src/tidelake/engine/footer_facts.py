@@ -45,7 +45,7 @@ class Evidence:
 
 def evidence(footer: Footer, match: Match) -> list[Evidence]:
     """Of every leaf column of the table, whether the file has it or not."""
-    found = [_of_field(footer, column, field) for column, field in match.leaves]
+    found = [of_field(footer, column, field) for column, field in match.leaves]
     found += [constant(footer, column, value) for column, value in match.folders]
     for column, is_top in match.absent:
         found += _of_absent(footer, column, is_top=is_top)
@@ -82,7 +82,7 @@ def _of_absent(footer: Footer, column: Column, *, is_top: bool) -> list[Evidence
     ]
 
 
-def _of_field(footer: Footer, column: Column, field: Field) -> Evidence:
+def of_field(footer: Footer, column: Column, field: Field) -> Evidence:
     assert field.leaf is not None
     chunks = footer.chunks.get(field.leaf, ())
     nulls = _total(_nulls(chunk, field) for chunk in chunks)

@@ -28,6 +28,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
 from tidelake.model.tag import Tag, checked_name
+from tidelake.model.verify import VerifyReport
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import definitions
@@ -204,19 +205,6 @@ class Lake:
             options.set_option(writer, name, value, table_id)
         self._declarations.clear()
 
-    def compact(self, *, dry_run: bool = False) -> CompactResult:
-        """Compact every table, as `Table.compact` does."""
-        with self._reading() as reader:
-            names = [name for _, name in self._object_names(reader, self._at(reader), "table")]
-        return self._compact(names, dry_run=dry_run)
-
-    def _compact(self, names: Sequence[TableName], *, dry_run: bool) -> CompactResult:
-        from tidelake.session.compaction import compact
-
-        if not dry_run:
-            self._check_writable()
-        return compact(self, names, dry_run=dry_run)
-
     def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
         """Several writes in one snapshot, all or nothing; use it in a `with`."""
         from tidelake.session.transaction import Transaction
@@ -316,6 +304,19 @@ class Lake:
 
         return run(self, query)
 
+    def compact(self, *, dry_run: bool = False) -> CompactResult:
+        """Compact every table, as `Table.compact` does."""
+        with self._reading() as reader:
+            names = [name for _, name in self._object_names(reader, self._at(reader), "table")]
+        return self._compact(names, dry_run=dry_run)
+
+    def _compact(self, names: Sequence[TableName], *, dry_run: bool) -> CompactResult:
+        from tidelake.session.compaction import compact
+
+        if not dry_run:
+            self._check_writable()
+        return compact(self, names, dry_run=dry_run)
+
     def expire(
         self,
         older_than: str | datetime | timedelta | None = None,
@@ -357,6 +358,21 @@ class Lake:
         if not dry_run:
             self._check_writable()
         return cleanup(self, older_than=older_than, orphans=orphans, dry_run=dry_run)
+
+    def verify(
+        self,
+        *,
+        deep: bool = False,
+        fingerprint: bool = False,
+        tables: Sequence[str] | None = None,
+    ) -> VerifyReport:
+        """Check that the lake is whole: the catalog against itself, and every file's place, size
+        and footer against the catalog. `deep` reads all rows too. With `fingerprint` a hash of
+        every past state is kept, and compared with those kept before. Nothing is mended: each
+        problem says how to."""
+        from tidelake.session.verify import verify
+
+        return verify(self._committed, deep=deep, fingerprint=fingerprint, tables=tables)
 
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.

@@ -1,0 +1,20 @@
+"""Lakes that DuckDB made are whole, with the few exceptions that DuckDB answers for."""
+
+import pytest
+
+import tidelake
+from tests.reading.conftest import Lakes
+from tests.reading.scripts.script import Script
+from tests.reading.test_corpus import _cases
+
+# A file of nothing but NaN makes DuckDB forget the bounds that the table had.
+DEFECTS: dict[tuple[str, int], set[str]] = {("floats", 0): {"table-statistics"}}
+
+
+@pytest.mark.parametrize(("script", "catalog", "limit"), _cases())
+def test_a_lake_of_duckdbs_is_whole(lakes: Lakes, script: Script, catalog: str, limit: int) -> None:
+    made, _ = lakes.get(script, catalog, limit)
+    with tidelake.connect(made.url, read_only=True) as lake:
+        report = lake.verify(deep=True)
+    expected = DEFECTS.get((script.name, limit), set())
+    assert {problem.check for problem in report.problems} == expected, str(report)
