@@ -21,8 +21,9 @@ _VERBS = {
 class CompactAction:
     """One piece of the work: what there was, and in how many files it ends up.
 
-    `file_ids` are the data files that it starts from, of `rows` (for a flush, those that the
-    catalog kept; for deletes, how many of them) and `bytes`. `partition` are the values that all
+    `file_ids` are the data files that it starts from (below zero: files that another action will
+    have made), of `rows` (for a flush, those that the catalog kept; for deletes, how many of them)
+    and `bytes`. `partition` are the values that all
     the rows share. An action that is `left` met somebody else's changes, for the reason given,
     and waits for the next run.
     """
