@@ -280,8 +280,9 @@ class Trial:
         self._expect(check.duck_answers(self.duck, now, chance, most))
         self._expect(self._ids.check(now, check.duck_row_ids(self.duck, now)))
         self._expect(check.orphans(self.place.data, self.duck))
-        if ours and self._feed_is_right and self.model.rolled_back != head:
-            self._expect(check.feed(self.duck, head, self.model.snapshots[head - 1], now))
+        before = self.model.snapshots.get(head - 1)
+        if ours and self._feed_is_right and before and self.model.rolled_back != head:
+            self._expect(check.feed(self.duck, head, before, now))
 
     def _expect(self, found: list[str]) -> None:
         if found:
