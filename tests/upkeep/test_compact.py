@@ -13,6 +13,10 @@ import tidelake
 from tests.upkeep.unchanged import nothing_changes
 from tests.writes.place import Place, rows
 from tidelake.errors import Denied, Invalid, Unsupported
+from tidelake.model.names import TableName
+from tidelake.plan.compaction import actions
+from tidelake.session import compaction
+from tidelake.session.upkeep import look, situation
 
 KINDS = ("sqlite", "duckdb", "postgresql", "mariadb")
 Duck = duckdb.DuckDBPyConnection
@@ -369,6 +373,84 @@ def test_a_duckdb_that_began_before_may_insert(lake, t, duck):
     duck.execute("COMMIT")
     assert t.count() == 101
     assert duck.sql("SELECT count(*) FROM t").fetchone() == (101,)
+
+
+# Others meanwhile
+
+
+def started(lake: tidelake.Lake, kind: str) -> tuple[Any, ...]:
+    """A compaction of `t` whose files are written, and which has not committed yet."""
+    name = TableName("main", "t")
+    found = look(lake, name)
+    run = compaction._Run(lake, name, lambda *_, **__: None)
+    wanted = [action for action in actions(situation(lake, found)) if action.kind == kind]
+    return run, found, compaction._built(run, list(compaction._pieces(found, wanted)))
+
+
+def test_only_what_others_have_changed_is_given_up(lake, place, duck):
+    t = lake.create_table("t", "a BIGINT, b VARCHAR", partition_by=["b"])
+    for _ in range(2):
+        t.append([{"a": n, "b": "one"} for n in range(20)] + [{"a": 1, "b": "two"}] * 20)
+    run, found, built = started(lake, "merge")
+    t.delete("b = 'one' AND a = 7")
+    t.append([{"a": 5, "b": "one"}])
+    with nothing_changes(lake, duck):
+        left = compaction._commit(run, found, built)
+    assert [(action.partition, action.outcome) for action in left] == [(("one",), "left")]
+    assert [(action.partition, action.outcome) for action in run.done] == [(("two",), "done")]
+    assert place.unknown_files() == set()
+    with nothing_changes(lake, duck):
+        t.compact()
+    assert len(t.files()) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("flush", "DELETE FROM t WHERE a = 1000"),
+        ("flush", "UPDATE t SET b = 'u' WHERE a = 1000"),
+        ("flush_deletes", "DELETE FROM t WHERE a = 40"),
+        ("rewrite", "DELETE FROM t WHERE a = 40"),
+        ("rewrite", "DELETE FROM t"),
+        ("rewrite", "ALTER TABLE t ADD COLUMN c INTEGER"),
+        ("merge", "UPDATE t SET b = 'u' WHERE a = 70"),
+        ("merge", "DROP TABLE t"),
+        ("flush", "DROP TABLE t"),
+    ],
+)
+def test_a_change_in_between_is_not_lost(lake, t, place, kind, change):
+    t.append(many(0))
+    t.append(many(50))
+    t.append([{"a": 1000, "b": "kept"}, {"a": 1001, "b": "kept"}])
+    t.delete("a < 20")
+    t.delete("a = 30")
+    run, found, built = started(lake, kind)
+    lake.sql(change)
+    after = place.state()[1]
+    left = compaction._commit(run, found, built)
+    assert [action.outcome for action in left] == ["left"] * len(built)
+    assert run.done == []
+    assert place.state()[1] == after
+    assert place.unknown_files() == set()
+
+
+@pytest.mark.parametrize("kind", ["flush", "flush_deletes", "rewrite", "merge"])
+def test_rows_that_come_in_between_do_no_harm(lake, t, duck, kind):
+    t.append(many(0))
+    t.append(many(50))
+    t.append([{"a": 1000, "b": "kept"}])
+    t.delete("a < 20")
+    t.delete("a = 30")
+    run, found, built = started(lake, kind)
+    t.append([{"a": 2000, "b": "new"}])
+    t.append(many(3000))
+    t.set_comment("something else")
+    if kind != "rewrite":
+        t.evolve(add={"c": "INTEGER"})
+    with nothing_changes(lake, duck):
+        assert compaction._commit(run, found, built) == []
+    with nothing_changes(lake, duck):
+        t.compact()
 
 
 # Expired history
