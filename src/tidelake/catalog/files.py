@@ -191,7 +191,7 @@ def _delete_files(
     now = "1 = 1" if at is None else visible()
     rows = reader.rows(
         "SELECT data_file_id, delete_file_id, path, path_is_relative, format, delete_count,"
-        " file_size_bytes, begin_snapshot, encryption_key FROM ducklake_delete_file"
+        " file_size_bytes, begin_snapshot, encryption_key, end_snapshot FROM ducklake_delete_file"
         f" WHERE table_id = :id AND {now}{among(ids)} ORDER BY delete_file_id",
         id=table_id,
         **({} if at is None else {"at": at}),
@@ -206,6 +206,7 @@ def _delete_files(
             bytes=row[6],
             begin_snapshot=row[7],
             encryption_key=row[8],
+            end_snapshot=row[9],
         )
         found[row[0]].append(delete)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelake.model.schema import Column
 
@@ -22,6 +22,10 @@ class DeleteFile:
     begin_snapshot: int
     encryption_key: str | None = None
     is_staged: bool = False
+    end_snapshot: int | None = None
+
+    def is_visible_at(self, snapshot_id: int) -> bool:
+        return _is_visible(self.begin_snapshot, self.end_snapshot, snapshot_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,29 @@ class DataFile:
     def has_deletes(self) -> bool:
         return bool(self.deletes or self.deleted_positions)
 
+    def is_visible_at(self, snapshot_id: int) -> bool:
+        return _is_visible(self.begin_snapshot, self.end_snapshot, snapshot_id)
+
+    def at(self, snapshot_id: int) -> DataFile:
+        """A file of which the whole life is known, with the deletes that a snapshot sees."""
+        gone = [
+            (position, at)
+            for position, at in zip(self.deleted_positions, self.deleted_at, strict=True)
+            if at <= snapshot_id
+        ]
+        return replace(
+            self,
+            deletes=tuple(delete for delete in self.deletes if delete.is_visible_at(snapshot_id)),
+            deleted_positions=tuple(position for position, _ in gone),
+            deleted_at=tuple(at for _, at in gone),
+        )
+
     def is_partial_at(self, snapshot_id: int) -> bool:
         return self.partial_max is not None and self.partial_max > snapshot_id
+
+
+def _is_visible(begin: int, end: int | None, snapshot_id: int) -> bool:
+    return begin <= snapshot_id and (end is None or end > snapshot_id)
 
 
 @dataclass(frozen=True, slots=True)

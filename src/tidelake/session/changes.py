@@ -19,20 +19,16 @@ from tidelake.plan import changes as plan_of
 from tidelake.plan.changes import ChangePlan, Window
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
+from tidelake.session.lazy import LazyRows
 from tidelake.session.planning import Request, TableFacts, mappings_of, plan_all, plan_scan
 
 if TYPE_CHECKING:
-    import duckdb
-    import pandas
-    import polars
-    import pyarrow as pa
-
     from tidelake.session.lake import Lake
 
 Moment = int | str | datetime
 
 
-class Changes:
+class Changes(LazyRows):
     """The rows that came to a table, left it or were updated after one snapshot and up to another.
 
     Every change is a row: `snapshot_id`, `snapshot_time` (unknown once a snapshot has been
@@ -66,37 +62,6 @@ class Changes:
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that were touched in between."""
         return self.plan().files
-
-    def count(self) -> int:
-        """How many changes there are; an update counts twice."""
-        return int(self._reading(self._lake._engine, ordered=False).count())
-
-    def to_arrow(self) -> pa.Table:
-        table: pa.Table = self._reading(self._lake._engine).to_arrow()
-        return table
-
-    def to_pandas(self) -> pandas.DataFrame:
-        frame: pandas.DataFrame = self._reading(self._lake._engine).to_pandas()
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        frame: polars.DataFrame = self._reading(self._lake._engine).to_polars()
-        return frame
-
-    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
-        """A stream of Arrow batches, read in this process."""
-        found: pa.RecordBatchReader = self._reading(self._lake._local).to_batches(rows)
-        return found
-
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run."""
-        found: duckdb.DuckDBPyRelation = self._reading(self._lake._local).to_duckdb()
-        return found
-
-    def to_spark(self, spark: Any = None) -> Any:
-        """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
-        the active one."""
-        return self._reading(self._lake._spark_engine(spark), ordered=False).to_spark()
 
     def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
         plan = self.plan()

@@ -32,6 +32,7 @@ from tidelake.model.verify import VerifyReport
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import definitions
+from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.table import Table
 
@@ -290,6 +291,10 @@ class Lake:
         """All consumers, how far they have come and who holds them."""
         with self._reading() as reader:
             return consumers.every(reader)
+
+    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
+        """What differs from one snapshot, time or tag to another (None: now), table by table."""
+        return diff_lake(self._committed, a, self._snapshot_id if b is None else b)
 
     def sql(self, query: str) -> Any:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan;

@@ -24,6 +24,7 @@ from tidelake.session import definitions, writes
 from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
 from tidelake.session.changes import Changes
+from tidelake.session.diff import TableDiff, diff_table
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -132,6 +133,12 @@ class Table:
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         end = self._snapshot_id if until is None else until
         return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
+
+    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
+        """What differs from one snapshot, time or tag to another (None: now), which may be
+        older: in what is declared, in files and, by row id and value, in rows."""
+        end = self._snapshot_id if b is None else b
+        return diff_table(self._lake._committed, self._name, a, end)
 
     def count(self) -> int:
         return self.scan().count()

@@ -1,0 +1,243 @@
+"""What differs between two snapshots: declared, in files and in rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog import file_history, inlined, read, snapshots
+from tidelake.catalog.database import Reader
+from tidelake.model.diff import (
+    Difference,
+    FileDifference,
+    RowDifference,
+    declared_differences,
+)
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import Column, Schema
+from tidelake.model.table import TableInfo
+from tidelake.plan import diff as plan_of
+from tidelake.plan.changes import feed_names
+from tidelake.plan.diff import DiffPlan
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.lazy import LazyRows
+from tidelake.session.planning import TableFacts, mappings_of, plan_all
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
+
+Moment = int | str | datetime
+
+
+class DiffRows(LazyRows):
+    """The rows that differ: `rowid`, `change_type` ('insert', 'delete', 'update_preimage',
+    'update_postimage') and the table's columns as they are at the second snapshot."""
+
+    def __init__(self, lake: Lake, name: TableName, plan: DiffPlan) -> None:
+        self._lake = lake
+        self._name = name
+        self._plan = plan
+
+    def files(self) -> list[DataFile]:
+        """The data files that would be read: those that differ."""
+        return self._plan.files
+
+    @cached_property
+    def counts(self) -> RowDifference:
+        """How many rows differ, and in which way."""
+        if not self._plan.has_rows:
+            return RowDifference()
+        job = self._job(self._lake._engine)
+        kinds = ("insert", "update_postimage", "delete")
+        sql = plan_of.rows_sql((), ("_tidelake_id", "_tidelake_kind"))
+        rows = f"SELECT _tidelake_kind, count(*) FROM ({sql}) AS r GROUP BY _tidelake_kind"
+        found = dict(job.rows(rows))
+        return RowDifference(*(found.get(kind, 0) for kind in kinds))
+
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        columns = self._plan.columns
+        _, _, row_id, kind = feed_names(columns)
+        sql = plan_of.rows_sql(columns, (row_id, kind))
+        if ordered:
+            order = f"{quote(row_id)}, {quote(kind)} DESC"
+            sql = f"SELECT * FROM ({sql}) AS _tidelake_rows ORDER BY {order}"
+        return self._job(engine).reading(sql)
+
+    def _job(self, engine: Any) -> Any:
+        job = engine.job(f"cannot compare the rows of {self._name}")
+        job.scan(plan_of.BEFORE, self._plan.before)
+        job.scan(plan_of.AFTER, self._plan.after)
+        job.define(plan_of.UPDATED, plan_of.updated_sql(self._plan.columns))
+        return job
+
+    def __repr__(self) -> str:
+        return f"<rows of {self._name} that differ>"
+
+
+@dataclass(frozen=True)
+class TableDiff:
+    """What differs in a table from snapshot `before` to snapshot `after`, which may be older.
+
+    `schema` is what is declared otherwise, `files` counts data files, `rows` are the rows that
+    differ, by their ids and then by value: what only moved to another file is not among them.
+    """
+
+    table: str
+    before: int
+    after: int
+    schema: tuple[Difference, ...]
+    files: FileDifference
+    rows: DiffRows
+
+    @property
+    def counts(self) -> RowDifference:
+        """How many rows differ, which must be read to know; they are read once."""
+        return self.rows.counts
+
+    def __bool__(self) -> bool:
+        return bool(self.schema or self.files or self.counts)
+
+    def __str__(self) -> str:
+        lines = [f"{self.table} from snapshot {self.before} to {self.after}"]
+        lines += [f"  {difference}" for difference in self.schema]
+        lines += [f"  rows: {self.counts}", f"  files: {self.files}"]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class LakeDiff:
+    """What differs in a lake: schemas and views that came and went, and tables one by one."""
+
+    before: int
+    after: int
+    schema: tuple[Difference, ...]
+    tables: tuple[TableDiff, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.schema or self.tables)
+
+    def __iter__(self) -> Iterator[TableDiff]:
+        return iter(self.tables)
+
+    def __str__(self) -> str:
+        lines = [str(difference) for difference in self.schema]
+        lines += [str(table) for table in self.tables]
+        return "\n".join(lines) or "no difference"
+
+
+def diff_table(lake: Lake, name: TableName, one: Moment, other: Moment | None) -> TableDiff:
+    """A table by its name at the second snapshot, else at the first."""
+    with lake._reading() as reader:
+        before, after = _moments(lake, reader, one, other)
+        table_id = read.find(reader, after, "table", name)
+        if table_id is None:
+            table_id = lake._table_info(reader, before, name).id
+        return _table(lake, reader, table_id, before, after)
+
+
+def diff_lake(lake: Lake, one: Moment, other: Moment | None) -> LakeDiff:
+    """All tables that may differ."""
+    with lake._reading() as reader:
+        before, after = _moments(lake, reader, one, other)
+        tables = [
+            _table(lake, reader, table_id, before, after)
+            for table_id in sorted(_candidates(reader, before, after))
+        ]
+        return LakeDiff(
+            before,
+            after,
+            tuple(_of_names(reader, before, after)),
+            tuple(t for t in tables if t.schema or t.files or t.rows._plan.has_rows),
+        )
+
+
+def _moments(lake: Lake, reader: Reader, one: Moment, other: Moment | None) -> tuple[int, int]:
+    before = lake._snapshot(reader, one).snapshot_id
+    after = lake._at(reader) if other is None else lake._snapshot(reader, other).snapshot_id
+    return before, after
+
+
+def _candidates(reader: Reader, before: int, after: int) -> set[int]:
+    """Tables that may differ: those that the commits in between name, or all when some of these
+    have been expired."""
+    first, last = sorted((before, after))
+    there = {table_id for at in (before, after) for table_id, _ in read.names(reader, at, "table")}
+    between = [s for s in snapshots.after(reader, first) if s.snapshot_id <= last]
+    if len(between) < last - first:
+        return there
+    named = {
+        int(subject)
+        for snapshot in between
+        for change in snapshot.changes
+        if (subject := change.partition(":")[2]).isdecimal()
+    }
+    return there & (named | snapshots.tables_begun(reader, first, last))
+
+
+def _of_names(reader: Reader, before: int, after: int) -> Iterator[Difference]:
+    """Schemas and views that came or went."""
+    old, new = ({s.name for s in read.schemas(reader, at, "")} for at in (before, after))
+    yield from (Difference("schema created", name) for name in sorted(new - old))
+    yield from (Difference("schema dropped", name) for name in sorted(old - new))
+    was, now = ({str(name) for _, name in read.names(reader, at, "view")} for at in (before, after))
+    yield from (Difference("view created", name) for name in sorted(now - was))
+    yield from (Difference("view dropped", name) for name in sorted(was - now))
+
+
+def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -> TableDiff:
+    infos = [_info(lake, reader, at, table_id) for at in (before, after)]
+    old, new = infos
+    shape = new or old
+    assert shape is not None
+    first, last = sorted((before, after))
+    touched = []
+    if first < last:
+        free = file_history.next_file(reader, first)
+        touched = file_history.touched(reader, table_id, shape.path, first, last, free)
+    facts = TableFacts.gather(reader, shape)
+    columns = plan_of.comparable_columns(
+        shape.schema.columns, (old or shape).schema.columns, facts.history.types
+    )
+    facts = replace(facts, info=replace(shape, schema=Schema(columns)))
+    was = _side(reader, facts, columns, before if old else None, touched)
+    now = _side(reader, facts, columns, after if new else None, touched)
+    plan = DiffPlan(columns, plan_of.without_common(was, now), plan_of.without_common(now, was))
+    return TableDiff(
+        str(shape.name),
+        before,
+        after,
+        declared_differences(old, new),
+        plan_of.file_difference(touched, before, after),
+        DiffRows(lake, shape.name, plan),
+    )
+
+
+def _info(lake: Lake, reader: Reader, at: int, table_id: int) -> TableInfo | None:
+    if table_id not in dict(read.names(reader, at, "table")):
+        return None
+    return read.table(reader, at, table_id, lake.data_path)
+
+
+def _side(
+    reader: Reader,
+    facts: TableFacts,
+    columns: tuple[Column, ...],
+    at: int | None,
+    touched: list[DataFile],
+) -> ScanPlan:
+    """A read of what may differ at a snapshot; of nothing where the table does not exist."""
+    output = (*(column.name for column in columns), *plan_of.DIFF_LINEAGE)
+    plan = plan_all(at or 0, facts, columns, output)
+    if at is None:
+        return plan
+    ids = {column.id for column in columns}
+    return replace(
+        plan,
+        files=tuple(file.at(at) for file in touched if file.is_visible_at(at)),
+        inlined=tuple(inlined.inlined_rows(reader, at, facts.info.id, ids)),
+        mappings=mappings_of(reader, touched),
+    )

@@ -1,0 +1,54 @@
+"""Rows that are computed when they are asked for, in whatever form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from tidelake.session.lake import Lake
+
+
+class LazyRows:
+    """The same `to_*` methods as a Scan has, over what `_reading` makes."""
+
+    _lake: Lake
+
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        """A reading of the rows on an engine."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """How many rows."""
+        return int(self._reading(self._lake._engine, ordered=False).count())
+
+    def to_arrow(self) -> pa.Table:
+        table: pa.Table = self._reading(self._lake._engine).to_arrow()
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        frame: pandas.DataFrame = self._reading(self._lake._engine).to_pandas()
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        frame: polars.DataFrame = self._reading(self._lake._engine).to_polars()
+        return frame
+
+    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
+        """A stream of Arrow batches, read in this process."""
+        found: pa.RecordBatchReader = self._reading(self._lake._local).to_batches(rows)
+        return found
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        """A DuckDB relation, not yet run."""
+        found: duckdb.DuckDBPyRelation = self._reading(self._lake._local).to_duckdb()
+        return found
+
+    def to_spark(self, spark: Any = None) -> Any:
+        """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
+        the active one."""
+        return self._reading(self._lake._spark_engine(spark), ordered=False).to_spark()
