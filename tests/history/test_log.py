@@ -67,6 +67,21 @@ def test_what_our_commits_say(lake: tidelake.Lake) -> None:
     assert lake.known_at(4).log() == log[:5]
 
 
+def test_upkeep_changes_no_rows(lake: tidelake.Lake) -> None:
+    table = lake.create_table("t", {"i": "int64", "n": "int64"})
+    for first in (0, 1000, 2000):
+        table.append(many(first, 1000))
+    table.append(many(3000, 2))
+    table.compact()
+    upkeep = lake.log()[6:]
+    assert {entry.operation for entry in upkeep} == {"compact"}
+    for entry in upkeep:
+        assert (entry.inserted, entry.updated, entry.deleted) == (0, 0, 0)
+        assert entry.tables == ("main.t",)
+        assert entry.files
+        assert entry.seconds
+
+
 def test_of_one_table(lake: tidelake.Lake) -> None:
     our_history(lake)
     lake.create_table("other", {"i": "int64"}).append([{"i": 1}])
