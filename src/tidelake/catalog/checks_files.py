@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from tidelake.catalog.checks_references import int_or_none
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import INLINED_DELETES, Inventory
 from tidelake.model.names import quote
@@ -120,21 +119,28 @@ def row_id_problem(table: str | None, highest: int, following: int, where: str) 
     )
 
 
-def inlined_deletes(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
-    """Deletes in the catalog are of rows that the files have, each once."""
-    files = {row.data_file_id: row for row in inventory.of("data_file")}
-    for name in inventory.physical:
-        table_id = int_or_none(name.removeprefix(INLINED_DELETES))
-        unknown = table_id not in inventory.tables or not name.startswith(INLINED_DELETES)
-        if unknown or (inventory.only is not None and table_id not in inventory.only):
-            continue
-        found: dict[int, Counter[int]] = defaultdict(Counter)
-        late = 0
+def deleted_positions(
+    inventory: Inventory, reader: Reader, table_id: int
+) -> tuple[dict[int, Counter[int]], int]:
+    """How often the catalog itself deletes which positions of which file, and when it last did."""
+    name = f"{INLINED_DELETES}{table_id}"
+    found: dict[int, Counter[int]] = defaultdict(Counter)
+    last = 0
+    if name in inventory.physical:
         for file_id, position, at in reader.rows(
             f"SELECT file_id, row_id, begin_snapshot FROM {quote(name)}"
         ):
             found[file_id][position] += 1
-            late = max(late, at or 0)
+            last = max(last, at or 0)
+    return found, last
+
+
+def inlined_deletes(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
+    """Deletes in the catalog are of rows that the files have, each once."""
+    files = {row.data_file_id: row for row in inventory.of("data_file")}
+    for table_id in inventory.wanted_tables:
+        name = f"{INLINED_DELETES}{table_id}"
+        found, late = deleted_positions(inventory, reader, table_id)
         if late > inventory.head:
             yield Problem(
                 "head",

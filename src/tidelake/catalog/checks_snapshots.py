@@ -86,7 +86,8 @@ def changes(inventory: Inventory) -> Iterator[Problem]:
 def snapshot_times(inventory: Inventory) -> Iterator[Problem]:
     """Time does not run backwards, beyond what a transaction of DuckDB may take."""
     extras = {row.snapshot_id: row.commit_extra_info for row in inventory.of("snapshot_changes")}
-    rows = sorted(inventory.of("snapshot"), key=lambda row: row.snapshot_id)
+    timed = [row for row in inventory.of("snapshot") if row.snapshot_time is not None]
+    rows = sorted(timed, key=lambda row: row.snapshot_id)
     for before, after in pairwise(rows):
         earlier, later = as_instant(before.snapshot_time), as_instant(after.snapshot_time)
         ours = "tidelake" in (extras.get(after.snapshot_id) or "")

@@ -60,7 +60,7 @@ def table_bounds(
             continue
         for file in live:
             known = statistics.get(file.data_file_id, {}).get(leaf.id)
-            said = _outside(leaf, row, known) if known else None
+            said = outside(leaf, row, known) if known else None
             if said:
                 yield bounds_problem(inventory.name(table_id), leaf.name, said, file.path)
                 break
@@ -77,7 +77,8 @@ def bounds_problem(table: str | None, column: str, said: str, file: str | None) 
     )
 
 
-def _outside(leaf: Column, row: Any, known: ColumnStats) -> str | None:
+def outside(leaf: Column, row: Any, known: ColumnStats) -> str | None:
+    """What facts about a column lie beyond its row of ducklake_table_column_stats."""
     if known.value_count != 0 or leaf.type in UNCOUNTED:
         if is_below(leaf.type, known.min, row.min_value):
             return f"a minimum {known.min!r} below {row.min_value!r}"

@@ -270,18 +270,21 @@ def _kind_of_row(name: str) -> Any:
 
 
 def _sound(name: str, found: Iterable[Any], problems: list[Problem]) -> Iterator[Any]:
-    """The rows whose values are of the right kind; the others become problems."""
+    """The rows whose values are of the right kind; the others become problems. A time that is none
+    is left open, and its row kept."""
     needed = set(_NEEDED[name].split())
     columns = [(at, *pair, pair[0] in needed) for at, pair in enumerate(_columns(name))]
     make = _kind_of_row(name)._make
     for values in found:
-        for at, column, kind, is_needed in columns:
-            value = values[at]
-            if is_needed if value is None else not _KINDS[kind](value):
-                problems.append(_unsound(name, make(values), column, kind))
-                break
-        else:
-            yield make(values)
+        row = make(values)
+        wrong = [
+            (column, kind)
+            for at, column, kind, is_needed in columns
+            if (is_needed if values[at] is None else not _KINDS[kind](values[at]))
+        ]
+        problems += [_unsound(name, row, column, kind) for column, kind in wrong]
+        if all(kind == "time" for _, kind in wrong):
+            yield row._replace(**{column: None for column, _ in wrong}) if wrong else row
 
 
 def _unsound(name: str, row: Any, column: str, kind: str) -> Problem:
@@ -291,7 +294,7 @@ def _unsound(name: str, row: Any, column: str, kind: str) -> Problem:
         "values",
         f"{name}.{column} is {said} where a {_KIND_WORDS[kind]} must be, in the row with"
         f" {row._fields[0]} {row[0]!r}",
-        "correct the value; the row was left out of all other checks",
+        "correct the value: other checks could not look at it",
     )
 
 

@@ -2,14 +2,17 @@
 
 from tidelake.cli import (
     columns,
+    compact,
     consumers,
     create,
+    feed,
     history,
     look,
     rollback,
     rows,
     tags,
     upkeep,
+    verify,
     write,
 )
 from tidelake.cli.program import Program, cli
@@ -22,6 +25,8 @@ for _command in (
     look.show,
     rows.scan,
     history.log,
+    feed.changes,
+    feed.diff,
     tags.tag,
     consumers.consumers,
     rows.sql,
@@ -30,8 +35,10 @@ for _command in (
     write.delete,
     rollback.rollback,
     columns.schema,
+    compact.compact,
     upkeep.expire,
     upkeep.cleanup,
+    verify.verify,
 ):
     cli.add_command(_command)
 

@@ -299,6 +299,8 @@ def _vector(work: Workbench, file: CheckedFile) -> Iterator[Problem]:
         return
     if len(gone) != file.rows:
         yield _miscounting(file, len(gone))
+    if set(gone) & set(file.inlined_deletes):
+        yield deleted_twice(file, len(set(gone) & set(file.inlined_deletes)))
     if gone and max(gone) >= _rows_below(file):
         yield problem(
             "delete-positions",
@@ -306,6 +308,16 @@ def _vector(work: Workbench, file: CheckedFile) -> Iterator[Problem]:
             f"the file deletes row {max(gone)} of {_rows_below(file)}",
             "restore the delete file, or the data file that it is of",
         )
+
+
+def deleted_twice(file: CheckedFile, number: int) -> Problem:
+    return problem(
+        "inlined-deletes",
+        file,
+        f"{number} rows that the file deletes are deleted in the catalog too: DuckDB then brings"
+        " deleted rows back",
+        "delete these positions from the catalog's ducklake_inlined_delete table",
+    )
 
 
 def _rows_below(file: CheckedFile) -> int:

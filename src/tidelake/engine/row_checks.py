@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.file_checks import problem
+from tidelake.engine.file_checks import deleted_twice, problem
 from tidelake.engine.footer import shapes
 from tidelake.engine.partition_sql import allow_buckets, key_sql
 from tidelake.model.bounds import is_above, is_below
@@ -124,6 +124,18 @@ def _exact_moment(moment: str) -> str:
     return f"CASE WHEN isfinite({moment}) THEN {plain} ELSE CAST({moment} AS VARCHAR) END"
 
 
+def facts_of(
+    work: Workbench, relation: str, columns: Sequence[Column]
+) -> Iterator[tuple[Column, ColumnStats]]:
+    """What all rows of a relation say of each leaf column."""
+    wanted = list(leaves(columns))
+    facts = ", ".join(part for leaf in wanted for part in _facts(leaf))
+    row = work.connection.execute(f"SELECT {facts} FROM {relation}").fetchone()
+    for place, leaf in enumerate(wanted):
+        low, high, nulls, values, nans = (row or ())[5 * place : 5 * place + 5]
+        yield leaf.column, ColumnStats(low, high, nulls, values, bool(nans))
+
+
 def _against(file: CheckedFile, leaf: Leaf, seen: Sequence[Any], count: int) -> Iterator[Problem]:
     known = file.statistics.get(leaf.column.id)
     if known is None or not count:
@@ -200,13 +212,8 @@ def _is_certain(column: Column, transform: str) -> bool:
     return column.type != "timestamptz" or not transform.isalpha() or transform == "identity"
 
 
-def check_deletes(
-    work: Workbench, deletes: Sequence[CheckedFile], owners: Mapping[int, Sequence[int]]
-) -> Iterator[Problem]:
-    """Positions stand in order, each once, and the catalog does not name them again.
-
-    `owners` has, by delete file, the positions that the catalog itself keeps.
-    """
+def check_deletes(work: Workbench, deletes: Sequence[CheckedFile]) -> Iterator[Problem]:
+    """Positions stand in order, each once, and the catalog does not name them again."""
     plain = [f for f in deletes if f.format == "parquet" and not f.is_encrypted]
     found = shapes(work.connection, [file.path for file in plain]) if plain else {}
     groups: dict[str, list[CheckedFile]] = defaultdict(list)
@@ -231,26 +238,15 @@ def check_deletes(
                 f"the positions in the file do not increase{said}: DuckDB gives up on it",
                 "write the delete file again with positions in order, each once",
             )
-        yield from _named_twice(work, column, [f for f in group if owners.get(f.id)], owners)
+        yield from _named_twice(work, column, [f for f in group if f.inlined_deletes])
 
 
-def _named_twice(
-    work: Workbench,
-    column: str,
-    files: Sequence[CheckedFile],
-    owners: Mapping[int, Sequence[int]],
-) -> Iterator[Problem]:
+def _named_twice(work: Workbench, column: str, files: Sequence[CheckedFile]) -> Iterator[Problem]:
     for file in files:
         rows = work.connection.execute(
             f"SELECT count(*) FROM read_parquet({text_literal(file.path)},"
             f" hive_partitioning = false) WHERE list_contains($1, {quote(column)})",
-            [list(owners[file.id])],
+            [list(file.inlined_deletes)],
         ).fetchall()
         if rows[0][0]:
-            yield problem(
-                "inlined-deletes",
-                file,
-                f"{rows[0][0]} rows that the file deletes are deleted in the catalog too: DuckDB"
-                " then brings deleted rows back",
-                "delete these positions from the catalog's ducklake_inlined_delete table",
-            )
+            yield deleted_twice(file, rows[0][0])

@@ -15,7 +15,8 @@ class CheckedFile:
     """A data file, or with `deletes_from` (how many rows the data file has) a delete file.
 
     `columns` are the table's when the file was written, `last_row_id` and `last_snapshot` the
-    greatest there may be. `mapping` is for files without field ids.
+    greatest there may be. `mapping` is for files without field ids. `inlined_deletes` are positions
+    of the same data file that the catalog itself says are deleted.
     """
 
     id: int
@@ -29,6 +30,7 @@ class CheckedFile:
     format: str = "parquet"
     is_encrypted: bool = False
     deletes_from: int | None = None
+    inlined_deletes: tuple[int, ...] = ()
     row_id_start: int | None = None
     last_row_id: int = -1
     partial_max: int | None = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tidelake.catalog import files
+from tidelake.catalog.checks_files import deleted_positions
 from tidelake.catalog.checks_statistics import FileStatistics
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import Inventory
@@ -25,9 +27,13 @@ def expected_files(
         mapping = None if row.mapping_id is None else mappings.get(row.mapping_id)
         yield _data_file(inventory, row, next_ids.get(table_id, 0), statistics, mapping)
     owners = {row.data_file_id: row for row in rows}
+    inlined, _ = deleted_positions(inventory, reader, table_id)
     for row in inventory.of("delete_file"):
         if row.data_file_id in owners:
-            yield _delete_file(inventory, row, owners[row.data_file_id].record_count)
+            yield replace(
+                _delete_file(inventory, row, owners[row.data_file_id].record_count),
+                inlined_deletes=tuple(inlined.get(row.data_file_id, ())),
+            )
 
 
 def _data_file(

@@ -18,7 +18,8 @@ from tidelake.catalog import (
 )
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.engine import file_checks
+from tidelake.engine import file_checks, row_checks
+from tidelake.engine.duck_errors import translated
 from tidelake.errors import NotFound, TidelakeError
 from tidelake.model.checked_file import CheckedFile
 from tidelake.model.names import TableName
@@ -159,6 +160,9 @@ def _check_files(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterab
     for start in range(0, len(sound), file_checks.AT_ONCE):
         some = sound[start : start + file_checks.AT_ONCE]
         yield from file_checks.check_files(work, some)
+        with translated("cannot read delete files"):
+            both = [file for file in some if file.inlined_deletes]
+            yield from list(row_checks.check_deletes(work, both))
         tell(files=len(some), bytes=sum(file.bytes for file in some))
 
 

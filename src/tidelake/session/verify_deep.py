@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.catalog import counting, fingerprints, inlined, read
 from tidelake.catalog import files as catalog_files
+from tidelake.catalog.checks_statistics import bounds_problem, outside
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.engine import fingerprint_sql, row_checks
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All that was ever in a table."""
+    """All that was ever in a table; `current` are the rows that the catalog has of it now."""
 
     id: int
     name: str
     files: tuple[DataFile, ...]
     expected: tuple[CheckedFile, ...]
     inlined: tuple[InlinedRows, ...]
+    current: tuple[InlinedRows, ...]
     ends: tuple[tuple[int, int, int], ...]
     mappings: dict[int, tuple[MappedField, ...]]
     history: read.ColumnHistory
@@ -108,6 +110,7 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
     work = this.lake._local.workbench()
     if this.deep:
         found.problems += _check_files(work, table, found.doubtful)
+        yield from _check_inlined(work, known, table)
     if found.doubtful & {file.path for file in table.expected}:
         return
     with translated(f"cannot read {table.name}"):
@@ -130,6 +133,7 @@ def _gathered(
     ids = [row.data_file_id for row in known.of("data_file") if row.table_id == table_id]
     files = catalog_files.whole_life(reader, table_id, path, ids)
     kept = inlined.kept_history(reader, known.head, table_id)
+    columns = {row.column_id for row in known.of("column") if row.table_id == table_id}
     mappings = {file.mapping_id for file in files if file.mapping_id is not None}
     return _Table(
         id=table_id,
@@ -137,6 +141,7 @@ def _gathered(
         files=tuple(files),
         expected=tuple(expected),
         inlined=tuple(each.rows for each in kept),
+        current=tuple(inlined.inlined_rows(reader, known.head, table_id, columns)),
         ends=tuple(end for each in kept for end in each.ends),
         mappings=catalog_files.name_mappings(reader, sorted(mappings)),
         history=read.column_history(reader, table_id),
@@ -156,10 +161,8 @@ def _check_files(work: Workbench, table: _Table, doubtful: set[str]) -> Iterator
             groups[file.columns].append(file)
     for columns, group in groups.items():
         yield from _check_group(work, table, columns, group, files)
-    inlined_positions = {
-        delete.id: file.deleted_positions for file in table.files for delete in file.deletes
-    }
-    yield from row_checks.check_deletes(work, deletes, inlined_positions)
+    with translated(f"cannot read the delete files of {table.name}"):
+        yield from list(row_checks.check_deletes(work, deletes))
 
 
 def _check_group(
@@ -189,6 +192,27 @@ def _check_group(
             return
         for file in group:
             yield from _check_group(work, table, columns, [file], files)
+
+
+def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
+    """Rows in the catalog lie within the table's bounds too."""
+    stats = {
+        row.column_id: row
+        for row in known.of("table_column_stats")
+        if row.table_id == table.id and table.current
+    }
+    columns = known.columns_at(table.id, known.head)
+    renamed = [replace(column, name=f"c{column.id}") for column in columns]
+    if not stats or not renamed:
+        return
+    labels = {leaf.id: leaf.name for column in columns for leaf in column.leaves()}
+    with translated(f"cannot read the rows of {table.name} that are in the catalog"):
+        scan = work.scan(replace(table.plan(renamed, ()), inlined=table.current))
+        work.connection.execute(f"CREATE OR REPLACE TEMP VIEW current AS {scan}")
+        for leaf, facts in row_checks.facts_of(work, "current", renamed):
+            said = outside(leaf, stats[leaf.id], facts) if leaf.id in stats else None
+            if said:
+                yield bounds_problem(table.name, labels[leaf.id], said, None)
 
 
 def _epochs(known: Inventory, table_id: int) -> list[Epoch]:
@@ -232,16 +256,19 @@ def _states(work: Workbench, known: Inventory, epoch: Epoch) -> list[tuple[int, 
 
 def _check_row_ids(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
     """No two rows that one snapshot sees have the same id."""
-    for row_id, born, died in fingerprint_sql.shared_ids(work, "lives"):
-        at = known.seen_at(born, died)
-        if at is not None:
-            yield Problem(
-                "row-ids",
-                f"two rows have the id {row_id}",
-                "delete one of them and append it again: it then gets an id of its own",
-                table=table.name,
-                snapshot_id=at,
-            )
+    shared = [
+        (at, row_id)
+        for row_id, born, died in fingerprint_sql.shared_ids(work, "lives")
+        if (at := known.seen_at(born, died)) is not None
+    ]
+    if shared:
+        yield Problem(
+            "row-ids",
+            f"{len(shared):,} row ids are those of two rows at once, such as {min(shared)[1]}",
+            "delete one of the rows and append it again: it then gets an id of its own",
+            table=table.name,
+            snapshot_id=min(shared)[0],
+        )
 
 
 def _check_count(

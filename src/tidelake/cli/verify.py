@@ -1,0 +1,49 @@
+"""Whether the lake is whole: `verify`."""
+
+from __future__ import annotations
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Options, global_options, pass_options
+
+_BROKEN = 1
+
+
+@click.command()
+@click.argument("tables", nargs=-1, metavar="[TABLE]…")
+@click.option("--deep", is_flag=True, help="Read all rows too, not only the ends of files.")
+@click.option(
+    "--fingerprint",
+    is_flag=True,
+    help="Keep a hash of every past state, and compare with those kept before.",
+)
+@global_options
+@click.pass_context
+@pass_options
+def verify(
+    options: Options,
+    context: click.Context,
+    tables: tuple[str, ...],
+    deep: bool,
+    fingerprint: bool,
+) -> None:
+    """Check that the lake is whole: catalog, files and statistics, of all tables or of some.
+
+    Says what is wrong, where, and how to mend it; ends with 1 if anything is. Changes nothing,
+    but for the hashes that --fingerprint keeps.
+
+    \b
+    Example:
+        tidelake verify
+        tidelake verify prices --deep --json
+    """
+    opened = options.writable() if fingerprint else options.lake()
+    with opened as lake:
+        report = lake.verify(deep=deep, fingerprint=fingerprint, tables=tables or None)
+    if options.as_json:
+        render.document(report.as_dict())
+    else:
+        render.line(str(report))
+    if not report.ok:
+        context.exit(_BROKEN)
