@@ -75,6 +75,12 @@ def test_names_that_are_refused(lake: tidelake.Lake, place: Place, name: str) ->
         lake.tag(name)
 
 
+@pytest.mark.parametrize("name", ["t", "2024q1", "v1.0", "eod-2024-03-15", "a 'b' \"c\" %s :d ✓"])
+def test_names_that_are_not(lake: tidelake.Lake, name: str) -> None:
+    lake.tag(name, 2)
+    assert lake.known_at(name).table("t").count() == 1
+
+
 def test_the_longest_name_there_may_be(lake: tidelake.Lake) -> None:
     name = "ü" * LONGEST_NAME
     assert lake.tag(name, 2).snapshot_id == 2
@@ -97,6 +103,14 @@ def test_only_what_is_there(lake: tidelake.Lake, place: Place) -> None:
     lake.tag("eod")
     with place.refuses(NotFound, "tags there are: 'eod'"):
         lake.known_at("EOD")
+
+
+@pytest.mark.parametrize("moment", [10**30, "9" * 40, -1, -(10**30)])
+def test_numbers_that_no_snapshot_can_have(
+    lake: tidelake.Lake, place: Place, moment: int | str
+) -> None:
+    with place.refuses(NotFound, "there is no snapshot"):
+        lake.known_at(moment)
 
 
 def test_a_pinned_lake_tags_its_own_moment(lake: tidelake.Lake, place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from tidelake.catalog.database import Reader, Row
@@ -14,6 +15,8 @@ _SNAPSHOT = (
     " c.commit_message, c.commit_extra_info FROM ducklake_snapshot s"
     " LEFT JOIN ducklake_snapshot_changes c ON c.snapshot_id = s.snapshot_id"
 )
+
+_TOO_LARGE = 1 << 63
 
 
 def every(reader: Reader) -> list[Snapshot]:
@@ -77,7 +80,9 @@ def head(reader: Reader) -> tuple[int, int]:
 
 
 def by_id(reader: Reader, snapshot_id: int) -> Snapshot:
-    row = reader.row(f"{_snapshot_sql(reader)} WHERE s.snapshot_id = :id", id=snapshot_id)
+    fits = abs(snapshot_id) < _TOO_LARGE
+    sql = f"{_snapshot_sql(reader)} WHERE s.snapshot_id = :id"
+    row = reader.row(sql, id=snapshot_id) if fits else None
     if row is not None:
         return _snapshot(row)
     first, last = reader.rows("SELECT min(snapshot_id), max(snapshot_id) FROM ducklake_snapshot")[0]
@@ -99,11 +104,25 @@ def by_time(reader: Reader, moment: datetime) -> Snapshot:
     times = {s[0]: as_instant(s[1]) for s in reader.rows(_times_sql(reader))}
     earlier = [(at, snapshot_id) for snapshot_id, at in times.items() if at <= instant]
     if earlier:
-        return by_id(reader, max(earlier)[1])
+        found = max(earlier)[1]
+        _check_followed(found, instant, times)
+        return by_id(reader, found)
     oldest = min(times.values())
     raise NotFound(
         f"the lake has no snapshot at or before {instant.isoformat()}",
         hint=f"the oldest is of {oldest.isoformat()}",
+    )
+
+
+def _check_followed(found: int, instant: datetime, times: Mapping[int, datetime]) -> None:
+    """Where the next snapshot has been expired, nobody can tell until when it was the newest."""
+    if found + 1 in times or found == max(times) or times[found] == instant:
+        return
+    after = min(each for each in times if each > found)
+    raise NotFound(
+        f"the snapshot that was the newest at {instant.isoformat()} has been expired",
+        hint=f"the ones around it are {found}, of {times[found].isoformat()}, and {after}, of"
+        f" {times[after].isoformat()}",
     )
 
 

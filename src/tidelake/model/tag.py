@@ -11,7 +11,7 @@ from tidelake.errors import Invalid
 LONGEST_NAME = 200
 """What the narrowest catalog has room for in a key."""
 
-_LIKE_A_MOMENT = re.compile(r"[\d\s:.,+/TZtz_-]+")
+_LIKE_A_MOMENT = re.compile(r"(?=.*\d)[\d\s:.,+/TZtz_-]+")
 
 
 @dataclass(frozen=True, slots=True)
