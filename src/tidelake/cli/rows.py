@@ -59,7 +59,7 @@ def scan(
         if explain:
             _print_explanation(chosen.explain(), options.as_json)
         else:
-            _print_rows(chosen, limit, options.as_json)
+            print_rows(chosen, limit, options.as_json)
 
 
 @click.command()
@@ -97,7 +97,7 @@ def sql(
         written.show(done, options.as_json)
         return
     with options.lake(known_at) as lake:
-        _print_rows(lake.sql(text), limit, options.as_json)
+        print_rows(lake.sql(text), limit, options.as_json)
 
 
 def split_columns(text: str) -> list[str]:
@@ -108,7 +108,7 @@ def split_columns(text: str) -> list[str]:
     return [name.strip() for name in names]
 
 
-def _print_rows(source: Any, limit: int | None, as_json: bool) -> None:
+def print_rows(source: Any, limit: int | None, as_json: bool) -> None:
     wanted = limit if limit is not None else (0 if as_json else _SHOWN)
     # One row more than wanted tells whether there are more.
     size = min(wanted + 1, _BATCH_ROWS) if wanted else _BATCH_ROWS
