@@ -51,7 +51,7 @@ class VerifyReport:
         }
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{number:,} {what}" for what, number in self.checked.items())
+        counts = ", ".join(_counted(number, what) for what, number in self.checked.items())
         if self.ok:
             return f"The lake is whole.\nchecked: {counts}"
         found = Counter(problem.check for problem in self.problems)
@@ -62,3 +62,7 @@ class VerifyReport:
         lines += [str(problem) for problem in self.problems[:_SHOWN]]
         left = len(self.problems) - _SHOWN
         return "\n".join([*lines, *([f"… and {left:,} more in .problems"] if left > 0 else [])])
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what.removesuffix('s') if number == 1 else what}"
