@@ -247,7 +247,7 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
     ),
     "an unknown table for rows in the catalog": (
         "inline-tables",
-        "CREATE TABLE ducklake_inlined_data_1_77 (row_id, begin_snapshot, end_snapshot)",
+        "CREATE TABLE ducklake_inlined_data_1_77 AS SELECT 1 AS row_id, 1 AS begin_snapshot",
     ),
     "two tables of a name": (
         "names",

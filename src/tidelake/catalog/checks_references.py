@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tidelake.catalog.database import Reader
-from tidelake.catalog.inventory import BIG, INLINED, INLINED_DELETES, Inventory
+from tidelake.catalog.inventory import BIG, INLINED_DELETES, Inventory
 from tidelake.model.verify import Problem
 
 _SCHEMA, _TABLE = ("schema", "schema_id"), ("table", "table_id")
@@ -139,13 +139,13 @@ def inline_tables(inventory: Inventory) -> Iterator[Problem]:
                 "restore it from a backup",
                 table=inventory.name(table_id),
             )
+    for name in inventory.strays:
+        yield Problem(
+            "inline-tables",
+            f"the table {name} holds rows, and nothing knows of it: they are not read",
+            "insert a row for it into ducklake_inlined_data_tables, or drop it",
+        )
     for name in inventory.physical:
-        if name.startswith(INLINED) and name not in registered and name not in inventory.rows:
-            yield Problem(
-                "inline-tables",
-                f"nothing knows of the table {name}: rows in it are not read",
-                "insert a row for it into ducklake_inlined_data_tables, or drop it if it is empty",
-            )
         owner = name.removeprefix(INLINED_DELETES)
         if name.startswith(INLINED_DELETES) and int_or_none(owner) not in inventory.tables:
             yield Problem(

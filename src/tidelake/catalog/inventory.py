@@ -75,13 +75,15 @@ _KIND_WORDS = {"int": "number", "bool": "truth value", "text": "text", "time": "
 @dataclass(frozen=True)
 class Inventory:
     """Rows by table, as tuples with the columns' names. `physical` are all tables of the database
-    with their columns. `only`: the tables that somebody asked about; None means all."""
+    with their columns. `only`: the tables that somebody asked about; None means all. `strays` are
+    tables for small writes that hold rows and are not listed."""
 
     rows: dict[str, list[Any]]
     physical: dict[str, list[str]]
     data_path: str
     only: frozenset[int] | None = None
     problems: list[Problem] = field(default_factory=list)
+    strays: tuple[str, ...] = ()
 
     def of(self, kind: str) -> list[Any]:
         """The rows of `ducklake_<kind>`."""
@@ -222,7 +224,17 @@ def take(reader: Reader, data_path: str) -> Inventory:
         answers = reader.rows_of([(_select(reader, name), {}) for name in wanted])
         for name, found in zip(wanted, answers, strict=True):
             rows[name] = list(_sound(name, found, problems))
-    return Inventory(rows, dict(physical), data_path, problems=problems)
+    strays = tuple(_strays(reader, rows["ducklake_inlined_data_tables"], physical))
+    return Inventory(rows, dict(physical), data_path, problems=problems, strays=strays)
+
+
+def _strays(reader: Reader, listed: list[Any], physical: Iterable[str]) -> Iterator[str]:
+    """Compaction takes tables off the list that it has emptied, and drops them later."""
+    known = {row.table_name for row in listed} | TABLES.keys()
+    for name in physical:
+        if name.startswith(INLINED) and name not in known:
+            if reader.row(f'SELECT 1 FROM "{name}" LIMIT 1') is not None:
+                yield name
 
 
 def _shape_problems(physical: dict[str, list[str]]) -> Iterator[Problem]:
