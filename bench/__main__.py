@@ -1,10 +1,10 @@
-"""`python -m bench [scan] [plan] [start] [write] [spark-write] [--json FILE]`"""
+"""`python -m bench [scan] [plan] [start] [write] [spark-write] [compact] [--json FILE]`"""
 
 import argparse
 import json
 from pathlib import Path
 
-from bench import plan, scan, spark_write, start, write
+from bench import compact, plan, scan, spark_write, start, write
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -14,6 +14,7 @@ PARTS = {
     "start": start.run,
     "write": write.run,
     "spark-write": spark_write.run,
+    "compact": compact.run,
 }
 
 
