@@ -231,10 +231,10 @@ def take(reader: Reader, data_path: str) -> Inventory:
 def _strays(reader: Reader, listed: list[Any], physical: Iterable[str]) -> Iterator[str]:
     """Compaction takes tables off the list that it has emptied, and drops them later."""
     known = {row.table_name for row in listed} | TABLES.keys()
-    for name in physical:
-        if name.startswith(INLINED) and name not in known:
-            if reader.row(f'SELECT 1 FROM "{name}" LIMIT 1') is not None:
-                yield name
+    unlisted = (name for name in physical if name.startswith(INLINED) and name not in known)
+    for name in unlisted:
+        if reader.row(f'SELECT 1 FROM "{name}" LIMIT 1') is not None:
+            yield name
 
 
 def _shape_problems(physical: dict[str, list[str]]) -> Iterator[Problem]:
