@@ -1,10 +1,10 @@
-"""`python -m bench [scan] [plan] [start] [write] [spark-write] [compact] [--json FILE]`"""
+"""`python -m bench [scan] [plan] [start] [write] [spark-write] [compact] [expire] [--json FILE]`"""
 
 import argparse
 import json
 from pathlib import Path
 
-from bench import compact, plan, scan, spark_write, start, write
+from bench import compact, expire, plan, scan, spark_write, start, write
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -15,6 +15,7 @@ PARTS = {
     "write": write.run,
     "spark-write": spark_write.run,
     "compact": compact.run,
+    "expire": expire.run,
 }
 
 

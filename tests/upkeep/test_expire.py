@@ -10,7 +10,7 @@ import tidelake
 from tests.upkeep.histories import foreign, many
 from tests.writes.place import Place, rows
 from tidelake.catalog import own_tables
-from tidelake.errors import Conflict, Denied, Invalid, NotFound
+from tidelake.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 
 CATALOGS = ("sqlite", "duckdb", "postgresql", "mariadb")
 
@@ -238,6 +238,38 @@ def test_a_write_that_others_overtook_is_not_lost_with_their_snapshots(
             other.table("t").append([{"i": 2, "s": "two more"}])
             other.expire(keep_last=1)
     assert lake.table("t").count() == 20 + 1 + 1 + 30
+
+
+def test_a_time_of_which_the_snapshot_is_gone_finds_no_other(lake: tidelake.Lake) -> None:
+    """Of a snapshot that a tag kept, nobody can tell how long it was the newest."""
+    grown(lake)
+    times = {each.snapshot_id: each.time for each in lake.snapshots()}
+    lake.tag("kept", 2)
+    lake.expire(keep_last=2)
+    assert ids(lake) == [2, 5, 6]
+    for gone in (3, 4):
+        with pytest.raises(NotFound, match="expired") as caught:
+            lake.known_at(times[gone])
+        assert "2, of" in str(caught.value.hint)
+        assert "5, of" in str(caught.value.hint)
+    for there in (2, 5, 6):
+        assert repr(lake.known_at(times[there])).endswith(f"known at {there}>")
+    assert repr(lake.known_at(times[5] + (times[6] - times[5]) / 2)).endswith("known at 5>")
+    assert repr(lake.known_at(datetime(9000, 1, 1))).endswith("known at 6>")
+
+
+def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -> None:
+    """Its reply was lost, and what landed since has been expired."""
+    from tidelake.catalog.commit import Wanted, _landed_before
+    from tidelake.model.change import Change
+
+    grown(lake)
+    since = Wanted(lambda _: Change(0, 0, ""), "no such token", 2)
+    with lake._reading() as reader:
+        assert _landed_before(reader, since) is None
+    lake.expire(keep_last=2)
+    with lake._reading() as reader, pytest.raises(Unavailable, match="nobody can tell"):
+        _landed_before(reader, since)
 
 
 def test_a_file_that_is_registered_twice_is_scheduled_when_nobody_reads_it(

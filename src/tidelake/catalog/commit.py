@@ -21,7 +21,7 @@ from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
 from tidelake.catalog.snapshots import as_instant
 from tidelake.catalog.table_statistics import TableStatistics
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, Unavailable
 from tidelake.model.change import Change
 
 PATIENCE_S = 60.0
@@ -154,7 +154,23 @@ def _landed_before(reader: Reader, wanted: Wanted) -> Numbers | None:
         since=wanted.since,
         mark=mark,
     )
+    if row is None:
+        _check_all_there(reader, wanted.since)
     return Numbers(*row) if row else None
+
+
+def _check_all_there(reader: Reader, since: int) -> None:
+    """Had the attempt landed and been expired since, to try again would be to do it twice."""
+    number, last = reader.rows(
+        "SELECT count(*), max(snapshot_id) FROM ducklake_snapshot WHERE snapshot_id > :since",
+        since=since,
+    )[0]
+    if number and number < last - since:
+        raise Unavailable(
+            f"nobody can tell whether this commit has landed: snapshots after {since} have been"
+            " expired while it was tried",
+            hint="look at the table, then repeat the write if it is not there",
+        )
 
 
 def _without_hints(change: Change) -> Change:

@@ -123,7 +123,10 @@ def tables(writer: Writer, ids: Collection[int]) -> None:
 
 
 def rows(writer: Writer, name: str, gaps: Sequence[Gap]) -> None:
-    """Take rows out of a table of the catalog that lie between two snapshots."""
+    """Take rows out of a table of the catalog that lie between two snapshots. The table itself
+    may have gone meanwhile."""
+    if not writer.has_table(name):
+        return
     for first, last in gaps:
         writer.execute(
             f'DELETE FROM "{name}" WHERE begin_snapshot > :first AND end_snapshot <= :last',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,13 +10,14 @@ from tidelake.catalog import expiry, options, paths, removal, unseen
 from tidelake.catalog.database import Reader
 from tidelake.catalog.expiry import Chosen
 from tidelake.catalog.unseen import Unseen
-from tidelake.errors import Invalid
+from tidelake.errors import Corrupt, Invalid
 from tidelake.model.age import moment_before
 from tidelake.model.expiry import ExpireResult
 from tidelake.session.alone import alone, batches
 from tidelake.session.lake import Lake
-from tidelake.session.progress import Tell, progress
+from tidelake.session.progress import progress
 
+_LOOKS = 3
 _TABLES = 20
 """Tables that one transaction drops: a server holds a lock on each until its end."""
 
@@ -35,9 +36,8 @@ def expire(
         overtaken = tuple(consumer.name for consumer in behind)
         if dry_run:
             return replace(_would(reader, chosen), overtaken=overtaken)
-    with progress("expiring", files=len(chosen.snapshots)) as tell:
-        gone = _let_go(lake, chosen, tell, force=force)
-        return replace(_clear(lake, gone, tell), overtaken=overtaken)
+    gone = _let_go(lake, chosen, force=force)
+    return replace(_clear(lake, gone), overtaken=overtaken)
 
 
 def _criteria(
@@ -75,7 +75,7 @@ def _would(reader: Reader, chosen: Chosen) -> ExpireResult:
     )
 
 
-def _let_go(lake: Lake, chosen: Chosen, tell: Tell, *, force: bool) -> Chosen:
+def _let_go(lake: Lake, chosen: Chosen, *, force: bool) -> Chosen:
     """The oldest first, so that what remains is a history without holes wherever it stops."""
     gone: list[int] = []
     kept = list(chosen.kept)
@@ -83,19 +83,15 @@ def _let_go(lake: Lake, chosen: Chosen, tell: Tell, *, force: bool) -> Chosen:
         done = alone(lake, expiry.let_go, some, force=force)
         gone += done.snapshots
         kept += done.kept
-        tell(files=len(some), phase="snapshots")
     return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
 
 
-def _clear(lake: Lake, gone: Chosen, tell: Tell) -> ExpireResult:
+def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
-    with lake._reading() as reader:
-        found = unseen.find(reader)
-        shared = _shared(reader, found, lake.data_path)
-    removed = _files(lake, found, shared, tell)
+    found = _find(lake)
+    removed = _files(lake, found)
     for some in batches(found.tables, _TABLES):
         alone(lake, removal.tables, some)
-        tell(phase="tables")
     for name, gaps in found.gaps.items():
         alone(lake, removal.rows, name, gaps)
     with lake._reading() as reader:
@@ -113,16 +109,28 @@ def _clear(lake: Lake, gone: Chosen, tell: Tell) -> ExpireResult:
     )
 
 
-def _files(lake: Lake, found: Unseen, shared: Collection[int], tell: Tell) -> list[removal.Removed]:
+def _find(lake: Lake) -> Unseen:
+    """On a server somebody may drop a table of rows while it is looked at: then once more."""
+    for _ in range(_LOOKS - 1):
+        with suppress(Corrupt), lake._reading() as reader:
+            return unseen.find(reader)
+    with lake._reading() as reader:
+        return unseen.find(reader)
+
+
+def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
     """Delete files first: without their data files they would not be found."""
+    with lake._reading() as reader:
+        shared = _shared(reader, found, lake.data_path)
+    kinds = {"ducklake_delete_file": found.delete_files, "ducklake_data_file": found.data_files}
+    count = sum(map(len, kinds.values()))
+    size = sum(sum(files.values()) for files in kinds.values())
     removed = []
-    for kind, ids in (
-        ("ducklake_delete_file", found.delete_files),
-        ("ducklake_data_file", found.data_files),
-    ):
-        for some in batches(ids):
-            removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
-            tell(files=len(some), bytes=removed[-1].bytes, phase="files")
+    with progress("expiring", files=count, bytes=size) as tell:
+        for kind, ids in kinds.items():
+            for some in batches(ids):
+                removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
+                tell(files=len(some), bytes=removed[-1].bytes)
     return removed
 
 
