@@ -4,11 +4,33 @@ import pytest
 
 import tidelake
 from tests.reading.conftest import Lakes
+from tests.reading.corpus import CORPUS
 from tests.reading.scripts.script import Script
-from tests.reading.test_corpus import _cases
+from tests.reading.test_corpus import _is_usual
 
 # A file of nothing but NaN makes DuckDB forget the bounds that the table had.
 DEFECTS: dict[tuple[str, int], set[str]] = {("floats", 0): {"table-statistics"}}
+
+
+# Of the rest, what is stored is what DuckDB wrote once and nobody touched.
+_TELLING = {"maintenance", "deletes", "updates", "inline", "partitions", "foreign", "files"}
+
+
+def _cases() -> list[object]:
+    return [
+        pytest.param(
+            script,
+            catalog,
+            limit,
+            id=f"{script.name}-{catalog}-{limit}",
+            marks=[]
+            if _is_usual(script, catalog, limit) and script.tags & _TELLING
+            else [pytest.mark.slow],
+        )
+        for script in CORPUS.values()
+        for catalog in script.catalogs
+        for limit in script.limits()
+    ]
 
 
 @pytest.mark.parametrize(("script", "catalog", "limit"), _cases())

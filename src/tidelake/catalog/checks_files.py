@@ -13,14 +13,15 @@ from tidelake.model.verify import Problem
 
 
 def delete_overlap(inventory: Inventory) -> Iterator[Problem]:
-    """No snapshot sees two delete files of one data file: DuckDB then reads rows twice."""
+    """No snapshot sees two delete files of one data file: DuckDB reads one of them."""
     rows = inventory.of_tables("delete_file")
     for one, other, at in inventory.clashes(rows, lambda row: row.data_file_id):
         yield Problem(
             "delete-overlap",
             f"data file {other.data_file_id} has two delete files at once: {one.path} and"
             f" {other.path}",
-            "compact the table: t.compact() makes one of them. Until then DuckDB gives rows twice",
+            "t.compact() for files that are still in use, lake.expire() for those of the past."
+            " Tidelake unites them; DuckDB gives wrong rows",
             table=inventory.name(other.table_id),
             file=other.path,
             snapshot_id=at,
