@@ -24,10 +24,11 @@ _END = (
 def run(folder: Path, snapshots: int = _SNAPSHOTS) -> Part:
     part = Part("Expiry", ["catalog", "Tidelake", "longest lock", "DuckDB's ducklake", "unit"])
     with _postgres() as server:
-        for name, fresh in {
+        catalogs: dict[str, Callable[[], tuple[str, str]]] = {
             "SQLite": lambda: _sqlite(folder, snapshots),
             "PostgreSQL": lambda: _filled(server, folder, snapshots),
-        }.items():
+        }
+        for name, fresh in catalogs.items():
             ours, longest = _ours(fresh()[0])
             theirs = _theirs(fresh()[1])
             part.rows.append([name, f"{ours:.1f}", f"{longest:.2f}", f"{theirs:.1f}", "seconds"])
@@ -98,6 +99,7 @@ def _theirs(name: str) -> float:
     from tidelake.testing.duck import duck_connection
 
     with duck_connection() as connection:
+        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"ATTACH '{name}' AS lake")
         begun = perf_counter()
         connection.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")

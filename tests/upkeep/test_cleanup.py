@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -136,7 +136,7 @@ def test_what_comes_into_use_meanwhile_stays(
     t = lake.create_table("t", "a BIGINT")
     whole = cleanup._remove
 
-    def register_first(*given: object) -> object:
+    def register_first(*given: Any) -> Any:
         t.add_files(str(path))
         return whole(*given)
 

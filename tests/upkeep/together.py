@@ -60,7 +60,7 @@ def expire_on(place: Place, seconds: float) -> int:
 
 def tag_on(place: Place, seconds: float) -> dict[str, int]:
     """Tags the newest snapshot again and again, and remembers how many rows it has."""
-    tagged = {}
+    tagged: dict[str, int] = {}
     with place.open() as lake:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
