@@ -48,7 +48,7 @@ def live(
     rows in the catalog: (row id, begin, end).
     """
     connection = work.connection
-    renamed = tuple(replace(c, name=f"c{c.id}") for c in plan.columns)
+    renamed = tuple(replace(c, name=f"v{c.id}") for c in plan.columns)
     bare = tuple(replace(f, deletes=(), deleted_positions=(), deleted_at=()) for f in plan.files)
     lineage = (ROW_NUMBER, ROW_FILE, ROW_POSITION, ROW_SNAPSHOT)
     every = replace(

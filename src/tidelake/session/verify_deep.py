@@ -180,7 +180,7 @@ def _check_group(
         if file.partition_id in table.specs
         and len(table.specs[file.partition_id].keys) == len(file.partition_values)
     }
-    renamed = [replace(column, name=f"c{column.id}") for column in columns]
+    renamed = [replace(column, name=f"v{column.id}") for column in columns]
     try:
         with translated(f"cannot read {table.name}"):
             scan = work.scan(table.plan(renamed, bare))
@@ -202,7 +202,7 @@ def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator
         if row.table_id == table.id and table.current
     }
     columns = known.columns_at(table.id, known.head)
-    renamed = [replace(column, name=f"c{column.id}") for column in columns]
+    renamed = [replace(column, name=f"v{column.id}") for column in columns]
     if not stats or not renamed:
         return
     labels = {leaf.id: leaf.name for column in columns for leaf in column.leaves()}
