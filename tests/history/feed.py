@@ -77,18 +77,22 @@ def check_all(lake: tidelake.Lake, name: str = "t") -> None:
 
 
 def check_steps(lake: tidelake.Lake, name: str = "t") -> None:
-    """The law holds from each snapshot to the next, from the first to all, from all to the last,
-    and from nothing; and whatever only moved rows shows no change."""
+    """The law holds from each snapshot to the next, from some to the last, and from nothing; and
+    whatever only moved rows shows no change."""
+    moved = _moving(lake)
     ids = snapshot_ids(lake, name)
-    pairs = {*pairwise(ids), *((ids[0], b) for b in ids), *((a, ids[-1]) for a in ids)}
+    pairs = {*pairwise(ids), (ids[0], ids[-1]), (ids[len(ids) // 2], ids[-1])}
     for since, until in sorted(pairs):
-        check_law(lake, since, until, name)
+        found = check_law(lake, since, until, name)
+        assert not (until in moved and until == since + 1 and found)
     check_law(lake, None, ids[-1], name)
-    for snapshot in lake.snapshots():
-        words = {change.partition(":")[0] for change in snapshot.changes}
-        if snapshot.snapshot_id - 1 in ids and words & {
-            "merge_adjacent",
-            "rewrite_delete",
-            "inline_flush",
-        }:
-            assert check_law(lake, snapshot.snapshot_id - 1, snapshot.snapshot_id, name) == []
+
+
+def _moving(lake: tidelake.Lake) -> set[int]:
+    """Snapshots that changed no rows."""
+    words = {"merge_adjacent", "rewrite_delete", "inline_flush"}
+    return {
+        snapshot.snapshot_id
+        for snapshot in lake.snapshots()
+        if words & {change.partition(":")[0] for change in snapshot.changes}
+    }

@@ -292,6 +292,20 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     )
 
 
+def types_until(reader: Reader, table_id: int, at: int) -> dict[int, frozenset[str]]:
+    """Every type that columns, at any depth, have had up to a snapshot."""
+    rows = reader.rows(
+        "SELECT column_id, column_type FROM ducklake_column"
+        " WHERE table_id = :id AND begin_snapshot <= :at",
+        id=table_id,
+        at=at,
+    )
+    types: dict[int, set[str]] = defaultdict(set)
+    for column_id, kind in rows:
+        types[column_id].add(kind.lower())
+    return {column_id: frozenset(kinds) for column_id, kinds in types.items()}
+
+
 def _top(column_id: int, parents: Mapping[int, int | None]) -> int:
     while (parent := parents[column_id]) is not None:
         column_id = parent

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.model.diff import FileDifference
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
-from tidelake.model.widening import widens
 from tidelake.plan.difference import values_differ
 from tidelake.plan.scan import ScanPlan
 
@@ -94,23 +93,3 @@ def rows_sql(columns: Sequence[Column], names: tuple[str, str]) -> str:
         f" WHERE {_B}.{ROW_NUMBER} IS NULL OR {_D}.{ROW_NUMBER} IS NOT NULL"
         for these, others, alone, paired in parts
     )
-
-
-def comparable_columns(
-    wanted: Sequence[Column], others: Sequence[Column], types: Mapping[int, frozenset[str]]
-) -> tuple[Column, ...]:
-    """The `wanted` columns in types that also hold the values of `others`, the columns of the
-    other snapshot; where it has none, of all `types` that a column ever had."""
-    known = {column.id: column.type for top in others for column in top.walk()}
-    return tuple(_widest(column, known, types) for column in wanted)
-
-
-def _widest(
-    column: Column, known: Mapping[int, str], types: Mapping[int, frozenset[str]]
-) -> Column:
-    if column.children:
-        children = tuple(_widest(child, known, types) for child in column.children)
-        return replace(column, children=children)
-    kinds = {known[column.id]} if column.id in known else types.get(column.id, frozenset())
-    wide = (kind for kind in kinds if all(widens(each, kind) for each in {*kinds, column.type}))
-    return replace(column, type=next(wide, column.type))

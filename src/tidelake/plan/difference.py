@@ -1,12 +1,14 @@
-"""Whether two versions of a row differ, as a condition in DuckDB's SQL."""
+"""Whether two versions of a row differ, as a condition in DuckDB's SQL, and in which types."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
+from tidelake.model.widening import widens
 
 
 def differs(columns: Sequence[Column], one: str, other: str) -> str:
@@ -27,3 +29,23 @@ def _exact(column: Column, value: str) -> str:
     if any(below.type in loose for below in column.walk()):
         return f"CAST({value} AS VARCHAR)"
     return value
+
+
+def comparable_columns(
+    wanted: Sequence[Column], others: Sequence[Column], types: Mapping[int, frozenset[str]]
+) -> tuple[Column, ...]:
+    """The `wanted` columns in types that also hold the values of `others`, the columns of the
+    other snapshot; where it has none, of all `types` that a column ever had."""
+    known = {column.id: column.type for top in others for column in top.walk()}
+    return tuple(_widest(column, known, types) for column in wanted)
+
+
+def _widest(
+    column: Column, known: Mapping[int, str], types: Mapping[int, frozenset[str]]
+) -> Column:
+    if column.children:
+        children = tuple(_widest(child, known, types) for child in column.children)
+        return replace(column, children=children)
+    kinds = {known[column.id]} if column.id in known else types.get(column.id, frozenset())
+    wide = (kind for kind in kinds if all(widens(each, kind) for each in {*kinds, column.type}))
+    return replace(column, type=next(wide, column.type))

@@ -15,8 +15,10 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column, Schema
 from tidelake.model.snapshot import Snapshot
+from tidelake.model.table import TableInfo
 from tidelake.plan import changes as plan_of
 from tidelake.plan.changes import ChangePlan, Window
+from tidelake.plan.difference import comparable_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session.lazy import LazyRows
@@ -120,7 +122,15 @@ def _span(
         )
     found = snapshots.after(reader, first)
     known = tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
-    return _Span(TableFacts.gather(reader, info), first, last, base, known)
+    return _Span(_facts(reader, info, last), first, last, base, known)
+
+
+def _facts(reader: Reader, info: TableInfo, last: int) -> TableFacts:
+    """The table at the end of the window. Where a rollback has made a type narrower again, it
+    is the wider one, for rows that have gone since."""
+    types = read.types_until(reader, info.id, last)
+    columns = comparable_columns(info.schema.columns, (), types)
+    return TableFacts.gather(reader, replace(info, schema=Schema(columns)))
 
 
 def _first(lake: Lake, reader: Reader, since: Moment) -> int:

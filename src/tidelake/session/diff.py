@@ -23,6 +23,7 @@ from tidelake.model.table import TableInfo
 from tidelake.plan import diff as plan_of
 from tidelake.plan.changes import feed_names
 from tidelake.plan.diff import DiffPlan
+from tidelake.plan.difference import comparable_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy import LazyRows
 from tidelake.session.planning import TableFacts, mappings_of, plan_all
@@ -199,7 +200,7 @@ def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -
         free = file_history.next_file(reader, first)
         touched = file_history.touched(reader, table_id, shape.path, first, last, free)
     facts = TableFacts.gather(reader, shape)
-    columns = plan_of.comparable_columns(
+    columns = comparable_columns(
         shape.schema.columns, (old or shape).schema.columns, facts.history.types
     )
     facts = replace(facts, info=replace(shape, schema=Schema(columns)))
