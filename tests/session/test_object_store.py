@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
+from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Denied, TidelakeError
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ def test_reading_with_credentials(lake_url: str, s3_server: "S3Server") -> None:
         assert scan.to_arrow().num_rows == 97
         odd = lake.table("u").to_arrow().column("i").to_pylist()
         assert sorted(odd) == list(range(1, 100, 2))
+
+
+def test_compacting(lake_url: str, s3_server: "S3Server") -> None:
+    with tidelake.connect(lake_url, storage_options=s3_server.storage_options) as lake:
+        for _ in range(2):
+            lake.table("t").append([{"k": "a/b 1", "i": n} for n in range(1000, 1030)])
+        with nothing_changes(lake):
+            result = lake.compact()
+        assert {action.kind for action in result.actions} == {"rewrite", "merge"}
+        assert [file.rows for file in lake.table("u").files()] == [50]
+        assert len(lake.table("t").files()) == 3
 
 
 @pytest.mark.spark

@@ -12,7 +12,7 @@ import pytest
 import tidelake
 from tests.upkeep.unchanged import nothing_changes
 from tests.writes.place import Place, rows
-from tidelake.errors import Denied, Invalid, Unsupported
+from tidelake.errors import Denied, Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
 from tidelake.plan.compaction import actions
 from tidelake.session import compaction
@@ -324,6 +324,20 @@ def test_superseded_tables_of_the_catalog_are_no_longer_listed(lake, t, duck, pl
 # What others wrote
 
 
+def test_deletes_that_have_ended_stay_where_they_are(lake, t, duck, place):
+    """Somebody else may bring rows back; no other file could tell that they had been gone."""
+    lake.set_option("data_inlining_row_limit", 0)
+    for first in range(0, 150, 50):
+        t.append(many(first))
+    t.delete("a = 3")
+    t.append(many(150))
+    place.catalog("UPDATE ducklake_delete_file SET end_snapshot = 6")
+    assert [lake.known_at(at).table("t").count() for at in (4, 5, 6)] == [150, 149, 200]
+    with nothing_changes(lake, duck, feed=False):
+        t.compact()
+    assert sorted(file.rows for file in t.files()) == [50, 150]
+
+
 def test_what_duckdb_wrote_merged_and_flushed(lake, duck):
     for sql in (
         "CREATE TABLE d(a BIGINT, b VARCHAR)",
@@ -449,7 +463,6 @@ def test_rows_that_come_in_between_do_no_harm(lake, t, duck, kind):
         t.evolve(add={"c": "INTEGER"})
     with nothing_changes(lake, duck):
         assert compaction._commit(run, found, built) == []
-    with nothing_changes(lake, duck):
         t.compact()
 
 
@@ -552,6 +565,16 @@ def test_an_encrypted_lake_is_duckdbs(tmp_path: Path) -> None:
         duck.execute("CREATE TABLE e.t(a INTEGER)")
     with tidelake.connect(f"sqlite:///{tmp_path}/e.db") as lake, pytest.raises(Unsupported):
         lake.table("t").compact()
+
+
+def test_a_table_that_is_dropped_meanwhile_needs_nothing(lake, t):
+    names = [TableName("main", "gone"), TableName("main", "t")]
+    t.append(many(0))
+    t.append(many(50))
+    result = compaction.compact_all(lake, names, dry_run=False)
+    assert result.files_after == 1
+    with pytest.raises(NotFound):
+        compaction.compact(lake, names[0], dry_run=True)
 
 
 def test_the_whole_lake(lake, t):

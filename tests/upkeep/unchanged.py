@@ -59,11 +59,12 @@ def shown_by_duckdb(
             rows = exact_arrow(duck.sql(f"SELECT *, rowid AS _id FROM {source}"))
             found[at, text] = canonical.rows(rows)
             found[at, text, "count"] = duck.sql(f"SELECT count(*) FROM {source}").fetchall()
-            if feed and text in lake.tables():
-                found[at, text, "feed"] = _feed(duck, name, at)
+            if feed and at == ids[-1]:
+                found[at, text, "feed"] = _feed(duck, name, ids)
     return found
 
 
-def _feed(duck: duckdb.DuckDBPyConnection, name: TableName, at: int) -> Any:
-    call = f"ducklake_table_changes('lake', '{name.schema}', '{name.name}', {at}, {at})"
+def _feed(duck: duckdb.DuckDBPyConnection, name: TableName, ids: list[int]) -> Any:
+    within = f"{ids[1]}, {ids[-1]}"
+    call = f"ducklake_table_changes('lake', '{name.schema}', '{name.name}', {within})"
     return sorted(map(repr, duck.sql(f"FROM {call}").fetchall()))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import commit, upkeep
 from tidelake.catalog.commit import Wanted
-from tidelake.errors import Conflict, TidelakeError, Unsupported
+from tidelake.errors import Conflict, NotFound, TidelakeError, Unsupported
 from tidelake.model.change import (
     CarriedFile,
     Change,
@@ -69,11 +70,17 @@ class _Run:
     patience: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(_ORDER, _PATIENCE))
 
 
-def compact(lake: Lake, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:
-    """Compact tables, one after the other; with `dry_run` only say what would be done."""
+def compact(lake: Lake, name: TableName, *, dry_run: bool) -> CompactResult:
+    """Compact a table; with `dry_run` only say what would be done."""
+    return _prospect(lake, name) if dry_run else _compact(lake, name)
+
+
+def compact_all(lake: Lake, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:
+    """Compact tables, one after the other. Who has been dropped by then needs nothing."""
     total = CompactResult(dry_run=dry_run)
     for name in names:
-        total += _prospect(lake, name) if dry_run else _compact(lake, name)
+        with suppress(NotFound):
+            total += compact(lake, name, dry_run=dry_run)
     return total
 
 
@@ -99,7 +106,10 @@ def _compact(lake: Lake, name: TableName) -> CompactResult:
         run = _Run(lake, name, tell)
         while wanted := _next(run, planned):
             _do(run, found, wanted)
-            found = look(lake, name)
+            try:
+                found = look(lake, name)
+            except NotFound:  # dropped, or renamed, while this was done
+                break
             planned = actions(situation(lake, found))
     upkeep.sweep(lake._database, found.info.id)
     return CompactResult(

@@ -311,16 +311,16 @@ class Lake:
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""
+        from tidelake.session.compaction import compact_all
+
+        self._check_compactable(dry_run)
         with self._reading() as reader:
             names = [name for _, name in self._object_names(reader, self._at(reader), "table")]
-        return self._compact(names, dry_run=dry_run)
+        return compact_all(self, names, dry_run=dry_run)
 
-    def _compact(self, names: Sequence[TableName], *, dry_run: bool) -> CompactResult:
-        from tidelake.session.compaction import compact
-
+    def _check_compactable(self, dry_run: bool) -> None:
         if not dry_run:
             self._check_writable()
-        return compact(self, names, dry_run=dry_run)
 
     def expire(
         self,

@@ -240,8 +240,11 @@ class Table:
 
         With `dry_run` nothing is done, and the result says what would be.
         """
+        from tidelake.session.compaction import compact
+
         self._check_unpinned()
-        return self._lake._compact([self._name], dry_run=dry_run)
+        self._lake._check_compactable(dry_run)
+        return compact(self._lake, self._name, dry_run=dry_run)
 
     def rollback(self, to: int | str | datetime) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one

@@ -16,7 +16,6 @@ from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
-from tidelake.model.compaction import CompactResult
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
@@ -139,7 +138,7 @@ class Transaction(Lake):
         """The lake as it was committed: without this transaction's own writes."""
         return self._lake.known_at(moment)
 
-    def _compact(self, *_: object, **__: object) -> CompactResult:
+    def _check_compactable(self, _: bool, /) -> None:
         raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
 
     def set_option(self, *_: object, **__: object) -> None:
