@@ -1,6 +1,7 @@
 """The store: objects that are listed, looked at, written and deleted, here and far away."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,39 @@ def test_what_is_written_is_there_until_it_is_deleted(place: tuple[Store, str]) 
     assert store.exists(root + "a.parquet")
 
 
+def test_walking_finds_every_object(place: tuple[Store, str]) -> None:
+    store, root = place
+    begun = datetime.now(UTC) - timedelta(minutes=5)
+    found = list(store.walk(root))
+    assert sorted(each.uri for each in found) == sorted(root + name for name in FILES)
+    assert all(each.bytes == len(each.uri.removeprefix(root)) for each in found)
+    assert all(begun < each.modified < begun + timedelta(minutes=10) for each in found)
+    assert [each.uri for each in store.walk(f"{root}p=c/")] == [f"{root}p=c/deep/y.parquet"]
+    assert list(store.walk(f"{root}none/")) == []
+
+
+def test_a_local_uri_is_walked_too(tmp_path: Path) -> None:
+    store, root = Store(), f"file://{tmp_path}/"
+    store.write(f"{tmp_path}/a%20 b/x.parquet", b"1")
+    (found,) = store.walk(root)
+    assert store.read(found.uri) == b"1"
+
+
+def test_sizes_of_many(place: tuple[Store, str]) -> None:
+    store, root = place
+    uris = [root + name for name in FILES]
+    assert store.sizes([*uris, f"{root}none"]) == {
+        uri: len(name) for uri, name in zip(uris, FILES, strict=True)
+    }
+
+
+def test_deleting_many_at_once(place: tuple[Store, str]) -> None:
+    store, root = place
+    uris = [root + name for name in FILES]
+    store.delete([*uris[1:], f"{root}none", *uris[1:3]])
+    assert [each.uri for each in store.walk(root)] == uris[:1]
+
+
 def test_a_folder_is_no_object(place: tuple[Store, str]) -> None:
     store, root = place
     assert not store.exists(root + "p=c")
@@ -121,6 +155,8 @@ def test_without_access(s3_server: "S3Server") -> None:
         lambda: store.exists(uri),
         lambda: store.write(uri, b""),
         lambda: store.delete([uri]),
+        lambda: list(store.walk(uri)),
+        lambda: store.sizes([uri]),
     ):
         with pytest.raises(Denied, match="storage_options"):
             refused()

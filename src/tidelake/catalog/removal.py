@@ -111,15 +111,18 @@ def _facts(writer: Writer, table_id: int, ids: Sequence[int]) -> None:
     zones.forget(writer, table_id, ids)
 
 
-def tables(writer: Writer, ids: Collection[int]) -> None:
-    """Take tables out whose files have gone. Tables of rows are dropped first: MySQL commits then,
-    and only the rest tells a later run of them."""
+def tables(writer: Writer, ids: Collection[int]) -> set[int]:
+    """Take tables out whose files have gone; which of them were still there. Tables of rows are
+    dropped first: MySQL commits then, and only the rest tells a later run of them."""
+    there = f"SELECT DISTINCT table_id FROM ducklake_table WHERE table_id IN ({_listed(ids)})"
+    found = {row[0] for row in writer.rows(there)}
     names = [name for id_ in ids for name in inline_tables.names(writer, id_)]
     for name in [*names, *map(inline_tables.deletes_name, ids)]:
         writer.execute(f'DROP TABLE IF EXISTS "{name}"')
     own = [name for name in (zones.TABLE, FINGERPRINTS) if writer.has_table(name)]
     for name in (*_OF_TABLES, *own):
         writer.execute(f"DELETE FROM {name} WHERE table_id IN ({_listed(ids)})")
+    return found
 
 
 def rows(writer: Writer, name: str, gaps: Sequence[Gap]) -> None:

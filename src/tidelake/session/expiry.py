@@ -90,8 +90,9 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
     found = _find(lake)
     removed = _files(lake, found)
+    tables: set[int] = set()
     for some in batches(found.tables, _TABLES):
-        alone(lake, removal.tables, some)
+        tables |= alone(lake, removal.tables, some)
     for name, gaps in found.gaps.items():
         alone(lake, removal.rows, name, gaps)
     with lake._reading() as reader:
@@ -103,7 +104,7 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
         gone.snapshots,
         sum(each.files for each in removed),
         sum(each.bytes for each in removed),
-        tuple(found.tables.values()),
+        tuple(name for table_id, name in found.tables.items() if table_id in tables),
         found.rows,
         gone.kept,
     )

@@ -20,6 +20,8 @@ _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _RANGE = re.escape("-")
 _AT_ONCE = 16
+_REFUSED = re.compile(r"status: 40[13]\b")
+"""Of a listing that was refused, obstore tells no more than this."""
 _GLOB_WORDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -217,7 +219,10 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
     except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
         raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
     except (OSError, BaseError) as error:
-        raise Unavailable(f"cannot {verb} {uri}: {error}", hint="try again later") from error
+        if _REFUSED.search(str(error)):
+            raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
+        said = str(error).partition("\n")[0]
+        raise Unavailable(f"cannot {verb} {uri}: {said}", hint="try again later") from error
 
 
 def _walked(folder: str) -> Iterator[Found]:
