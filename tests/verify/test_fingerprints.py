@@ -199,6 +199,15 @@ def test_expired_snapshots_are_let_go(lake):
     assert max(kept(lake)) == 7
 
 
+def test_rows_in_the_catalog_that_did_not_fit_the_types_of_before(lake):
+    t = lake.create_table("t", "a TINYINT")
+    t.append([{"a": 1}])
+    t.evolve(widen={"a": "DOUBLE"})
+    t.append([{"a": 1e300}])
+    prove(lake)
+    assert lake.verify(deep=True).ok
+
+
 def test_a_lake_that_cannot_be_written_keeps_none(lake, tmp_path):
     lake.create_table("t", "a INTEGER")
     with tidelake.connect(lake.url, read_only=True) as reader, pytest.raises(Denied, match="kept"):

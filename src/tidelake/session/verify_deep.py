@@ -238,7 +238,12 @@ def _bring_to_life(work: Workbench, table: _Table, epoch: Epoch, *, hashed: bool
         if file.begin_snapshot < epoch.until
         and (file.end_snapshot is None or file.end_snapshot > epoch.since)
     ]
-    plan = replace(table.plan(epoch.columns, files), inlined=table.inlined)
+    # Rows that came later may not fit the types of then.
+    inlined_then = tuple(
+        replace(some, rows=tuple(row for row in some.rows if int(str(row[1])) < epoch.until))
+        for some in table.inlined
+    )
+    plan = replace(table.plan(epoch.columns, files), inlined=inlined_then)
     fingerprint_sql.live(work, "lives", plan, epoch, table.ends, hashed=hashed)
 
 
