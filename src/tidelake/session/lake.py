@@ -474,7 +474,8 @@ class Lake:
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
         with self._reading() as reader:
             at = self._at(reader) if snapshot_id is None else snapshot_id
-            snapshots.check_there(reader, at)
+            if snapshot_id is not None:
+                snapshots.check_there(reader, at)
             return counting.row_count(reader, at, self._table_info(reader, at, name).id)
 
     def _table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
@@ -509,7 +510,7 @@ class Lake:
         with self._reading() as reader:
             head = snapshots.head_id(reader)
             at = snapshot_id if snapshot_id is not None else self._at(reader)
-            if at != head:
+            if snapshot_id not in (None, head):
                 snapshots.check_there(reader, at)
             key = repr((head, at, name, wanted, _spelled(where), prune_by, counted))
             if (kept := self._plans.get(key)) is not None:
