@@ -18,14 +18,14 @@ FileStatistics = Mapping[int, Mapping[int, ColumnStats]]
 
 def file_statistics(inventory: Inventory, reader: Reader, table_id: int) -> FileStatistics:
     """What the catalog says of each column, by file."""
-    ids = [row.data_file_id for row in inventory.of("data_file") if row.table_id == table_id]
-    columns = {row.column_id for row in inventory.of("column") if row.table_id == table_id}
+    ids = [row.data_file_id for row in inventory.of_table("data_file", table_id)]
+    columns = {row.column_id for row in inventory.of_table("column", table_id)}
     return files.statistics(reader, table_id, columns, ids)
 
 
 def table_counts(inventory: Inventory, reader: Reader, table_id: int) -> Iterator[Problem]:
     """A table has at least the rows that are there now."""
-    stats = [row for row in inventory.of("table_stats") if row.table_id == table_id]
+    stats = inventory.of_table("table_stats", table_id)
     rows = counting.row_count(reader, inventory.head, table_id) or 0
     if len(stats) > 1 or (rows and not stats):
         yield Problem(
@@ -49,13 +49,9 @@ def table_bounds(
     """Bounds of the table hold those of every file that the newest snapshot sees."""
     columns = inventory.columns_at(table_id, inventory.head)
     leaves = {leaf.id: leaf for column in columns for leaf in column.leaves()}
-    live = [
-        row
-        for row in inventory.of("data_file")
-        if row.table_id == table_id and row.end_snapshot is None
-    ]
-    for row in inventory.of("table_column_stats"):
-        leaf = leaves.get(row.column_id) if row.table_id == table_id else None
+    live = [row for row in inventory.of_table("data_file", table_id) if row.end_snapshot is None]
+    for row in inventory.of_table("table_column_stats", table_id):
+        leaf = leaves.get(row.column_id)
         if leaf is None:
             continue
         for file in live:

@@ -94,6 +94,18 @@ class Inventory:
         rows = self.of(kind)
         return rows if self.only is None else [row for row in rows if row.table_id in self.only]
 
+    def of_table(self, kind: str, table_id: int) -> list[Any]:
+        """The same, of one table."""
+        if kind not in self._by_table:
+            self._by_table[kind] = defaultdict(list)
+            for row in self.of(kind):
+                self._by_table[kind][row.table_id].append(row)
+        return self._by_table[kind].get(table_id, [])
+
+    @cached_property
+    def _by_table(self) -> dict[str, dict[int, list[Any]]]:
+        return {}
+
     @cached_property
     def snapshot_ids(self) -> list[int]:
         return sorted(row.snapshot_id for row in self.of("snapshot"))
@@ -136,11 +148,8 @@ class Inventory:
         return {row.table_id: row for row in rows}
 
     @cached_property
-    def _columns(self) -> dict[int, list[Any]]:
-        found: dict[int, list[Any]] = defaultdict(list)
-        for row in sorted(self.of("column"), key=lambda row: (row.column_order, row.column_id)):
-            found[row.table_id].append(row)
-        return found
+    def _edges(self) -> dict[int, list[int]]:
+        return {}
 
     @cached_property
     def _versions(self) -> dict[tuple[int, int], tuple[Column, ...]]:
@@ -148,9 +157,11 @@ class Inventory:
 
     def column_edges(self, table_id: int) -> list[int]:
         """The snapshots at which columns of the table began or ended."""
-        rows = self._columns[table_id]
-        edges = {row.begin_snapshot for row in rows} | {row.end_snapshot for row in rows}
-        return sorted(edge for edge in edges if edge is not None)
+        if table_id not in self._edges:
+            rows = self.of_table("column", table_id)
+            edges = {row.begin_snapshot for row in rows} | {row.end_snapshot for row in rows}
+            self._edges[table_id] = sorted(edge for edge in edges if edge is not None)
+        return self._edges[table_id]
 
     def columns_at(self, table_id: int, at: int) -> tuple[Column, ...]:
         """The table's columns at a snapshot, whether that has been expired or not."""
@@ -158,8 +169,9 @@ class Inventory:
         since = edges[max(bisect_right(edges, at) - 1, 0)] if edges else at
         key = (table_id, since)
         if key not in self._versions:
-            seen = [row for row in self._columns[table_id] if _sees(row, since)]
-            self._versions[key] = _trees(seen)
+            seen = [row for row in self.of_table("column", table_id) if _sees(row, since)]
+            ordered = sorted(seen, key=lambda row: (row.column_order, row.column_id))
+            self._versions[key] = _trees(ordered)
         return self._versions[key]
 
     @property
@@ -235,6 +247,13 @@ def _strays(reader: Reader, listed: list[Any], physical: Iterable[str]) -> Itera
     for name in unlisted:
         if reader.row(f'SELECT 1 FROM "{name}" LIMIT 1') is not None:
             yield name
+
+
+def named_files(reader: Reader) -> set[tuple[bool, int]]:
+    """The files that the catalog names now: whether it is a delete file, and its id."""
+    data = reader.rows("SELECT data_file_id FROM ducklake_data_file")
+    deletes = reader.rows("SELECT delete_file_id FROM ducklake_delete_file")
+    return {(False, row[0]) for row in data} | {(True, row[0]) for row in deletes}
 
 
 def _shape_problems(physical: dict[str, list[str]]) -> Iterator[Problem]:

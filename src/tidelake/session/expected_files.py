@@ -19,16 +19,16 @@ def expected_files(
     inventory: Inventory, reader: Reader, table_id: int, statistics: FileStatistics
 ) -> Iterator[CheckedFile]:
     """Data files and delete files of any snapshot. What points at nothing is left out."""
-    rows = [row for row in inventory.of("data_file") if row.table_id == table_id]
+    rows = inventory.of_table("data_file", table_id)
     wanted = sorted({row.mapping_id for row in rows if row.mapping_id is not None})
     mappings = files.name_mappings(reader, wanted)
-    next_ids = {row.table_id: row.next_row_id for row in inventory.of("table_stats")}
+    next_id = max((r.next_row_id for r in inventory.of_table("table_stats", table_id)), default=0)
     for row in rows:
         mapping = None if row.mapping_id is None else mappings.get(row.mapping_id)
-        yield _data_file(inventory, row, next_ids.get(table_id, 0), statistics, mapping)
+        yield _data_file(inventory, row, next_id, statistics, mapping)
     owners = {row.data_file_id: row for row in rows}
     inlined, _ = deleted_positions(inventory, reader, table_id)
-    for row in inventory.of("delete_file"):
+    for row in inventory.of_table("delete_file", table_id):
         if row.data_file_id in owners:
             yield replace(
                 _delete_file(inventory, row, owners[row.data_file_id].record_count),

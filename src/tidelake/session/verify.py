@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -146,8 +146,13 @@ def _check_tables(reader: Reader, known: Inventory, found: Findings) -> list[Che
 
 def _check_files(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterable[Problem]:
     """Every file is there, and its footer says what the catalog says."""
-    if not files:
-        return
+    found = list(_file_problems(lake, files, tell)) if files else []
+    lost = {p.file for p in found if p.check in ("missing-files", "unreadable-files")}
+    gone = _let_go(lake, [file for file in files if file.path in lost])
+    return [problem for problem in found if problem.file not in gone]
+
+
+def _file_problems(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterator[Problem]:
     sizes = _sizes(lake._local.store, [file.path for file in files], lake.data_path)
     sound = []
     for file in files:
@@ -164,6 +169,15 @@ def _check_files(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterab
             both = [file for file in some if file.inlined_deletes]
             yield from list(row_checks.check_deletes(work, both))
         tell(files=len(some), bytes=sum(file.bytes for file in some))
+
+
+def _let_go(lake: Lake, lost: Sequence[CheckedFile]) -> set[str]:
+    """Those that the catalog no longer names: somebody expired and removed them meanwhile."""
+    if not lost:
+        return set()
+    with lake._reading() as reader:
+        named = inventory.named_files(reader)
+    return {file.path for file in lost if (file.deletes_from is not None, file.id) not in named}
 
 
 def _sizes(store: Store, paths: Sequence[str], data_path: str) -> Mapping[str, int]:

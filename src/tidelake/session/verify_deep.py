@@ -130,10 +130,10 @@ def _gathered(
     known: Inventory, reader: Reader, table_id: int, expected: Sequence[CheckedFile]
 ) -> _Table:
     path = known.table_path(table_id) or ""
-    ids = [row.data_file_id for row in known.of("data_file") if row.table_id == table_id]
+    ids = [row.data_file_id for row in known.of_table("data_file", table_id)]
     files = catalog_files.whole_life(reader, table_id, path, ids)
     kept = inlined.kept_history(reader, known.head, table_id)
-    columns = {row.column_id for row in known.of("column") if row.table_id == table_id}
+    columns = {row.column_id for row in known.of_table("column", table_id)}
     mappings = {file.mapping_id for file in files if file.mapping_id is not None}
     return _Table(
         id=table_id,
@@ -196,11 +196,8 @@ def _check_group(
 
 def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
     """Rows in the catalog lie within the table's bounds too."""
-    stats = {
-        row.column_id: row
-        for row in known.of("table_column_stats")
-        if row.table_id == table.id and table.current
-    }
+    known_stats = known.of_table("table_column_stats", table.id) if table.current else []
+    stats = {row.column_id: row for row in known_stats}
     columns = known.columns_at(table.id, known.head)
     renamed = [replace(column, name=f"v{column.id}") for column in columns]
     if not stats or not renamed:
@@ -217,7 +214,7 @@ def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator
 
 def _epochs(known: Inventory, table_id: int) -> list[Epoch]:
     """The times in which the table had the same columns and some snapshot still sees it."""
-    rows = [row for row in known.of("table") if row.table_id == table_id]
+    rows = known.of_table("table", table_id)
     start = min(row.begin_snapshot for row in rows)
     end = max(FOREVER if row.end_snapshot is None else row.end_snapshot for row in rows)
     edges = [edge for edge in known.column_edges(table_id) if start <= edge < end]
