@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -39,9 +39,26 @@ _ONE_FILE = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
+class _Versions:
+    """The versions of a table's columns, as (snapshot with which it began, version), in order."""
+
+    begins: tuple[tuple[int, int], ...]
+
+    def at(self, snapshot_id: int) -> int:
+        """The version that rows of a snapshot have; -1 if nobody knows."""
+        place = bisect_right(self.begins, snapshot_id, key=lambda each: each[0])
+        return self.begins[place - 1][1] if place else -1
+
+    def listed(self, version: int) -> int:
+        """What stands for a version that is not listed: the newest before it."""
+        return max((known for _, known in self.begins if known <= version), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """What the catalog said of a table at one moment. `versions` are the versions of its columns,
-    by the snapshot that each began with; `columns` are those of each version."""
+    """What the catalog said of a table at one moment. `stuck` are files whose deletes cannot move,
+    `keys` are the least values of what the table is sorted by, by file, `columns` are those of
+    each version that anything is left of."""
 
     base: int
     schema_version: int
@@ -51,7 +68,7 @@ class Found:
     stuck: frozenset[int]
     kept: tuple[KeptHistory, ...]
     keys: Mapping[int, str | None]
-    versions: tuple[tuple[int, int], ...]
+    versions: _Versions
     columns: Mapping[int, tuple[Column, ...]]
     mappings: Mapping[int, tuple[MappedField, ...]]
     snapshots: tuple[int, ...]
@@ -60,22 +77,16 @@ class Found:
     def info(self) -> TableInfo:
         return self.facts.info
 
-    def version_at(self, snapshot_id: int) -> int:
-        """The version of the columns that rows of a snapshot have."""
-        place = bisect_right([begin for begin, _ in self.versions], snapshot_id)
-        return self.versions[place - 1][1] if place else -1
-
-    def listed(self, schema_version: int) -> int:
-        """The version that stands for one which is not listed: the newest before it."""
-        return max((v for _, v in self.versions if v <= schema_version), default=-1)
-
 
 def look(lake: Lake, name: TableName) -> Found:
     with lake._reading() as reader:
         base, schema_version = snapshots.head(reader)
         info = lake._table_info(reader, base, name)
         found = files.data_files(reader, base, info.id, info.path)
-        versions = tuple(read.versions(reader, info.id))
+        kept = tuple(inlined.kept_history(reader, base, info.id))
+        versions = _Versions(tuple(read.versions(reader, info.id)))
+        needed = {versions.at(file.begin_snapshot) for file in found}
+        needed |= {versions.listed(each.schema_version) for each in kept}
         return Found(
             base=base,
             schema_version=schema_version,
@@ -83,10 +94,12 @@ def look(lake: Lake, name: TableName) -> Found:
             options=options.of_table(reader, info.id, read.schema_of(reader, info.id)),
             files={file.id: file for file in found},
             stuck=files.with_ended_deletes(reader, info.id),
-            kept=tuple(inlined.kept_history(reader, base, info.id)),
+            kept=kept,
             keys=_keys(reader, info, found),
             versions=versions,
-            columns={v: read.columns(reader, begin, info.id) for begin, v in versions},
+            columns={
+                version: read.columns_of_version(reader, info.id, version) for version in needed
+            },
             mappings=mappings_of(reader, found),
             snapshots=tuple(snapshots.ids(reader)),
         )
@@ -107,7 +120,7 @@ def situation(lake: Lake, found: Found) -> Situation:
     kind = next((c.type for c in found.info.schema if c.id == sorted_by), "")
     return Situation(
         table=str(found.info.name),
-        version=found.version_at(found.base),
+        version=found.versions.at(found.base),
         files=tuple(_file_facts(found, file, kind) for file in found.files.values()),
         kept=tuple(part for kept in found.kept for part in _kept_rows(lake, found, kept)),
         target_bytes=found.options.file_bytes,
@@ -116,7 +129,7 @@ def situation(lake: Lake, found: Found) -> Situation:
 
 
 def _file_facts(found: Found, file: DataFile, key_type: str) -> FileFacts:
-    version = found.version_at(file.begin_snapshot)
+    version = found.versions.at(file.begin_snapshot)
     return FileFacts(
         id=file.id,
         version=version,
@@ -139,7 +152,7 @@ def _is_encrypted(file: DataFile) -> bool:
 
 def _kept_rows(lake: Lake, found: Found, kept: KeptHistory) -> list[KeptRows]:
     """What the catalog keeps, by the files that it will come to."""
-    version = found.listed(kept.schema_version)
+    version = found.versions.listed(kept.schema_version)
     spec = _spec(found, kept)
     rows = len(kept.rows.rows)
     if spec is None:
@@ -171,10 +184,10 @@ def _spec(found: Found, kept: KeptHistory) -> PartitionSpec | None:
 
 def flush(found: Found, kept: KeptHistory) -> Carry:
     """The rows of one of the catalog's own tables, into files."""
-    columns = _named(found, found.columns[found.listed(kept.schema_version)])
+    columns = _named(found, found.columns[found.versions.listed(kept.schema_version)])
     target = replace(_target(found, columns), partitioning=_spec(found, kept))
     plan = replace(_plan(found, columns), inlined=(kept.rows,))
-    return Carry(plan, target, ends=kept.ends, snapshots=found.snapshots)
+    return Carry(plan, target, ends=kept.ends, snapshots=_since(found, span(kept.rows)[0]))
 
 
 def kept_table(kept: KeptHistory) -> KeptTable:
@@ -194,12 +207,23 @@ def span(rows: InlinedRows) -> tuple[int, int]:
 
 def merge(found: Found, sources: Sequence[DataFile]) -> Carry:
     """Files that are to be one, with the columns that they have always had."""
-    columns = _named(found, found.columns[found.version_at(sources[0].begin_snapshot)])
+    columns = _named(found, found.columns[found.versions.at(sources[0].begin_snapshot)])
     bare = tuple(without_deletes(file) for file in sources)
-    plan = replace(_plan(found, columns), files=bare, mappings=found.mappings)
+    plan = replace(_plan(found, columns), files=bare, mappings=_mappings(found, sources))
     target = replace(_target(found, columns), file_bytes=_ONE_FILE)
     deleted = tuple(file for file in sources if file.has_deletes)
-    return Carry(plan, target, deleted, snapshots=found.snapshots)
+    first = min((file.begin_snapshot for file in deleted), default=found.base)
+    return Carry(plan, target, deleted, snapshots=_since(found, first))
+
+
+def _since(found: Found, first: int) -> tuple[int, ...]:
+    """The snapshots that can see rows from a snapshot on."""
+    return found.snapshots[bisect_left(found.snapshots, first) :]
+
+
+def _mappings(found: Found, sources: Iterable[DataFile]) -> dict[int, tuple[MappedField, ...]]:
+    ids = {file.mapping_id for file in sources if file.mapping_id is not None}
+    return {mapping_id: found.mappings[mapping_id] for mapping_id in ids}
 
 
 def rewrite(found: Found, sources: Sequence[DataFile]) -> Rewrite:
@@ -209,7 +233,7 @@ def rewrite(found: Found, sources: Sequence[DataFile]) -> Rewrite:
     plan = replace(
         plan_all(found.base, found.facts, columns, output),
         files=tuple(sources),
-        mappings=found.mappings,
+        mappings=_mappings(found, sources),
     )
     target = replace(_target(found, columns), partitioning=found.info.partitioning)
     return Rewrite(plan, target)
