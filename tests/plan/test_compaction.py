@@ -95,6 +95,18 @@ def test_what_the_catalog_keeps_comes_first():
     assert found[1].rows == 4
 
 
+def test_what_is_not_done_is_not_counted_upon():
+    kept = (KeptRows("k1", 1, NOWHERE, 5, 0),)
+    now = Situation("t", 2, (file(1, deleted=50), file(2), file(3, version=2)), kept)
+    assert groups(actions(now)) == [
+        ("flush", ()),
+        ("rewrite", (1,)),
+        ("merge", (2, -1)),
+        ("merge", (1, 3)),
+    ]
+    assert groups(actions(now, ["merge"])) == [("merge", (1, 2))]
+
+
 def test_what_cannot_be_written_again_stays():
     assert planned(file(1, fixed=True, deleted=90), file(2, fixed=True), file(3)) == []
     stuck = [file(1, portable=False), file(2), file(3)]

@@ -191,13 +191,6 @@ class Upkeep:
     def sources(self) -> tuple[DataFile, ...]:
         return (*self.merged, *self.rewritten, *self.touched)
 
-    @property
-    def paths(self) -> list[str]:
-        """All files that were written for it."""
-        made = [*(each.file for each in self.carried), *self.fresh]
-        gone = [*(each.deletes for each in self.carried if each.deletes), *self.delete_files]
-        return [file.path for file in made] + [file.path for file in gone]
-
     def __add__(self, other: Upkeep) -> Upkeep:
         return Upkeep(
             self.merged + other.merged,

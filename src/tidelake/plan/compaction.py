@@ -8,7 +8,7 @@ taken into account by the later ones as far as it can be told before.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -72,11 +72,23 @@ class Situation:
     threshold: float = 0.3
 
 
-def actions(now: Situation) -> list[CompactAction]:
-    """All that is worth doing, in order."""
-    flushes, flushed = _flushes(now)
-    rewrites, rewritten = _rewrites(now, flushed)
-    return [*flushes, *rewrites, *_merges(now, rewritten)]
+ORDER: tuple[Kind, ...] = ("flush", "flush_deletes", "rewrite", "merge")
+
+
+def actions(now: Situation, kinds: Collection[Kind] = ORDER) -> list[CompactAction]:
+    """All that is worth doing of some kinds of work, in order. What a kind that is left out would
+    have made is not counted upon."""
+    found: list[CompactAction] = []
+    files = list(now.files)
+    if "flush" in kinds:
+        made, files = _flushes(now)
+        found += made
+    if "flush_deletes" in kinds:
+        found += _flushes_of_deletes(now)
+    if "rewrite" in kinds:
+        made, files = _rewrites(now, files)
+        found += made
+    return found + (_merges(now, files) if "merge" in kinds else [])
 
 
 def _flushes(now: Situation) -> tuple[list[CompactAction], list[FileFacts]]:
@@ -84,24 +96,25 @@ def _flushes(now: Situation) -> tuple[list[CompactAction], list[FileFacts]]:
     if now.kept:
         rows = sum(kept.rows for kept in now.kept)
         found.append(CompactAction("flush", now.table, rows, files_after=len(now.kept)))
-    listed = [file for file in now.files if file.position_count and not file.fixed]
-    for place in range(0, len(listed), MOST_FILES):
-        part = listed[place : place + MOST_FILES]
-        found.append(
-            CompactAction(
-                "flush_deletes",
-                now.table,
-                sum(file.position_count for file in part),
-                files=len(part),
-                files_after=len(part),
-                file_ids=tuple(file.id for file in part),
-            )
-        )
     coming = [
         FileFacts(-place, kept.version, kept.partition, kept.rows, kept.ended, 0, 1 << 62)
         for place, kept in enumerate(now.kept, 1)
     ]
     return found, [*now.files, *coming]
+
+
+def _flushes_of_deletes(now: Situation) -> Iterator[CompactAction]:
+    listed = [file for file in now.files if file.position_count and not file.fixed]
+    for place in range(0, len(listed), MOST_FILES):
+        part = listed[place : place + MOST_FILES]
+        yield CompactAction(
+            "flush_deletes",
+            now.table,
+            sum(file.position_count for file in part),
+            files=len(part),
+            files_after=len(part),
+            file_ids=tuple(file.id for file in part),
+        )
 
 
 def _rewrites(

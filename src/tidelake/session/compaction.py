@@ -28,7 +28,7 @@ from tidelake.model.change import (
 from tidelake.model.compaction import CompactAction, CompactResult, Kind
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
-from tidelake.plan.compaction import actions
+from tidelake.plan.compaction import ORDER, actions
 from tidelake.plan.rebuild import Rebuild
 from tidelake.session import upkeep as pieces
 from tidelake.session.progress import Tell, progress
@@ -37,7 +37,6 @@ from tidelake.session.upkeep import Found, look, situation
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
-_ORDER: tuple[Kind, ...] = ("flush", "flush_deletes", "rewrite", "merge")
 _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge": 4}
 """How often each kind of work is done in a run: what is merged may have to be merged again, but
 who runs after those who write has no end."""
@@ -67,7 +66,12 @@ class _Run:
     done: list[CompactAction] = field(default_factory=list)
     snapshots: list[int] = field(default_factory=list)
     passes: dict[Kind, int] = field(default_factory=_PASSES.copy)
-    patience: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(_ORDER, _PATIENCE))
+    patience: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(ORDER, _PATIENCE))
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """What may still be done."""
+        return [kind for kind, passes in self.passes.items() if passes]
 
 
 def compact(lake: Lake, name: TableName, *, dry_run: bool) -> CompactResult:
@@ -100,17 +104,16 @@ def _compact(lake: Lake, name: TableName) -> CompactResult:
     _check_encryption(lake, name)
     first = found = look(lake, name)
     planned = actions(situation(lake, found))
-    doing = f"compacting {name}"
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
-    with progress(doing, files=files, bytes=size) as tell:
+    with progress(f"compacting {name}", files=files, bytes=size) as tell:
         run = _Run(lake, name, tell)
-        while wanted := _next(run, planned):
-            _do(run, found, wanted)
+        while planned:
+            _do(run, found, [action for action in planned if action.kind == planned[0].kind])
             try:
                 found = look(lake, name)
             except NotFound:  # dropped, or renamed, while this was done
                 break
-            planned = actions(situation(lake, found))
+            planned = actions(situation(lake, found), run.kinds)
     upkeep.sweep(lake._database, found.info.id)
     return CompactResult(
         len(first.files),
@@ -134,15 +137,6 @@ def _bytes(found: Found) -> int:
     return sum(file.bytes for file in found.files.values())
 
 
-def _next(run: _Run, planned: Sequence[CompactAction]) -> list[CompactAction]:
-    """The first kind of work that is wanted, and has not been done often enough."""
-    for kind in _ORDER:
-        wanted = [action for action in planned if action.kind == kind]
-        if wanted and run.passes[kind] > 0:
-            return wanted
-    return []
-
-
 def _do(run: _Run, found: Found, wanted: Sequence[CompactAction]) -> None:
     """Do work of one kind, in as many commits as it takes."""
     kind = wanted[0].kind
@@ -150,10 +144,11 @@ def _do(run: _Run, found: Found, wanted: Sequence[CompactAction]) -> None:
     left: list[CompactAction] = []
     for batch in _batches(run.lake, _pieces(found, wanted)):
         left += _commit(run, found, _built(run, batch))
-    run.patience[kind] -= 1
     if not left:
         run.passes[kind] -= 1
-    elif not run.patience[kind]:
+        return
+    run.patience[kind] -= 1
+    if not run.patience[kind]:
         run.passes[kind] = 0
         run.done += left
 
@@ -163,7 +158,7 @@ def _pieces(found: Found, wanted: Sequence[CompactAction]) -> Iterator[_Piece]:
         yield _flush_piece(found, wanted[0])
         return
     for action in wanted:
-        sources = tuple(found.files[file_id] for file_id in action.file_ids if file_id >= 0)
+        sources = tuple(found.files[file_id] for file_id in action.file_ids)
         if action.kind == "flush_deletes":
             tasks = tuple(pieces.gather(found, file) for file in sources)
             yield _Piece(action, tasks, Upkeep(touched=sources))

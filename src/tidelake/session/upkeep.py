@@ -207,7 +207,8 @@ def span(rows: InlinedRows) -> tuple[int, int]:
 
 def merge(found: Found, sources: Sequence[DataFile]) -> Carry:
     """Files that are to be one, with the columns that they have always had."""
-    columns = _named(found, found.columns[found.versions.at(sources[0].begin_snapshot)])
+    (version,) = {found.versions.at(file.begin_snapshot) for file in sources}
+    columns = _named(found, found.columns[version])
     bare = tuple(without_deletes(file) for file in sources)
     plan = replace(_plan(found, columns), files=bare, mappings=_mappings(found, sources))
     target = replace(_target(found, columns), file_bytes=_ONE_FILE)
