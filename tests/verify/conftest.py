@@ -74,6 +74,8 @@ def _by_us(lake: tidelake.Lake, folder: Path) -> None:
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", "y"]}), folder / "m.pq")
     lake.table("mapped").add_files([str(folder / "m.pq")])
     lake.tag("first", known_at=2)
+    with lake.consumer("billing", since=2):
+        pass
 
 
 def _by_duckdb(duck: Any) -> None:

@@ -206,7 +206,21 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
         ),
     ),
     "a tag in the void": ("tags", "UPDATE tidelake_tag SET snapshot_id = 4000"),
+    "a consumer in the void": ("consumers", "UPDATE tidelake_consumer SET snapshot_id = 4000"),
     # what points at what
+    "a comment on nothing": (
+        "references",
+        "INSERT INTO ducklake_tag VALUES (4242, 1, NULL, 'comment', 'x')",
+    ),
+    "no versions of columns": (
+        "references",
+        "DELETE FROM ducklake_schema_versions WHERE table_id = {p}",
+    ),
+    "no columns": ("references", "DELETE FROM ducklake_column WHERE table_id = {gone}"),
+    "a version of no table": (
+        "references",
+        "INSERT INTO ducklake_schema_versions VALUES (1, 1, 4242)",
+    ),
     "a table without a schema": ("references", "UPDATE ducklake_view SET schema_id = 77"),
     "columns of no table": (
         "references",
@@ -252,6 +266,10 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
     "two tables of a name": (
         "names",
         "UPDATE ducklake_table SET table_name = 't' WHERE table_name = 'p'",
+    ),
+    "two tables whose names differ in case": (
+        "names",
+        "UPDATE ducklake_table SET table_name = 'T' WHERE table_name = 'p'",
     ),
     "two columns of a name": (
         "names",

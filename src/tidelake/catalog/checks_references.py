@@ -27,6 +27,7 @@ _REFERENCES: tuple[tuple[str, str, tuple[str, str]], ...] = (
     ("sort_info", "table_id", _TABLE),
     ("column_mapping", "table_id", _TABLE),
     ("inlined_data_tables", "table_id", _TABLE),
+    ("schema_versions", "table_id", _TABLE),
     ("partition_column", "partition_id", ("partition_info", "partition_id")),
     ("sort_expression", "sort_id", ("sort_info", "sort_id")),
     ("name_mapping", "mapping_id", ("column_mapping", "mapping_id")),
@@ -70,14 +71,25 @@ def columns(inventory: Inventory) -> Iterator[Problem]:
         if owner is not None and (owner, row.target_field_id) not in known:
             said = f"target_field_id {row.target_field_id}"
             yield _dangling(inventory, "name_mapping", said, 1, owner)
-    with_columns = {table_id for table_id, _ in known}
-    for table_id in set(inventory.tables) - with_columns:
-        yield Problem(
-            "references",
-            "the table has no columns",
-            "restore its rows of ducklake_column",
-            table=inventory.name(table_id),
-        )
+    for kind, what in (("column", "columns"), ("schema_versions", "versions of its columns")):
+        for table_id in inventory.wanted_tables:
+            if not inventory.of_table(kind, table_id):
+                yield Problem(
+                    "references",
+                    f"the table has no {what}",
+                    f"restore its rows of ducklake_{kind}",
+                    table=inventory.name(table_id),
+                )
+
+
+def tagged(inventory: Inventory) -> Iterator[Problem]:
+    """Tags and comments are of something."""
+    known = {*inventory.schemas, *inventory.tables}
+    known |= {row.view_id for row in inventory.of("view")}
+    known |= {row.macro_id for row in inventory.of("macro")}
+    for row in inventory.of("tag"):
+        if row.object_id not in known:
+            yield _dangling(inventory, "tag", f"object_id {row.object_id}", 1, None)
 
 
 def file_rows(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
@@ -185,11 +197,12 @@ def _lower(column: str) -> Callable[[Any], tuple[str, ...]]:
 
 
 def _relation(row: Any) -> tuple[object, ...]:
-    return (row.schema_id, getattr(row, "table_name", None) or getattr(row, "view_name", ""))
+    name = getattr(row, "table_name", None) or getattr(row, "view_name", "")
+    return (row.schema_id, name.lower())
 
 
 def _column(row: Any) -> tuple[object, ...]:
-    return (row.table_id, row.parent_column, row.column_name)
+    return (row.table_id, row.parent_column, row.column_name.lower())
 
 
 def _fields(*names: str) -> Callable[[Any], tuple[object, ...]]:
@@ -224,5 +237,5 @@ def _dangling(
     )
 
 
-CHECKS = (references, columns, names, inline_tables)
+CHECKS = (references, columns, tagged, names, inline_tables)
 READING_CHECKS = (file_rows, partition_values)
