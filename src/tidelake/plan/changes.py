@@ -29,6 +29,7 @@ CAME, WENT, GONE = "_tidelake_came", "_tidelake_went", "_tidelake_gone"
 SAME, TIMES = "_tidelake_same", "_tidelake_times"
 AT = "_tidelake_at"
 _TIME = "_tidelake_time"
+_ONCE = "_tidelake_once"
 _KIND = "_tidelake_kind"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 
@@ -74,6 +75,14 @@ class ChangePlan:
     lives: tuple[DataFile, ...]
     base: ScanPlan | None
     times: ScanPlan
+
+    @property
+    def gains(self) -> bool:
+        return bool(self.came.files or self.came.inlined)
+
+    @property
+    def loses(self) -> bool:
+        return bool(self.went.files or self.went.inlined)
 
     @property
     def files(self) -> list[DataFile]:
@@ -161,13 +170,15 @@ def same_sql(plan: ChangePlan) -> str:
     )
 
 
-def feed_sql(plan: ChangePlan, names: Sequence[str], *, pairs: bool) -> str:
-    """The feed. `names` are those of its own columns: snapshot, time, row id and kind of change.
-    `pairs`: rows may both have come and gone, and so have been updated."""
+def feed_sql(plan: ChangePlan, names: Sequence[str]) -> str:
+    """The feed. `names` are those of its own columns: snapshot, time, row id, kind of change."""
+    pairs = plan.gains and plan.loses
     same = bool(plan.window.unknown) and pairs
+    once = f"WITH {_ONCE} AS (SELECT * FROM {WENT}) " if pairs else ""
+    went = _ONCE if pairs else WENT
     parts = [
-        _part(plan, CAME, WENT if pairs else None, ("insert", "update_postimage"), same),
-        _part(plan, WENT, CAME if pairs else None, ("delete", "update_preimage"), same),
+        _part(plan, CAME, went if pairs else None, ("insert", "update_postimage"), same),
+        _part(plan, went, CAME if pairs else None, ("delete", "update_preimage"), same),
     ]
     if plan.base is not None:
         parts.append(
@@ -178,7 +189,7 @@ def feed_sql(plan: ChangePlan, names: Sequence[str], *, pairs: bool) -> str:
     united = " UNION ALL ".join(parts)
     listed = "".join(f", {_A}.{quote(column.name)}" for column in plan.columns)
     return (
-        f"SELECT {_A}.{AT} AS {at}, {_B}.{_TIME} AS {time}, {_A}.{ROW_NUMBER} AS {row_id},"
+        f"{once}SELECT {_A}.{AT} AS {at}, {_B}.{_TIME} AS {time}, {_A}.{ROW_NUMBER} AS {row_id},"
         f" {_A}.{_KIND} AS {kind}{listed} FROM ({united}) AS {_A}"
         f" LEFT JOIN {TIMES} AS {_B} ON {_A}.{AT} = {_B}.{AT}"
     )

@@ -1,51 +1,63 @@
-"""Net differences of rows between two snapshots, as a plan and SQL: by row id, then by value."""
+"""Net differences of rows between two snapshots, as a plan and SQL.
+
+Of all that happened to a row in between only two things count: if it went first, it was there
+before, as it then was; if it came last, it is there afterwards.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidelake.model.diff import FileDifference
-from tidelake.model.file import DataFile, InlinedRows
+from tidelake.model.file import DataFile
 from tidelake.model.names import quote
-from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.plan.changes import AT, CAME, WENT, ChangePlan
 from tidelake.plan.difference import values_differ
 from tidelake.plan.scan import ScanPlan
 
-BEFORE, AFTER, UPDATED = "_tidelake_before", "_tidelake_after", "_tidelake_updated"
-DIFF_LINEAGE = (ROW_NUMBER, ROW_FILE, ROW_POSITION)
-_A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
+ONE, PAIRS, DIFFERING = "_tidelake_one", "_tidelake_pairs", "_tidelake_differing"
+ROW, KIND = "_tidelake_id", "_tidelake_kind"
+_A, _B, _S, _ENDS = "_tidelake_a", "_tidelake_b", "_tidelake_s", "_tidelake_ends"
+_W, _C = "_tidelake_w", "_tidelake_c"
+_OLD, _NEW = "_tidelake_old", "_tidelake_new"
+_HAD, _HAS = "_tidelake_had", "_tidelake_has"
 
 
 @dataclass(frozen=True, slots=True)
 class DiffPlan:
-    """Reads of what may differ, at one snapshot and at the other, in the same columns."""
+    """`changes` lead from the older snapshot to the newer; `backwards` is how they are seen.
+    Where only one snapshot has the table there are none, but the rows of that `one`."""
 
     columns: tuple[Column, ...]
-    before: ScanPlan
-    after: ScanPlan
+    changes: ChangePlan | None
+    backwards: bool
+    one: ScanPlan | None = None
+    is_new: bool = False
 
     @property
     def has_rows(self) -> bool:
-        return any(plan.files or plan.inlined for plan in (self.before, self.after))
+        if self.changes is None:
+            return self.one is not None and bool(self.one.files or self.one.inlined)
+        return self.changes.gains or self.changes.loses
 
     @property
     def files(self) -> list[DataFile]:
         """The data files that are read."""
-        found = {file.id: file for plan in (self.before, self.after) for file in plan.files}
-        return [found[file_id] for file_id in sorted(found)]
+        if self.changes is None:
+            return list(self.one.files) if self.one else []
+        return self.changes.files
 
-
-def without_common(one: ScanPlan, other: ScanPlan) -> ScanPlan:
-    """Without the catalog's rows that another read has as well."""
-    common = {(part.columns, row) for part in other.inlined for row in part.rows}
-    parts = (
-        InlinedRows(
-            part.columns, tuple(row for row in part.rows if (part.columns, row) not in common)
-        )
-        for part in one.inlined
-    )
-    return replace(one, inlined=tuple(part for part in parts if part.rows))
+    @property
+    def source(self) -> tuple[str, str] | None:
+        """A relation all of whose rows differ in one way, and that way."""
+        if self.changes is None:
+            return ONE, "insert" if self.is_new else "delete"
+        if self.changes.gains and self.changes.loses:
+            return None
+        gained = self.changes.gains
+        return (CAME if gained else WENT), "insert" if gained != self.backwards else "delete"
 
 
 def file_difference(touched: Sequence[DataFile], before: int, after: int) -> FileDifference:
@@ -59,37 +71,68 @@ def file_difference(touched: Sequence[DataFile], before: int, after: int) -> Fil
     )
 
 
-def updated_sql(columns: Sequence[Column]) -> str:
-    """Ids of rows that both have, elsewhere and with other values."""
-    names = [(column, f"{_A}_{n}", f"{_B}_{n}") for n, column in enumerate(columns)]
-    both = "".join(
-        f"{_A}.{quote(column.name)} AS {one}, {_B}.{quote(column.name)} AS {other}, "
-        for column, one, other in names
+def pairs_sql(plan: DiffPlan) -> str:
+    """Every row that something happened to, as it was before beside what it is afterwards."""
+    old, new = (_A, _B) if plan.backwards else (_B, _A)
+    images = "".join(
+        f", {old}.{quote(column.name)} AS {_OLD}_{n}, {new}.{quote(column.name)} AS {_NEW}_{n}"
+        for n, column in enumerate(plan.columns)
     )
-    unlike = " OR ".join(values_differ(*each) for each in names)
     return (
-        f"SELECT {ROW_NUMBER} FROM (SELECT {both}{_A}.{ROW_NUMBER} FROM {BEFORE} AS {_A}"
-        f" JOIN {AFTER} AS {_B} ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER}"
-        f" WHERE {_A}.{ROW_FILE} IS NULL OR {_B}.{ROW_FILE} IS NULL"
-        f" OR {_A}.{ROW_FILE} <> {_B}.{ROW_FILE} OR {_A}.{ROW_POSITION} <> {_B}.{ROW_POSITION}"
-        f") AS {_C} WHERE {unlike}"
+        f"WITH {_W} AS (SELECT * FROM {WENT}), {_C} AS (SELECT * FROM {CAME}),"
+        f" {_ENDS} AS (SELECT {ROW_NUMBER}, min({AT}) AS first_at, max({AT}) AS last_at"
+        f" FROM (SELECT {ROW_NUMBER}, {AT} FROM {_W} UNION ALL SELECT {ROW_NUMBER}, {AT} FROM {_C})"
+        f" AS {_S} GROUP BY {ROW_NUMBER}),"
+        f" {_B} AS ({_at_end(_W, 'first_at')}), {_A} AS ({_at_end(_C, 'last_at')})"
+        f" SELECT coalesce({_B}.{ROW_NUMBER}, {_A}.{ROW_NUMBER}) AS {ROW},"
+        f" {old}.{ROW_NUMBER} IS NOT NULL AS {_HAD},"
+        f" {new}.{ROW_NUMBER} IS NOT NULL AS {_HAS}{images}"
+        f" FROM {_B} FULL JOIN {_A} ON {_B}.{ROW_NUMBER} = {_A}.{ROW_NUMBER}"
     )
 
 
-def rows_sql(columns: Sequence[Column], names: tuple[str, str]) -> str:
+def _at_end(these: str, end: str) -> str:
+    return (
+        f"SELECT {these}.* FROM {these} JOIN {_ENDS} ON {these}.{ROW_NUMBER} = {_ENDS}.{ROW_NUMBER}"
+        f" AND {these}.{AT} = {_ENDS}.{end}"
+    )
+
+
+def differing_sql(columns: Sequence[Column]) -> str:
+    """Those of the pairs that are not twice the same."""
+    unlike = "".join(
+        f" OR {values_differ(column, f'{_OLD}_{n}', f'{_NEW}_{n}')}"
+        for n, column in enumerate(columns)
+    )
+    return f"SELECT * FROM {PAIRS} WHERE NOT {_HAD} OR NOT {_HAS}{unlike}"
+
+
+def rows_sql(plan: DiffPlan, names: tuple[str, str]) -> str:
     """The rows that differ. `names` are those of the row id and of the kind of difference."""
     row_id, kind = map(quote, names)
-    parts = (
-        (BEFORE, AFTER, "delete", "update_preimage"),
-        (AFTER, BEFORE, "insert", "update_postimage"),
-    )
-    return " UNION ALL ".join(
-        f"SELECT {_A}.{ROW_NUMBER} AS {row_id},"
-        f" CASE WHEN {_B}.{ROW_NUMBER} IS NULL THEN '{alone}' ELSE '{paired}' END AS {kind}"
-        + "".join(f", {_A}.{quote(column.name)}" for column in columns)
-        + f" FROM {these} AS {_A} LEFT JOIN (SELECT {ROW_NUMBER} FROM {others}) AS {_B}"
-        f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER}"
-        f" LEFT JOIN {UPDATED} AS {_D} ON {_A}.{ROW_NUMBER} = {_D}.{ROW_NUMBER}"
-        f" WHERE {_B}.{ROW_NUMBER} IS NULL OR {_D}.{ROW_NUMBER} IS NOT NULL"
-        for these, others, alone, paired in parts
-    )
+    if plan.source is not None:
+        source, word = plan.source
+        listed = "".join(f", {quote(column.name)}" for column in plan.columns)
+        return f"SELECT {ROW_NUMBER} AS {row_id}, '{word}' AS {kind}{listed} FROM {source}"
+    parts = []
+    for image, here, there, words in (
+        (_OLD, _HAD, _HAS, ("delete", "update_preimage")),
+        (_NEW, _HAS, _HAD, ("insert", "update_postimage")),
+    ):
+        listed = "".join(f", {image}_{n} AS {quote(c.name)}" for n, c in enumerate(plan.columns))
+        parts.append(
+            f"SELECT {ROW} AS {row_id},"
+            f" CASE WHEN {there} THEN '{words[1]}' ELSE '{words[0]}' END AS {kind}{listed}"
+            f" FROM {_S} WHERE {here}"
+        )
+    return f"WITH {_S} AS (SELECT * FROM {DIFFERING}) {' UNION ALL '.join(parts)}"
+
+
+def counts_sql(plan: DiffPlan) -> str:
+    """How many rows differ in each way."""
+    if plan.source is not None:
+        source, word = plan.source
+        return f"SELECT '{word}' AS {KIND}, count(*) AS n FROM {source}"
+    kind = f"CASE WHEN NOT {_HAD} THEN 'insert' WHEN NOT {_HAS} THEN 'delete' ELSE 'update' END"
+    inner = f"SELECT {kind} AS {KIND} FROM {DIFFERING}"
+    return f"SELECT {KIND}, count(*) AS n FROM ({inner}) AS {_S} GROUP BY {KIND}"

@@ -31,21 +31,17 @@ def _exact(column: Column, value: str) -> str:
     return value
 
 
-def comparable_columns(
-    wanted: Sequence[Column], others: Sequence[Column], types: Mapping[int, frozenset[str]]
+def widest_columns(
+    columns: Sequence[Column], types: Mapping[int, frozenset[str]]
 ) -> tuple[Column, ...]:
-    """The `wanted` columns in types that also hold the values of `others`, the columns of the
-    other snapshot; where it has none, of all `types` that a column ever had."""
-    known = {column.id: column.type for top in others for column in top.walk()}
-    return tuple(_widest(column, known, types) for column in wanted)
+    """The columns in types that hold the values of all `types` that each has had."""
+    return tuple(_widest(column, types) for column in columns)
 
 
-def _widest(
-    column: Column, known: Mapping[int, str], types: Mapping[int, frozenset[str]]
-) -> Column:
+def _widest(column: Column, types: Mapping[int, frozenset[str]]) -> Column:
     if column.children:
-        children = tuple(_widest(child, known, types) for child in column.children)
+        children = tuple(_widest(child, types) for child in column.children)
         return replace(column, children=children)
-    kinds = {known[column.id]} if column.id in known else types.get(column.id, frozenset())
-    wide = (kind for kind in kinds if all(widens(each, kind) for each in {*kinds, column.type}))
+    kinds = types.get(column.id, frozenset()) | {column.type}
+    wide = (kind for kind in kinds if all(widens(each, kind) for each in kinds))
     return replace(column, type=next(wide, column.type))

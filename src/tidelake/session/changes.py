@@ -18,8 +18,7 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
 from tidelake.plan import changes as plan_of
 from tidelake.plan.changes import ChangePlan, Window
-from tidelake.plan.difference import comparable_columns
-from tidelake.plan.scan import ScanPlan
+from tidelake.plan.difference import widest_columns
 from tidelake.plan.where import as_where
 from tidelake.session.lazy import LazyRows
 from tidelake.session.planning import Request, TableFacts, mappings_of, plan_all, plan_scan
@@ -59,7 +58,7 @@ class Changes(LazyRows):
         """Which files and rows tell of the changes."""
         with self._lake._reading() as reader:
             span = _span(self._lake, reader, self._name, self._since, self._until)
-            return _plan(reader, span, _wanted(span.facts, self._columns))
+            return plan_changes(reader, span, _wanted(span.facts, self._columns))
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that were touched in between."""
@@ -70,8 +69,8 @@ class Changes(LazyRows):
         names = plan_of.feed_names(plan.columns)
         where = as_where(self._where, Schema(feed_columns(plan.columns)))
         job = engine.job(f"cannot read the changes of {self._name}")
-        _define(job, plan)
-        sql = plan_of.feed_sql(plan, names, pairs=_has_rows(plan.came) and _has_rows(plan.went))
+        define(job, plan)
+        sql = plan_of.feed_sql(plan, names)
         if where is not None:
             sql = f"SELECT * FROM ({sql}) AS _tidelake_feed WHERE ({where.sql})"
         if ordered:
@@ -92,7 +91,7 @@ def feed_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class Span:
     """A table at the end of a window, and the snapshots of the window that are still known.
     `base` is the oldest snapshot if the window begins with nothing."""
 
@@ -105,7 +104,7 @@ class _Span:
 
 def _span(
     lake: Lake, reader: Reader, name: TableName, since: Moment | None, until: Moment | None
-) -> _Span:
+) -> Span:
     last = lake._at(reader) if until is None else lake._snapshot(reader, until).snapshot_id
     info = lake._table_info(reader, last, name)
     base = None
@@ -120,16 +119,20 @@ def _span(
             f"the changes of {name} since snapshot {first} cannot end before it, at {last}",
             hint="exchange since and until; t.diff(a, b) also goes backwards",
         )
+    return Span(_facts(reader, info, last), first, last, base, known(reader, first, last))
+
+
+def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
+    """The snapshots after one and up to another that have not been expired."""
     found = snapshots.after(reader, first)
-    known = tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
-    return _Span(_facts(reader, info, last), first, last, base, known)
+    return tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
 
 
 def _facts(reader: Reader, info: TableInfo, last: int) -> TableFacts:
     """The table at the end of the window. Where a rollback has made a type narrower again, it
     is the wider one, for rows that have gone since."""
     types = read.types_until(reader, info.id, last)
-    columns = comparable_columns(info.schema.columns, (), types)
+    columns = widest_columns(info.schema.columns, types)
     return TableFacts.gather(reader, replace(info, schema=Schema(columns)))
 
 
@@ -163,7 +166,7 @@ def _wanted(facts: TableFacts, columns: Sequence[str] | None) -> tuple[Column, .
     return tuple(column for column in schema if column.id in ids)
 
 
-def _plan(reader: Reader, span: _Span, columns: tuple[Column, ...]) -> ChangePlan:
+def plan_changes(reader: Reader, span: Span, columns: tuple[Column, ...]) -> ChangePlan:
     table = span.facts.info
     free = file_history.next_file(reader, span.after)
     touched = file_history.touched(reader, table.id, table.path, span.after, span.until, free)
@@ -189,30 +192,26 @@ def _plan(reader: Reader, span: _Span, columns: tuple[Column, ...]) -> ChangePla
     if span.base is not None:
         request = Request((*output, ROW_NUMBER, ROW_BEGAN))
         base = plan_scan(reader, span.after, span.facts, request)
-    known = (*((span.base,) if span.base else ()), *span.known)
-    times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in known])
+    dated = (*((span.base,) if span.base else ()), *span.known)
+    times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in dated])
     return ChangePlan(window, columns, came, went, tuple(lost), base, times)
 
 
-def _window(span: _Span, touched: Sequence[DataFile], next_file: int) -> Window:
+def _window(span: Span, touched: Sequence[DataFile], next_file: int) -> Window:
     rewrite = f"rewrite_delete:{span.facts.info.id}"
-    known = {snapshot.snapshot_id for snapshot in span.known}
+    there = {snapshot.snapshot_id for snapshot in span.known}
     rewritten = (
         snapshot.snapshot_id
         for snapshot in span.known
         if any(change.lower() == rewrite for change in snapshot.changes)
     )
     ends = {file.end_snapshot for file in touched if file.end_snapshot is not None}
-    unknown = (end for end in ends - known if span.after < end <= span.until)
+    unknown = (end for end in ends - there if span.after < end <= span.until)
     return Window(span.after, span.until, next_file, frozenset(rewritten), frozenset(unknown))
 
 
-def _has_rows(plan: ScanPlan) -> bool:
-    return bool(plan.files or plan.inlined)
-
-
-def _define(job: Any, plan: ChangePlan) -> None:
-    """The relations that the feed is made of."""
+def define(job: Any, plan: ChangePlan) -> None:
+    """The relations that a feed is made of."""
     job.scan(plan_of.TIMES, plan.times)
     job.scan(plan_of.CAME_FROM, plan.came)
     job.scan(plan_of.WENT_FROM, plan.went)

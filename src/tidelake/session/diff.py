@@ -18,13 +18,14 @@ from tidelake.model.diff import (
 )
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
-from tidelake.model.schema import Column, Schema
+from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.model.table import TableInfo
 from tidelake.plan import diff as plan_of
 from tidelake.plan.changes import feed_names
 from tidelake.plan.diff import DiffPlan
-from tidelake.plan.difference import comparable_columns
+from tidelake.plan.difference import widest_columns
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.changes import Span, define, known, plan_changes
 from tidelake.session.lazy import LazyRows
 from tidelake.session.planning import TableFacts, mappings_of, plan_all
 
@@ -52,17 +53,12 @@ class DiffRows(LazyRows):
         """How many rows differ, and in which way."""
         if not self._plan.has_rows:
             return RowDifference()
-        job = self._job(self._lake._engine)
-        kinds = ("insert", "update_postimage", "delete")
-        sql = plan_of.rows_sql((), ("_tidelake_id", "_tidelake_kind"))
-        rows = f"SELECT _tidelake_kind, count(*) FROM ({sql}) AS r GROUP BY _tidelake_kind"
-        found = dict(job.rows(rows))
-        return RowDifference(*(found.get(kind, 0) for kind in kinds))
+        found = dict(self._job(self._lake._engine).rows(plan_of.counts_sql(self._plan)))
+        return RowDifference(*(found.get(kind, 0) for kind in ("insert", "update", "delete")))
 
     def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
-        columns = self._plan.columns
-        _, _, row_id, kind = feed_names(columns)
-        sql = plan_of.rows_sql(columns, (row_id, kind))
+        _, _, row_id, kind = feed_names(self._plan.columns)
+        sql = plan_of.rows_sql(self._plan, (row_id, kind))
         if ordered:
             order = f"{quote(row_id)}, {quote(kind)} DESC"
             sql = f"SELECT * FROM ({sql}) AS _tidelake_rows ORDER BY {order}"
@@ -70,9 +66,13 @@ class DiffRows(LazyRows):
 
     def _job(self, engine: Any) -> Any:
         job = engine.job(f"cannot compare the rows of {self._name}")
-        job.scan(plan_of.BEFORE, self._plan.before)
-        job.scan(plan_of.AFTER, self._plan.after)
-        job.define(plan_of.UPDATED, plan_of.updated_sql(self._plan.columns))
+        if self._plan.changes is None:
+            job.scan(plan_of.ONE, self._plan.one)
+            return job
+        define(job, self._plan.changes)
+        if self._plan.source is None:
+            job.define(plan_of.PAIRS, plan_of.pairs_sql(self._plan))
+            job.define(plan_of.DIFFERING, plan_of.differing_sql(self._plan.columns))
         return job
 
     def __repr__(self) -> str:
@@ -199,14 +199,7 @@ def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -
     if first < last:
         free = file_history.next_file(reader, first)
         touched = file_history.touched(reader, table_id, shape.path, first, last, free)
-    facts = TableFacts.gather(reader, shape)
-    columns = comparable_columns(
-        shape.schema.columns, (old or shape).schema.columns, facts.history.types
-    )
-    facts = replace(facts, info=replace(shape, schema=Schema(columns)))
-    was = _side(reader, facts, columns, before if old else None, touched)
-    now = _side(reader, facts, columns, after if new else None, touched)
-    plan = DiffPlan(columns, plan_of.without_common(was, now), plan_of.without_common(now, was))
+    plan = _plan(reader, old, new, (before, after), touched)
     return TableDiff(
         str(shape.name),
         before,
@@ -223,19 +216,43 @@ def _info(lake: Lake, reader: Reader, at: int, table_id: int) -> TableInfo | Non
     return read.table(reader, at, table_id, lake.data_path)
 
 
-def _side(
+def _plan(
+    reader: Reader,
+    old: TableInfo | None,
+    new: TableInfo | None,
+    moments: tuple[int, int],
+    touched: list[DataFile],
+) -> DiffPlan:
+    """In the columns of the second snapshot, in types that hold all values there were."""
+    shape = new or old
+    assert shape is not None
+    facts = TableFacts.gather(reader, shape)
+    types = read.types_until(reader, shape.id, max(moments))
+    columns = widest_columns(shape.schema.columns, types)
+    facts = replace(facts, info=replace(shape, schema=Schema(columns)))
+    first, last = sorted(moments)
+    backwards = moments[0] > moments[1]
+    if old is None or new is None:
+        one = _one(reader, facts, columns, moments[0 if new is None else 1], touched)
+        return DiffPlan(columns, None, backwards, one, is_new=old is None)
+    if first == last:
+        return DiffPlan(columns, None, backwards, _one(reader, facts, columns, None, []))
+    span = Span(facts, first, last, None, known(reader, first, last))
+    return DiffPlan(columns, plan_changes(reader, span, columns), backwards)
+
+
+def _one(
     reader: Reader,
     facts: TableFacts,
     columns: tuple[Column, ...],
     at: int | None,
     touched: list[DataFile],
 ) -> ScanPlan:
-    """A read of what may differ at a snapshot; of nothing where the table does not exist."""
-    output = (*(column.name for column in columns), *plan_of.DIFF_LINEAGE)
-    plan = plan_all(at or 0, facts, columns, output)
+    """All rows that the table has at a snapshot; no rows without one."""
+    ids = {column.id for column in columns}
+    plan = plan_all(at or 0, facts, columns, (*(column.name for column in columns), ROW_NUMBER))
     if at is None:
         return plan
-    ids = {column.id for column in columns}
     return replace(
         plan,
         files=tuple(file.at(at) for file in touched if file.is_visible_at(at)),
