@@ -96,6 +96,32 @@ def test_while_others_write_expire_and_clean_up(tmp_path):
         worker.join()
 
 
+def test_while_others_compact_and_expire(tmp_path):
+    """What is compacted or expired in the middle of a run is no changed past."""
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url) as lake:
+        t = lake.create_table("t", "a INTEGER")
+        done = threading.Event()
+
+        def work() -> None:
+            with tidelake.connect(url) as other:
+                for number in range(8):
+                    other.table("t").append(pa.table({"a": range(number, number + 20)}))
+                    other.table("t").delete(f"a = {number}")
+                    other.compact()
+                    other.expire(keep_last=3)
+            done.set()
+
+        t.append([{"a": 1}])
+        worker = threading.Thread(target=work)
+        worker.start()
+        while not done.is_set():
+            report = lake.verify(deep=True, fingerprint=True)
+            assert report.ok, str(report)
+        worker.join()
+        assert lake.verify(deep=True, fingerprint=True).ok
+
+
 def test_a_small_lake_takes_little_time(patient):
     with patient.open(read_only=True) as lake:
         lake.verify()

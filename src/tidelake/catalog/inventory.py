@@ -256,6 +256,16 @@ def named_files(reader: Reader) -> set[tuple[bool, int]]:
     return {(False, row[0]) for row in data} | {(True, row[0]) for row in deletes}
 
 
+def file_ids(reader: Reader, table_id: int) -> list[int]:
+    """All data files that a table has now, of whatever snapshots."""
+    sql = "SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id"
+    return [row[0] for row in reader.rows(sql, id=table_id)]
+
+
+def snapshot_ids(reader: Reader) -> set[int]:
+    return {row[0] for row in reader.rows("SELECT snapshot_id FROM ducklake_snapshot")}
+
+
 def _shape_problems(physical: dict[str, list[str]]) -> Iterator[Problem]:
     for name, layout in TABLES.items():
         columns = [definition.split(" ")[0] for definition in layout.split(", ")]

@@ -20,6 +20,7 @@ class CheckedFile:
     """
 
     id: int
+    table_id: int
     table: str
     path: str
     rows: int

@@ -45,6 +45,7 @@ def _data_file(
 ) -> CheckedFile:
     return CheckedFile(
         id=row.data_file_id,
+        table_id=row.table_id,
         table=inventory.name(row.table_id) or "",
         path=inventory.path(row) or row.path,
         rows=row.record_count,
@@ -65,6 +66,7 @@ def _data_file(
 def _delete_file(inventory: Inventory, row: Any, owner_rows: int) -> CheckedFile:
     return CheckedFile(
         id=row.delete_file_id,
+        table_id=row.table_id,
         table=inventory.name(row.table_id) or "",
         path=inventory.path(row) or row.path,
         rows=row.delete_count,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tidelake.catalog import counting, fingerprints, inlined, read
+from tidelake.catalog import counting, fingerprints, inlined, inventory, read
 from tidelake.catalog import files as catalog_files
 from tidelake.catalog.checks_statistics import bounds_problem, outside
 from tidelake.catalog.database import Reader
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All that was ever in a table; `current` are the rows that the catalog has of it now."""
+    """All that was ever in a table, as one transaction saw it; `current` are the rows that the
+    catalog has of it now. Nothing is said of other `snapshots` than these."""
 
     id: int
     name: str
@@ -48,6 +49,7 @@ class _Table:
     mappings: dict[int, tuple[MappedField, ...]]
     history: read.ColumnHistory
     specs: dict[int, PartitionSpec]
+    snapshots: tuple[int, ...]
 
     def plan(self, columns: Sequence[Column], files: Iterable[DataFile]) -> ScanPlan:
         """Every row of these files, in these columns."""
@@ -66,25 +68,30 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass over the rows; `coming` are fingerprints to be kept."""
+    """One pass over the rows. `kept` are fingerprints of earlier passes by table, in the order of
+    snapshots; `coming` those that are to be kept now."""
 
     lake: Lake
     known: Inventory
     found: Findings
     deep: bool
     fingerprint: bool
+    kept: dict[int, list[Fingerprint]] = field(default_factory=lambda: defaultdict(list))
     coming: list[Fingerprint] = field(default_factory=list)
 
 
 def check_rows(this: Pass, expected: Sequence[CheckedFile], tell: Tell) -> None:
     """Read every table whose files can be read."""
-    by_table: dict[str, list[CheckedFile]] = defaultdict(list)
+    by_table: dict[int, list[CheckedFile]] = defaultdict(list)
     for file in expected:
-        by_table[file.table].append(file)
+        by_table[file.table_id].append(file)
+    if this.fingerprint:
+        with this.lake._reading() as reader:
+            for each in fingerprints.every(reader):
+                this.kept[each.table_id].append(each)
     for table_id in this.known.wanted_tables:
-        name = this.known.name(table_id) or ""
-        tell(phase=f"rows of {name}")
-        this.found.attempt(_check_table, this, table_id, by_table[name])
+        tell(phase=f"rows of {this.known.name(table_id)}")
+        this.found.attempt(_check_table, this, table_id, by_table[table_id])
     if this.coming:
         with this.lake._database.writing() as writer:
             fingerprints.add(writer, this.coming)
@@ -105,7 +112,6 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
     known, found = this.known, this.found
     with this.lake._reading() as reader:
         table = _gathered(known, reader, table_id, expected)
-        kept = [each for each in fingerprints.every(reader) if each.table_id == table_id]
         counted = counting.row_count(reader, known.head, table_id)
     work = this.lake._local.workbench()
     if this.deep:
@@ -116,12 +122,12 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
     with translated(f"cannot read {table.name}"):
         for epoch in _epochs(known, table_id):
             _bring_to_life(work, table, epoch, hashed=this.fingerprint)
-            states = _states(work, known, epoch)
-            if this.deep:
+            states = _states(work, table, epoch)
+            if this.deep and states:
                 yield from _check_row_ids(work, known, table)
                 yield from _check_count(known, table, states[-1], counted)
             if this.fingerprint:
-                yield from _compared(table, epoch, states, kept, this.coming)
+                yield from _compared(table, epoch, states, this.kept[table_id], this.coming)
     found.checked["rows"] += sum(file.rows for file in table.files)
     found.checked["rows"] += sum(len(some.rows) for some in table.inlined)
 
@@ -130,7 +136,7 @@ def _gathered(
     known: Inventory, reader: Reader, table_id: int, expected: Sequence[CheckedFile]
 ) -> _Table:
     path = known.table_path(table_id) or ""
-    ids = [row.data_file_id for row in known.of_table("data_file", table_id)]
+    ids, still_there = inventory.file_ids(reader, table_id), inventory.snapshot_ids(reader)
     files = catalog_files.whole_life(reader, table_id, path, ids)
     kept = inlined.kept_history(reader, known.head, table_id)
     columns = {row.column_id for row in known.of_table("column", table_id)}
@@ -146,6 +152,7 @@ def _gathered(
         mappings=catalog_files.name_mappings(reader, sorted(mappings)),
         history=read.column_history(reader, table_id),
         specs=read.partition_specs(reader, table_id),
+        snapshots=tuple(at for at in known.snapshot_ids if at in still_there),
     )
 
 
@@ -244,11 +251,11 @@ def _bring_to_life(work: Workbench, table: _Table, epoch: Epoch, *, hashed: bool
     fingerprint_sql.live(work, "lives", plan, epoch, table.ends, hashed=hashed)
 
 
-def _states(work: Workbench, known: Inventory, epoch: Epoch) -> list[tuple[int, Content]]:
+def _states(work: Workbench, table: _Table, epoch: Epoch) -> list[tuple[int, Content]]:
     """The content of the table at every snapshot of an epoch, in order."""
     changes = deque(sorted(fingerprint_sql.differences(work, "lives", epoch).items()))
     content, states = Content(), []
-    for at in known.snapshot_ids:
+    for at in table.snapshots:
         if epoch.since <= at < epoch.until:
             while changes and changes[0][0] <= at:
                 content = content.plus(changes.popleft()[1])
