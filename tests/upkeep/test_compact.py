@@ -13,6 +13,7 @@ import tidelake
 from tests.upkeep.unchanged import nothing_changes
 from tests.writes.place import Place, rows
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
+from tidelake.model.compaction import Kind
 from tidelake.model.names import TableName
 from tidelake.plan.compaction import actions
 from tidelake.session import compaction
@@ -392,12 +393,12 @@ def test_a_duckdb_that_began_before_may_insert(lake, t, duck):
 # Others meanwhile
 
 
-def started(lake: tidelake.Lake, kind: str) -> tuple[Any, ...]:
+def started(lake: tidelake.Lake, kind: Kind) -> tuple[Any, ...]:
     """A compaction of `t` whose files are written, and which has not committed yet."""
     name = TableName("main", "t")
     found = look(lake, name)
     run = compaction._Run(lake, name, lambda *_, **__: None)
-    wanted = [action for action in actions(situation(lake, found)) if action.kind == kind]
+    wanted = actions(situation(lake, found), [kind])
     return run, found, compaction._built(run, list(compaction._pieces(found, wanted)))
 
 
