@@ -20,11 +20,11 @@ ROWS = 400
 
 
 def keep_compacting(place: Place, seconds: float) -> list[str]:
-    """Again and again; what was done and what had to be left."""
-    done = []
+    """Again and again, until something has been merged; what was done and what had to be left."""
+    done: list[str] = []
     deadline = time.monotonic() + seconds
     with place.open() as lake:
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or "merge done" not in done:
             done += [f"{a.kind} {a.outcome}" for a in lake.table("t").compact().actions]
     return done
 
