@@ -97,6 +97,16 @@ def test_values_that_differ_have_other_fingerprints(lake, kind, one, other):
     assert hashes[2] == hashes[4]
 
 
+def test_deeply_nested_values(lake):
+    kind = "INTEGER"
+    for depth in range(12):
+        kind = f"STRUCT(a {kind}, b VARCHAR)" if depth % 3 else f"{kind}[]"
+    lake.sql(f"CREATE TABLE t (v {kind})")
+    lake.sql(f"INSERT INTO t SELECT CAST(NULL AS {kind})")
+    prove(lake)
+    assert len(kept(lake)) == 2
+
+
 def test_columns_and_row_ids_count_too(lake):
     t = lake.create_table("t", "a INTEGER, b INTEGER")
     t.append([{"a": 1, "b": 1}])

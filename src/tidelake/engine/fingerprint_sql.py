@@ -127,13 +127,21 @@ def differences(work: Workbench, name: str, epoch: Epoch) -> dict[int, Content]:
 
 
 def _digest(columns: Sequence[Column]) -> str:
-    parts = [_framed(f"CAST(r.{ROW_NUMBER} AS VARCHAR)")]
-    parts += [_framed(canonical(column, f"r.{quote(column.name)}", 0)) for column in columns]
+    own = Column(0, ROW_NUMBER, "int64")
+    parts = [_framed_value(each, f"r.{quote(each.name)}", 0) for each in (own, *columns)]
     return f"md5({' || '.join(parts)})"
 
 
 def _framed(text: str) -> str:
-    """`n` for NULL, else the text with its length before it, so that nothing runs together."""
+    """`n` for NULL, else the text with its length before it, so that nothing runs together. The
+    lambda names the text, which would otherwise double at every depth."""
+    return f"list_transform([{text}], lambda t: COALESCE(length(t) || ':' || t, 'n'))[1]"
+
+
+def _framed_value(column: Column, value: str, depth: int) -> str:
+    text = canonical(column, value, depth)
+    if column.is_nested:
+        return _framed(text)
     return f"COALESCE(length({text}) || ':' || {text}, 'n')"
 
 
@@ -142,7 +150,7 @@ def canonical(column: Column, value: str, depth: int) -> str:
     kind = column.type
     if kind == "struct":
         inside = " || ".join(
-            _framed(canonical(c, f"struct_extract({value}, {text_literal(c.name)})", depth))
+            _framed_value(c, f"struct_extract({value}, {text_literal(c.name)})", depth)
             for c in column.children
         )
         return f"CASE WHEN {value} IS NOT NULL THEN {inside} END"
@@ -158,7 +166,7 @@ def canonical(column: Column, value: str, depth: int) -> str:
 
 def _many(element: Column, value: str, depth: int) -> str:
     x = f"x{depth}"
-    inside = _framed(canonical(element, x, depth + 1))
+    inside = _framed_value(element, x, depth + 1)
     return f"array_to_string(list_transform({value}, lambda {x}: {inside}), '')"
 
 
