@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import file_history, inlined, read, snapshots
 from tidelake.catalog.database import Reader
+from tidelake.errors import NotFound
 from tidelake.model.diff import (
     Difference,
     FileDifference,
@@ -211,9 +212,10 @@ def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -
 
 
 def _info(lake: Lake, reader: Reader, at: int, table_id: int) -> TableInfo | None:
-    if table_id not in dict(read.names(reader, at, "table")):
+    try:
+        return read.table(reader, at, table_id, lake.data_path)
+    except NotFound:
         return None
-    return read.table(reader, at, table_id, lake.data_path)
 
 
 def _plan(
