@@ -41,13 +41,13 @@ class CompactAction:
     reason: str | None = None
 
     def __str__(self) -> str:
-        before = f"{self.files} files, " if self.files else ""
+        before = f"{_count(self.files, 'file')}, " if self.files else ""
         size = f", {self.bytes:,} bytes" if self.bytes else ""
         where = f" [{', '.join(map(str, self.partition))}]" if self.partition else ""
         note = f" ({self.outcome}: {self.reason})" if self.outcome == "left" else ""
         return (
-            f"{self.table}{where}: {_VERBS[self.kind]}, {before}{self.rows:,} rows{size}"
-            f" → {self.files_after} files{note}"
+            f"{self.table}{where}: {_VERBS[self.kind]}, {before}{_count(self.rows, 'row')}{size}"
+            f" → {_count(self.files_after, 'file')}{note}"
         )
 
 
@@ -101,7 +101,11 @@ class CompactResult:
     def __str__(self) -> str:
         would = "would bring" if self.dry_run else "brought"
         total = (
-            f"{would} {self.files_before} files ({self.bytes_before:,} bytes)"
+            f"{would} {_count(self.files_before, 'file')} ({self.bytes_before:,} bytes)"
             f" to {self.files_after} ({self.bytes_after:,} bytes)"
         )
         return "\n".join([*map(str, self.actions), total] if self.actions else ["nothing to do"])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
