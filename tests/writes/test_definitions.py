@@ -437,3 +437,25 @@ def test_compatible_schemas_are_those_that_evolve(lake: tidelake.Lake) -> None:
     assert not tidelake.is_compatible(t.schema, old, mode="full")
     with pytest.raises(Invalid):
         tidelake.is_compatible(old, t.schema, mode="sideways")
+
+
+def test_ids_of_columns_that_never_were(lake: tidelake.Lake, agree: Callable[[], None]) -> None:
+    """A column that comes and goes in one transaction leaves nothing that the next could find."""
+    with lake.transaction() as tx:
+        t = tx.create_table("t", "a BIGINT, b BIGINT")
+        t.append([{"a": n, "b": n * 100} for n in range(30)])
+        t.evolve(drop=["b"])
+    t = lake.table("t")
+    t.evolve(add={"c": "int64"})
+    assert t.to_arrow()["c"].null_count == 30
+    with lake.transaction() as tx:
+        t = tx.table("t")
+        t.evolve(add={"s": "STRUCT(x INTEGER, y INTEGER)"})
+        t.append([{"a": n, "s": {"x": 5, "y": 6}} for n in range(30)])
+        t.append([{"a": 99, "s": {"x": 5, "y": 6}}])
+        t.evolve(drop=["s.y"])
+    t = lake.table("t")
+    t.evolve(add={"s.z": "int32"})
+    assert [row["s"] for row in t.to_arrow().to_pylist() if row["s"]] == [{"x": 5, "z": None}] * 31
+    assert lake.verify(deep=True).ok
+    agree()

@@ -237,7 +237,14 @@ def evolve(tx: Transaction, name: TableName, changes: Mapping[str, Any]) -> Writ
     table = replace(draft.after, schema=after, sorting=_renamed_sorting(draft.after, after))
     draft.after = table
     draft.facts = draft.facts.evolved(table)
+    committed = _ids(draft.before.schema) if draft.before else set()
+    if draft.files and _ids(before) - _ids(after) - committed:
+        staging.renew(tx, draft)
     return DONE
+
+
+def _ids(schema: Schema) -> set[int]:
+    return {column.id for top in schema for column in top.walk()}
 
 
 def _check_dropped(draft: TableDraft, after: Schema) -> None:

@@ -101,7 +101,7 @@ class TableDraft:
     def overlay(self, plan: ScanPlan) -> ScanPlan:
         """The plan of a read at the base, with what the transaction has done since."""
         committed = [self._as_left(file) for file in plan.files if file.id not in self.ended_files]
-        staged = [self._as_staged(file_id, file) for file_id, file in self.files.items()]
+        staged = [self.as_staged(file_id, file) for file_id, file in self.files.items()]
         mappings = {
             file_id: file.mapping
             for file_id, file in self.files.items()
@@ -128,7 +128,7 @@ class TableDraft:
         )
         return replace(file, deletes=(written,))
 
-    def _as_staged(self, file_id: int, file: NewFile) -> DataFile:
+    def as_staged(self, file_id: int, file: NewFile) -> DataFile:
         return DataFile(
             id=file_id,
             path=file.path,

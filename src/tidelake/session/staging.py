@@ -188,6 +188,18 @@ def _rewrite_staged(
     _write(tx, draft, job, survivors, carries_row_ids=staged.carries_row_ids)
 
 
+def renew(tx: Transaction, draft: TableDraft) -> None:
+    """Write the draft's own files again, without columns that it has lost before they were ever
+    committed: nobody would know that their ids are taken."""
+    with tx.job(f"cannot write {draft.after.name}") as job:
+        for file_id in list(draft.files):
+            staged = draft.files.pop(file_id)
+            name = f"staged_{-file_id}"
+            file = draft.as_staged(file_id, staged)
+            job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
+            _write(tx, draft, job, f"SELECT * FROM {name}", carries_row_ids=staged.carries_row_ids)
+
+
 def _plan_of(
     tx: Transaction,
     draft: TableDraft,
