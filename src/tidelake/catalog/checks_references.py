@@ -197,7 +197,7 @@ def _lower(column: str) -> Callable[[Any], tuple[str, ...]]:
 
 
 def _relation(row: Any) -> tuple[object, ...]:
-    name = getattr(row, "table_name", None) or getattr(row, "view_name", "")
+    name = str(getattr(row, "table_name", None) or row.view_name)
     return (row.schema_id, name.lower())
 
 
