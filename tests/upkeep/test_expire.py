@@ -148,11 +148,18 @@ def test_a_consumer_is_not_overtaken(lake: tidelake.Lake) -> None:
     assert ids(lake) == [6]
 
 
-def test_a_consumer_that_has_taken_nothing_yet_loses_nothing(lake: tidelake.Lake) -> None:
+def test_a_consumer_that_has_taken_nothing_yet_needs_all(lake: tidelake.Lake) -> None:
     grown(lake)
     with lake.consumer("new"):
         pass
-    assert len(lake.expire(keep_last=1).snapshots) == 6
+    with pytest.raises(Conflict, match=r"'new' \(at the beginning, 7 behind\)"):
+        lake.expire(keep_last=1)
+    assert len(ids(lake)) == 7
+    assert len(lake.expire(keep_last=1, force=True).snapshots) == 6
+    with lake.consumer("new") as consumer:
+        batch = consumer.poll()
+        assert batch is not None
+        assert (batch.since, batch.until) == (None, 6)
 
 
 def test_a_tag_or_consumer_that_comes_in_between_is_seen(

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from tidelake.catalog import consumers, tags
 from tidelake.catalog.database import Reader, Writer
-from tidelake.catalog.snapshots import as_instant, head_id
+from tidelake.catalog.snapshots import as_instant
 from tidelake.errors import Conflict
 from tidelake.model.consumer import ConsumerState
 from tidelake.model.expiry import KeptSnapshot
@@ -50,13 +50,12 @@ def _untagged(reader: Reader, snapshots: Sequence[int]) -> Chosen:
 
 
 def overtaken(reader: Reader, snapshots: Collection[int]) -> list[ConsumerState]:
-    """Consumers that need one of these: that at which they are, or one after it."""
-    newest = max(snapshots, default=-1)
-    return [
-        consumer
-        for consumer in consumers.every(reader)
-        if consumer.snapshot_id is not None and consumer.snapshot_id <= newest
-    ]
+    """Consumers that need one of these: that at which they are, or one after it. One that has
+    taken nothing yet needs all there are."""
+    if not snapshots:
+        return []
+    newest = max(snapshots)
+    return [each for each in consumers.every(reader) if (each.snapshot_id or 0) <= newest]
 
 
 def check_consumers(reader: Reader, snapshots: Collection[int]) -> None:
@@ -64,15 +63,16 @@ def check_consumers(reader: Reader, snapshots: Collection[int]) -> None:
     behind = overtaken(reader, snapshots)
     if not behind:
         return
-    head = head_id(reader)
-    told = ", ".join(
-        f"{each.name!r} (at snapshot {each.snapshot_id}, {head - (each.snapshot_id or 0)} behind)"
-        for each in behind
-    )
+    told = ", ".join(f"{each.name!r} ({_place(each)}, {each.lag} behind)" for each in behind)
     raise Conflict(
         f"expiring up to snapshot {max(snapshots)} would overtake the consumer {told}",
         hint="let it catch up, expire less, or pass force=True: it then has to begin anew",
     )
+
+
+def _place(consumer: ConsumerState) -> str:
+    at = consumer.snapshot_id
+    return "at the beginning" if at is None else f"at snapshot {at}"
 
 
 def let_go(writer: Writer, snapshots: Sequence[int], *, force: bool) -> Chosen:

@@ -10,8 +10,8 @@ from datetime import datetime
 class ConsumerState:
     """A named consumer. It has taken everything up to `snapshot_id`; neither that snapshot nor a
     later one may be expired before it goes on. None: nothing yet; then the rows of the oldest
-    snapshot come first, and no expiry can overtake it. `owner` holds it until `lease_until`.
-    `lag` counts the snapshots that it has still to take.
+    snapshot come first, and it needs all there are. `owner` holds it until `lease_until`. `lag`
+    counts the snapshots that it has still to take.
     """
 
     name: str
