@@ -8,6 +8,7 @@ they have changed is given up, and decided upon again.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -58,11 +59,12 @@ class _Piece:
 
 @dataclass
 class _Run:
-    """How far a run on one table has come."""
+    """How far a run on one table has come. `began`: when the work for the next commit did."""
 
     lake: Lake
     name: TableName
     tell: Tell
+    began: float = field(default_factory=time.monotonic)
     done: list[CompactAction] = field(default_factory=list)
     snapshots: list[int] = field(default_factory=list)
     passes: dict[Kind, int] = field(default_factory=_PASSES.copy)
@@ -143,6 +145,7 @@ def _do(run: _Run, found: Found, wanted: Sequence[CompactAction]) -> None:
     run.tell(phase=kind.replace("_", " "))
     left: list[CompactAction] = []
     for batch in _batches(run.lake, _pieces(found, wanted)):
+        run.began = time.monotonic()
         left += _commit(run, found, _built(run, batch))
     if not left:
         run.passes[kind] -= 1
@@ -265,7 +268,7 @@ def _land(run: _Run, found: Found, whole: Upkeep) -> int:
         message="compaction" if found.options.require_message else None,
         done=WriteResult(None, operation="compact"),
     )
-    wanted = Wanted(lambda _: change, token, found.base)
+    wanted = Wanted(lambda _: change, token, found.base, began=run.began)
     landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
     run.lake._landed(landed, change)
     return landed.snapshot_id
