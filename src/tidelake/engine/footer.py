@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.reshape import Source
+from tidelake.model.names import text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,11 +19,12 @@ _MAPS = {"MAP", "MAP_KEY_VALUE", "MapType()"}
 def shapes(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
 ) -> dict[str, tuple[Source, ...]]:
-    """The top-level fields of each file, with field ids where the file has them."""
+    """The top-level fields of each file, with field ids where the file has them. Paths are no
+    parameters: to take those, DuckDB imports pandas."""
+    listed = ", ".join(map(text_literal, paths))
     rows = connection.execute(
         "SELECT file_name, name, num_children, field_id, converted_type, logical_type, duckdb_type"
-        " FROM parquet_schema($1)",
-        [list(paths)],
+        f" FROM parquet_schema([{listed}])"
     ).fetchall()
     found = {}
     for path, group in groupby(rows, key=lambda row: row[0]):
