@@ -252,6 +252,27 @@ def test_expired_snapshots_in_between(lake: tidelake.Lake, duck: Duck) -> None:
     assert t.changes().count() == t.count() == 19
 
 
+def test_between_a_tag_and_the_present(lake: tidelake.Lake) -> None:
+    """Rows were updated, their old file was rewritten, the new one merged, and all snapshots of
+    it are gone: the update is still before the end of the file."""
+    t = lake.create_table("t", "id BIGINT, v VARCHAR")
+    t.append(numbers(0, 30))
+    lake.tag("then")
+    t.append(numbers(30, 60))
+    at = t.update({"v": "'b'"}, where="id BETWEEN 5 AND 38").snapshot_id
+    t.delete("id % 5 = 1")
+    t.compact()
+    lake.expire(keep_last=1)
+    (then, now) = snapshot_ids(lake)
+    for since in (None, then):
+        found = check_law(lake, since, now)
+        assert {kind for when, row, kind, _ in found if row == 5 and when == at} == {
+            "update_preimage",
+            "update_postimage",
+        }
+    assert t.diff(then, now).counts == RowDifference(24, 20, 6)
+
+
 def test_a_table_that_took_anothers_name(lake: tidelake.Lake) -> None:
     lake.create_table("t", "id BIGINT, v VARCHAR").append(numbers(0, 30))
     lake.drop("t")

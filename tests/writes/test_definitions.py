@@ -459,3 +459,15 @@ def test_ids_of_columns_that_never_were(lake: tidelake.Lake, agree: Callable[[],
     assert [row["s"] for row in t.to_arrow().to_pylist() if row["s"]] == [{"x": 5, "z": None}] * 31
     assert lake.verify(deep=True).ok
     agree()
+
+
+def test_columns_reordered_before_they_are_there(
+    lake: tidelake.Lake, agree: Callable[[], None]
+) -> None:
+    with lake.transaction() as tx:
+        t = tx.create_table("t", "a BIGINT, b VARCHAR, s STRUCT(x INTEGER, y INTEGER)")
+        t.evolve(order=["s", "b", "a"])
+        t.append([{"a": 1, "b": "x", "s": None}])
+    assert lake.table("t").schema.names == ["s", "b", "a"]
+    assert rows(lake.table("t")) == [{"s": None, "b": "x", "a": 1}]
+    agree()

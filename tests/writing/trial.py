@@ -233,9 +233,9 @@ class Trial:
             self._upkeep("ducklake_flush_inlined_data('lake')")
 
     def _merge(self, chance: Random) -> None:
-        """DuckDB numbers rows anew that it has updated itself."""
+        """DuckDB numbers rows anew that it has updated itself, or that it sorts."""
         self._upkeep("ducklake_merge_adjacent_files('lake')")
-        if self._duck_updated:
+        if self._duck_updated or any(table.sorted for table in self.model.now.tables.values()):
             self._ids = check.RowIds()
 
     def _rewrite(self, chance: Random) -> None:

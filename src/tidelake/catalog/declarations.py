@@ -106,8 +106,8 @@ def _create_table(entries: Entries, dialect: Dialect, change: TableChange, ids: 
     assert table is not None
     table_id = entries.numbers.catalog_id()
     _name_table(entries, table, table_id, ids)
-    for column, parent in _with_parents(table.schema.columns):
-        _begin_column(entries, table_id, column, parent, column.id)
+    for column, parent, order in _ordered(table.schema.columns, {}):
+        _begin_column(entries, table_id, column, parent, order)
         _comment(entries, table_id, column)
     _begin_tags(entries, table_id, table.tags)
     _begin_partitioning(entries, table_id, table)

@@ -26,6 +26,7 @@ from tidelake.plan.scan import ScanPlan
 
 CAME_FROM, WENT_FROM, BASE = "_tidelake_came_from", "_tidelake_went_from", "_tidelake_base"
 CAME, WENT, GONE = "_tidelake_came", "_tidelake_went", "_tidelake_gone"
+WENT_BY, SOONER = "_tidelake_went_by", "_tidelake_sooner"
 SAME, TIMES = "_tidelake_same", "_tidelake_times"
 AT = "_tidelake_at"
 _TIME = "_tidelake_time"
@@ -142,15 +143,37 @@ def _inside(window: Window, at: str) -> str:
 def went_sql(plan: ChangePlan) -> str:
     """Rows that went, each with the snapshot at which it did. Rows of the catalog carry it."""
     end, deleted = f"{_A}.{ROW_ENDED}", f"{_B}.deleted_at"
+    place = f"{ROW_NUMBER}, {ROW_BEGAN}, {ROW_FILE}, {ROW_POSITION}"
     return (
-        f"SELECT {_names(plan.columns)}{ROW_NUMBER}, {AT} FROM ("
-        f"SELECT {_names(plan.columns, _A)}{_A}.{ROW_NUMBER},"
+        f"SELECT {_names(plan.columns)}{place}, {AT} FROM ("
+        f"SELECT {_names(plan.columns, _A)}"
+        f"{_A}.{ROW_NUMBER}, {_A}.{ROW_BEGAN}, {_A}.{ROW_FILE}, {_A}.{ROW_POSITION},"
         f" CASE WHEN {_A}.{ROW_FILE} IS NULL THEN {_A}.{ROW_BEGAN}"
         f" WHEN {deleted} IS NULL THEN {end}"
         f" WHEN {end} IS NULL OR {deleted} < {end} THEN {deleted} ELSE {end} END AS {AT}"
         f" FROM {WENT_FROM} AS {_A} LEFT JOIN {GONE} AS {_B}"
         f" ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE} AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
         f") AS {_C} WHERE {_inside(plan.window, AT)}"
+    )
+
+
+def sooner_sql(plan: ChangePlan) -> str:
+    """When rows really went that seem to have gone with their file, at a snapshot of which
+    nothing is known: what deleted them before has been expired too, but the row came back."""
+    return (
+        f"SELECT {_A}.{ROW_FILE}, {_A}.{ROW_POSITION}, min({_B}.{AT}) AS {AT}"
+        f" FROM {WENT_BY} AS {_A} JOIN {CAME} AS {_B} ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER}"
+        f" WHERE {_A}.{AT} IN ({_listed(plan.window.unknown)})"
+        f" AND {_B}.{AT} > {_A}.{ROW_BEGAN} AND {_B}.{AT} < {_A}.{AT}"
+        f" GROUP BY {_A}.{ROW_FILE}, {_A}.{ROW_POSITION}"
+    )
+
+
+def went_sooner_sql(plan: ChangePlan) -> str:
+    return (
+        f"SELECT {_names(plan.columns, _A)}{_A}.{ROW_NUMBER},"
+        f" coalesce({_B}.{AT}, {_A}.{AT}) AS {AT} FROM {WENT_BY} AS {_A} LEFT JOIN {SOONER} AS {_B}"
+        f" ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE} AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
     )
 
 

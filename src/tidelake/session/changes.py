@@ -217,8 +217,12 @@ def define(job: Any, plan: ChangePlan) -> None:
     job.scan(plan_of.WENT_FROM, plan.went)
     job.deletions(plan_of.GONE, plan.lives)
     job.define(plan_of.CAME, plan_of.came_sql(plan))
-    job.define(plan_of.WENT, plan_of.went_sql(plan))
     if plan.window.unknown:
+        job.define(plan_of.WENT_BY, plan_of.went_sql(plan))
+        job.define(plan_of.SOONER, plan_of.sooner_sql(plan))
+        job.define(plan_of.WENT, plan_of.went_sooner_sql(plan))
         job.define(plan_of.SAME, plan_of.same_sql(plan))
+    else:
+        job.define(plan_of.WENT, plan_of.went_sql(plan))
     if plan.base is not None:
         job.scan(plan_of.BASE, plan.base)
