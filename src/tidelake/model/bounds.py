@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 from tidelake.model.comparable import Point, domain, lower_bound, upper_bound
+from tidelake.model.extremes import exact_point
 
 
 def is_below(column_type: str, value: str | None, bound: str | None) -> bool:
     """Whether a value is certainly less than a minimum. Of rounded numbers the last digits, and
     of unknown or unordered types everything, is left in doubt."""
-    point, limit = _point(column_type, value), _limit(column_type, bound, upper=False)
+    point, limit = exact_point(column_type, value), _limit(column_type, bound, upper=False)
     return point is not None and limit is not None and _less(point, limit)
 
 
 def is_above(column_type: str, value: str | None, bound: str | None) -> bool:
-    point, limit = _point(column_type, value), _limit(column_type, bound, upper=True)
+    point, limit = exact_point(column_type, value), _limit(column_type, bound, upper=True)
     return point is not None and limit is not None and _less(limit, point)
 
 
@@ -24,19 +23,6 @@ def _limit(column_type: str, text: str | None, *, upper: bool) -> Point | None:
     if text is None or kind is None:
         return None
     return (upper_bound if upper else lower_bound)(column_type, kind, text)
-
-
-def _point(column_type: str, text: str | None) -> Point | None:
-    kind = domain(column_type)
-    if text is None or kind is None:
-        return None
-    if kind != "rounded":
-        return lower_bound(column_type, kind, text)
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return None if math.isnan(value) else value
 
 
 def _less(one: Point, other: Point) -> bool:

@@ -20,12 +20,13 @@ def greatest(column_type: str, texts: Sequence[str | None]) -> str | None:
 
 
 def _keys(column_type: str, texts: Sequence[str | None]) -> list[Point]:
-    found = [_key(column_type, text) for text in texts]
+    found = [exact_point(column_type, text) for text in texts]
     known = [key for key in found if key is not None]
     return known if len(known) == len(found) else []
 
 
-def _key(column_type: str, text: str | None) -> Point | None:
+def exact_point(column_type: str, text: str | None) -> Point | None:
+    """A value's place in the order of its type; None if that is not known."""
     kind = domain(column_type)
     if text is None or kind is None:
         return None
