@@ -9,6 +9,7 @@ from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
 from tidelake.catalog.files import among, chunks
+from tidelake.catalog.paths import from_data_path
 from tidelake.catalog.table_statistics import TableStatistics, widen_columns
 from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, TableChange, Write
 from tidelake.model.file import MappedField
@@ -218,12 +219,12 @@ def add_delete_file(
 
 def schedule(entries: Entries, file_id: int, path: str, data_path: str) -> None:
     """Have a file that no snapshot needs any more removed some time later."""
-    inside = path.startswith(data_path)
+    spelled, relative = from_data_path(path, data_path)
     entries.add(
         "ducklake_files_scheduled_for_deletion",
         data_file_id=file_id,
-        path=path[len(data_path) :] if inside else path,
-        path_is_relative=inside,
+        path=spelled,
+        path_is_relative=relative,
         schedule_start=entries.moment,
     )
 

@@ -11,14 +11,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidelake.catalog import consumers, tags
+from tidelake.catalog import consumers, fingerprints, tags
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.snapshots import as_instant
 from tidelake.errors import Conflict
 from tidelake.model.consumer import ConsumerState
 from tidelake.model.expiry import KeptSnapshot
-
-FINGERPRINTS = "tidelake_fingerprint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +82,6 @@ def let_go(writer: Writer, snapshots: Sequence[int], *, force: bool) -> Chosen:
         check_consumers(writer, chosen.snapshots)
     listed = ", ".join(map(str, chosen.snapshots))
     names = ["ducklake_snapshot", "ducklake_snapshot_changes"]
-    for name in [*names, *([FINGERPRINTS] if writer.has_table(FINGERPRINTS) else [])]:
+    for name in [*names, *([fingerprints.TABLE] if writer.has_table(fingerprints.TABLE) else [])]:
         writer.execute(f"DELETE FROM {name} WHERE snapshot_id IN ({listed})")
     return chosen

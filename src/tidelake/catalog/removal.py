@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from tidelake.catalog import inline_tables, paths, zones
+from tidelake.catalog import fingerprints, inline_tables, own_tables, paths, zones
 from tidelake.catalog.database import Reader, Writer
-from tidelake.catalog.expiry import FINGERPRINTS
-from tidelake.catalog.snapshots import as_instant
 from tidelake.catalog.unseen import Gap
 
 SCHEDULE = "ducklake_files_scheduled_for_deletion"
@@ -37,7 +34,7 @@ _PARTS = {
     "ducklake_name_mapping": ("mapping_id", "ducklake_column_mapping"),
     "ducklake_macro_impl": ("macro_id", "ducklake_macro"),
     "ducklake_macro_parameters": ("macro_id", "ducklake_macro"),
-    FINGERPRINTS: ("snapshot_id", "ducklake_snapshot"),
+    fingerprints.TABLE: ("snapshot_id", "ducklake_snapshot"),
 }
 """Rows that belong to one of another table, by what they name it."""
 
@@ -77,16 +74,10 @@ def files(
 
 def schedule(writer: Writer, files: Mapping[int, str], data_path: str) -> None:
     """Have `cleanup` remove files, complete paths by id, once nobody can be reading them."""
-    moment = writer.dialect.moment(_now(writer))
+    moment = writer.dialect.moment(own_tables.clock(writer))
     rows = [(id_, *paths.from_data_path(path, data_path), moment) for id_, path in files.items()]
     columns = ("data_file_id", "path", "path_is_relative", "schedule_start")
     writer.insert_values(SCHEDULE, columns, rows)
-
-
-def _now(reader: Reader) -> datetime:
-    clock = reader.dialect.clock
-    row = reader.row(f"SELECT {clock}") if clock else None
-    return as_instant(row[0]) if row else datetime.now(UTC)
 
 
 def _facts(writer: Writer, table_id: int, ids: Sequence[int]) -> None:
@@ -119,7 +110,7 @@ def tables(writer: Writer, ids: Collection[int]) -> set[int]:
     names = [name for id_ in ids for name in inline_tables.names(writer, id_)]
     for name in [*names, *map(inline_tables.deletes_name, ids)]:
         writer.execute(f'DROP TABLE IF EXISTS "{name}"')
-    own = [name for name in (zones.TABLE, FINGERPRINTS) if writer.has_table(name)]
+    own = [name for name in (zones.TABLE, fingerprints.TABLE) if writer.has_table(name)]
     for name in (*_OF_TABLES, *own):
         writer.execute(f"DELETE FROM {name} WHERE table_id IN ({_listed(ids)})")
     return found

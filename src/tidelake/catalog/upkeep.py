@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tidelake.catalog import conflict, inline_tables, snapshots
+from tidelake.catalog import conflict, inline_tables, paths, snapshots
 from tidelake.catalog.contents import add_delete_file, add_file, schedule
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.entries import Entries, Numbers
@@ -136,7 +136,7 @@ def _forget(reader: Reader, entries: Entries, merged: Sequence[DataFile], data_p
     for ids in chunks(file.id for file in merged):
         for name in _OF_FILES:
             entries.change(f"DELETE FROM {name} WHERE 1 = 1{among(ids)}")
-    shared = _shared(reader, merged)
+    shared = _shared(reader, merged, data_path)
     gone = set()
     for file in merged:
         if file.path not in shared and file.path not in gone:
@@ -146,20 +146,14 @@ def _forget(reader: Reader, entries: Entries, merged: Sequence[DataFile], data_p
             schedule(entries, delete.id, delete.path, data_path)
 
 
-def _shared(reader: Reader, merged: Sequence[DataFile]) -> set[str]:
+def _shared(reader: Reader, merged: Sequence[DataFile], data_path: str) -> set[str]:
     """Paths that other rows of the catalog name too: a file can be registered more than once."""
+    registered = {file.path for file in merged if file.mapping_id is not None}
+    if not registered:
+        return set()
     ours = {file.id for file in merged}
-    found = set()
-    for file in merged:
-        if file.mapping_id is not None:
-            name = file.path.rpartition("/")[2]
-            rows = reader.rows(
-                "SELECT data_file_id, path FROM ducklake_data_file WHERE path LIKE :end",
-                end=f"%{name}",
-            )
-            if any(file.path.endswith(path) for file_id, path in rows if file_id not in ours):
-                found.add(file.path)
-    return found
+    named = paths.named(reader, registered, data_path, "ducklake_data_file")
+    return {path for path, ids in named.items() if not ids <= ours}
 
 
 def _forget_positions(reader: Reader, entries: Entries, upkeep: Upkeep, table_id: int) -> None:

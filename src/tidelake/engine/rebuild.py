@@ -17,7 +17,6 @@ from tidelake.engine.parquet import ROW_ID_NAME, SNAPSHOT_NAME, write_files
 from tidelake.engine.partition_sql import allow_buckets, key_sql
 from tidelake.errors import Corrupt
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
-from tidelake.model.file import DataFile
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.table import SortKey
@@ -78,7 +77,7 @@ def _find_gone(work: Workbench, task: Carry) -> bool:
     any."""
     parts = []
     if task.files:
-        bare = tuple(without_deletes(file) for file in task.files)
+        bare = tuple(file.as_written() for file in task.files)
         plan = replace(task.plan, columns=(), output=_POINTERS, files=bare, inlined=())
         parts.append(
             f"SELECT r.{ROW_NUMBER}, r.{ROW_BEGAN}, d.{DELETED_AT} FROM ({work.scan(plan)}) AS r"
@@ -94,11 +93,6 @@ def _find_gone(work: Workbench, task: Carry) -> bool:
         f" SELECT * FROM ({' UNION ALL '.join(parts)}) AS g(number, began, {DELETED_AT})"
     )
     return True
-
-
-def without_deletes(file: DataFile) -> DataFile:
-    """The file as if nothing had been deleted from it."""
-    return replace(file, deletes=(), deleted_positions=(), deleted_at=())
 
 
 def _find_unseen(work: Workbench, snapshots: Sequence[int]) -> bool:

@@ -77,6 +77,10 @@ class DataFile:
             deleted_at=tuple(at for _, at in gone),
         )
 
+    def as_written(self) -> DataFile:
+        """The file as if nothing had ever been deleted from it."""
+        return replace(self, deletes=(), deleted_positions=(), deleted_at=())
+
     def is_partial_at(self, snapshot_id: int) -> bool:
         return self.partial_max is not None and self.partial_max > snapshot_id
 

@@ -8,7 +8,7 @@ and comes in the same snapshot was updated. What compaction moves neither comes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
@@ -112,11 +112,6 @@ def files_that_lost(files: Iterable[DataFile], window: Window) -> list[DataFile]
         or any(map(window.may_hold, file.deletes))
         or any(map(window.holds, file.deleted_at))
     ]
-
-
-def as_written(files: Iterable[DataFile]) -> list[DataFile]:
-    """The files as if nothing had ever been deleted from them."""
-    return [replace(file, deletes=(), deleted_positions=(), deleted_at=()) for file in files]
 
 
 def times_plan(table: TableName, times: Iterable[tuple[int, datetime]]) -> ScanPlan:

@@ -178,14 +178,14 @@ def plan_changes(reader: Reader, span: Span, columns: tuple[Column, ...]) -> Cha
     came = replace(
         scan,
         output=(*output, *plan_of.CAME_LINEAGE),
-        files=tuple(plan_of.as_written(plan_of.files_that_gained(touched, window))),
+        files=tuple(file.as_written() for file in plan_of.files_that_gained(touched, window)),
         inlined=tuple(inlined.begun_between(reader, span.after, span.until, table.id, ids)),
         mappings=mappings_of(reader, touched),
     )
     went = replace(
         came,
         output=(*output, *plan_of.WENT_LINEAGE),
-        files=tuple(plan_of.as_written(lost)),
+        files=tuple(file.as_written() for file in lost),
         inlined=tuple(inlined.ended_between(reader, span.after, span.until, table.id, ids)),
     )
     base = None

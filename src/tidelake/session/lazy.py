@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,14 +14,14 @@ if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
 
-class LazyRows:
+class LazyRows(ABC):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
 
     _lake: Lake
 
+    @abstractmethod
     def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
         """A reading of the rows on an engine."""
-        raise NotImplementedError
 
     def count(self) -> int:
         """How many rows."""

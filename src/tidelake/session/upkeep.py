@@ -11,7 +11,7 @@ from tidelake.catalog import files, inlined, options, read, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inlined import KeptHistory
 from tidelake.catalog.options import Options
-from tidelake.engine.rebuild import partition_sizes, without_deletes
+from tidelake.engine.rebuild import partition_sizes
 from tidelake.model.change import KeptTable
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import TableName
@@ -209,7 +209,7 @@ def merge(found: Found, sources: Sequence[DataFile]) -> Carry:
     """Files that are to be one, with the columns that they have always had."""
     (version,) = {found.versions.at(file.begin_snapshot) for file in sources}
     columns = _named(found, found.columns[version])
-    bare = tuple(without_deletes(file) for file in sources)
+    bare = tuple(file.as_written() for file in sources)
     plan = replace(_plan(found, columns), files=bare, mappings=_mappings(found, sources))
     target = replace(_target(found, columns), file_bytes=_ONE_FILE)
     deleted = tuple(file for file in sources if file.has_deletes)
