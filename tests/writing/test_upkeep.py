@@ -1,19 +1,18 @@
 """All writes mixed with all maintenance: every snapshot that is left, after every step."""
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import rule
 
 import tidelake
 from tests.reading import canonical
 from tests.writing.actions import spelled
 from tests.writing.check import expected_arrow
+from tests.writing.machine import SEEDS, SETTINGS, OnTrial
 from tests.writing.model import Model, Table
 from tests.writing.place import place
 from tests.writing.upkeep import UpkeepTrial, plan_of, run
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LENGTH = 16
-seeds = st.integers(0, 1 << 20)
 
 
 @pytest.mark.parametrize("seed", [2, 28])
@@ -56,59 +54,36 @@ def assert_spark_agrees(url: str, model: Model, spark: "SparkSession") -> None:
                 assert canonical.rows(scan.to_spark(spark).toArrow()) == expected, (at, name)
 
 
-class Keepers(RuleBasedStateMachine):
+class Keepers(OnTrial):
     """Hypothesis chooses what is done; every rule is one step of a trial."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="keepers-"))
-        self.trial: UpkeepTrial | None = None
+    trials = UpkeepTrial
 
-    @initialize(kept=st.booleans())
-    def open(self, kept: bool) -> None:
-        self.trial = UpkeepTrial(place("sqlite", self.folder), kept=kept)
-
-    def _step(self, kind: str, seed: int) -> None:
-        assert self.trial is not None
-        self.trial.step(kind, seed)
-
-    @rule(kind=st.sampled_from(["tide", "tide transaction", "option"]), seed=seeds)
+    @rule(kind=st.sampled_from(["tide", "tide transaction", "option"]), seed=SEEDS)
     def tidelake_writes(self, kind: str, seed: int) -> None:
-        self._step(kind, seed)
+        self.step(kind, seed)
 
-    @rule(kind=st.sampled_from(["duck", "duck transaction", "tide beside duck"]), seed=seeds)
+    @rule(kind=st.sampled_from(["duck", "duck transaction", "tide beside duck"]), seed=SEEDS)
     def duckdb_writes(self, kind: str, seed: int) -> None:
-        self._step(kind, seed)
+        self.step(kind, seed)
 
-    @rule(kind=st.sampled_from(["compact", "expire", "cleanup", "tag"]), seed=seeds)
+    @rule(kind=st.sampled_from(["compact", "expire", "cleanup", "tag"]), seed=SEEDS)
     def tidelake_keeps_house(self, kind: str, seed: int) -> None:
-        self._step(kind, seed)
+        self.step(kind, seed)
 
     @rule(
         kind=st.sampled_from(["flush", "merge", "rewrite", "duck expire", "duck cleanup"]),
-        seed=seeds,
+        seed=SEEDS,
     )
     def duckdb_keeps_house(self, kind: str, seed: int) -> None:
-        self._step(kind, seed)
-
-    def teardown(self) -> None:
-        if self.trial is not None:
-            self.trial.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-_SETTINGS = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    print_blob=True,
-)
+        self.step(kind, seed)
 
 
 class TestKeepers(Keepers.TestCase):
-    settings = settings(_SETTINGS, max_examples=3, stateful_step_count=10, derandomize=True)
+    settings = settings(SETTINGS, max_examples=3, stateful_step_count=10, derandomize=True)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 class TestManyKeepers(Keepers.TestCase):
-    settings = settings(_SETTINGS, max_examples=150, stateful_step_count=20)
+    settings = settings(SETTINGS, max_examples=150, stateful_step_count=20)
