@@ -15,6 +15,10 @@ from tests.writing_together.place import Place
 from tests.writing_together.proxy import Proxy
 from tests.writing_together.workers import append_attempts, append_one_by_one
 from tidelake.errors import Conflict
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.session import writes
+from tidelake.session.transaction import Transaction
 
 _ENGLISH = b"duplicate key value violates unique constraint"
 _FIRSTS = range(100, 140, 10)
@@ -86,6 +90,26 @@ def test_duckdb_deletes_what_we_delete(place: Place) -> None:
         with pytest.raises(Conflict, match=r"main\.t"), lake.transaction() as tx:
             tx.table("t").delete("n BETWEEN 10 AND 12")
     assert numbers(place) == list(range(11, 29))
+    audit.check(place, "t")
+
+
+def test_duckdb_overtakes_us_inside_the_lock(place: Place) -> None:
+    """Again and again, also where the write was put so that nobody could: it is done once more,
+    and what the earlier attempts wrote is gone."""
+    rivals = iter(range(6))
+
+    def delete(tx: Transaction) -> WriteResult:
+        result = writes.delete(tx, TableName("main", "t"), "n BETWEEN 3 AND 10")
+        for rival in rivals:
+            by_duck(place, f"DELETE FROM lake.t WHERE n = {rival}")
+            break
+        return result
+
+    with place.open() as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        result = lake._write(delete)
+    assert (result.attempts, result.deleted) == (7, 5)
+    assert numbers(place) == list(range(11, 30))
     audit.check(place, "t")
 
 

@@ -31,12 +31,15 @@ def run(
     """
     started = time.monotonic()
     attempts = 0
+    short = False
     while True:
         attempts += 1
         began = time.monotonic()
         transaction: Transaction | None = None
         base = lake._last_known() if blind and attempts == 1 else None
         try:
+            if attempts > _OPTIMISM and short:
+                return _run_alone(lake, operation, attempts - 1)
             transaction = Transaction(lake, base=base)
             transaction._write(operation)
             result = transaction.commit()
@@ -51,8 +54,6 @@ def run(
             short = time.monotonic() - began < _SHORT_S
             if isinstance(error, LostRace):
                 commit.wait(attempts)
-            elif attempts >= _OPTIMISM and short:
-                return _run_alone(lake, operation, attempts)
 
 
 def _is_outdated(error: BaseException, lake: Lake, base: tuple[int, int] | None) -> bool:
@@ -76,7 +77,7 @@ def _run_alone(
     lake: Lake, operation: Callable[[Transaction], WriteResult], attempts: int
 ) -> WriteResult:
     """A short write that others keep overtaking is done inside the lake's lock: only somebody who
-    does not take it, as DuckDB, can still come first."""
+    does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
     token = uuid.uuid4().hex
     tries: list[tuple[Transaction, Change]] = []
 
@@ -92,7 +93,12 @@ def _run_alone(
 
     with lake._reading() as reader:
         since, _ = snapshots.head(reader)
-    landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
+    try:
+        landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
+    except Conflict:
+        for transaction, _ in tries:
+            transaction.rollback()
+        raise
     if not landed.duplicate:
         for transaction, _ in tries[:-1]:
             transaction.rollback()
