@@ -17,7 +17,8 @@ from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
-from tidelake.model.schema import Column
+from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.plan.as_of import AsOfPlan, narrowed, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.store.files import Store, is_local
 
@@ -53,7 +54,7 @@ class LocalEngine:
                 self._duck = _duckdb()
             return Workbench(self._duck.cursor(), self._options)
 
-    def read(self, plan: ScanPlan) -> Reading:
+    def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
         work = self.workbench()
         with translated(f"cannot read {plan.table}"):
@@ -70,7 +71,7 @@ class LocalEngine:
 
         return LocalJob(self, doing)
 
-    def query(self, sql: str, tables: Mapping[str, ScanPlan]) -> Reading:
+    def query(self, sql: str, tables: Mapping[str, ScanPlan | AsOfPlan]) -> Reading:
         """A DuckDB SELECT over plans, each standing under the name it is given here."""
         work = self.workbench()
         with translated("cannot run the query"):
@@ -94,7 +95,7 @@ def _duckdb() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _output_columns(plan: ScanPlan) -> tuple[Column, ...]:
+def _output_columns(plan: ScanPlan | AsOfPlan) -> tuple[Column, ...]:
     known = {column.name: column for column in plan.columns}
     return tuple(known.get(name) or Column(0, name, "int64") for name in plan.output)
 
@@ -166,11 +167,13 @@ class Workbench:
         self.store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())
 
-    def define(self, name: str, plan: ScanPlan) -> None:
+    def define(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
 
-    def scan(self, plan: ScanPlan) -> str:
+    def scan(self, plan: ScanPlan | AsOfPlan) -> str:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
+        if isinstance(plan, AsOfPlan):
+            return self._state(plan)
         self.reach(file.path for file in plan.files)
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
@@ -184,6 +187,20 @@ class Workbench:
             if inlined.rows
         ]
         return scan_sql.scan_sql(plan, branches)
+
+    def _state(self, plan: AsOfPlan) -> str:
+        """The winners of all facts. Where no fact comes twice they are found by what decides
+        alone, and the rest of their columns is fetched afterwards: it is much less to carry."""
+        facts = self._united(plan.parts)
+        if plan.rollup is not None or not (narrow := narrowed(plan)):
+            return state_sql(plan, winners_sql(plan, facts))
+        winners = winners_sql(narrow, self._united(narrow.parts))
+        return state_sql(
+            plan, f"SELECT f.* FROM {facts} AS f SEMI JOIN ({winners}) AS w USING ({ROW_NUMBER})"
+        )
+
+    def _united(self, parts: Sequence[ScanPlan]) -> str:
+        return f"({' UNION ALL '.join(self.scan(part) for part in parts)})"
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""

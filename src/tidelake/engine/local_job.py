@@ -21,6 +21,7 @@ from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.rebuild import Rebuild
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.write import Target
@@ -48,7 +49,7 @@ class LocalJob:
     ) -> None:
         self._work.connection.close()
 
-    def scan(self, name: str, plan: ScanPlan) -> None:
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
         with translated(self._doing):
             self._work.define(name, plan)

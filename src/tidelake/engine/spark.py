@@ -14,10 +14,12 @@ from tidelake.engine.spark_columns import reads_exactly, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
 from tidelake.engine.spark_paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
+from tidelake.engine.spark_sql import parsed, spark_text
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
 from tidelake.model.schema import LINEAGE, Schema
+from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "SparkReading", "spark_schema"]
 
+_FACTS = "_tidelake_all"
 _TIME_TYPE = "spark.sql.timeType.enabled"
 _OTHER_SCHEMES = {"s3": ("s3", "s3a"), "s3n": ("s3a",)}
 
@@ -52,17 +55,15 @@ class SparkEngine:
         self._local = local
         self._opens: dict[tuple[str, str], bool] = {}
 
-    def read(self, plan: ScanPlan) -> SparkReading:
+    def read(self, plan: ScanPlan | AsOfPlan) -> SparkReading:
         """The plan as a query that runs when its rows are asked for."""
         return SparkReading(self.frame(plan), f"cannot read {plan.table}")
 
-    def query(self, sql: str, tables: Mapping[str, ScanPlan]) -> SparkReading:
+    def query(self, sql: str, tables: Mapping[str, ScanPlan | AsOfPlan]) -> SparkReading:
         """A Spark SELECT over plans, each standing under the name it is given here."""
         frames = {name: self.frame(plan) for name, plan in tables.items()}
-        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
-        text = sql.replace("{", "{{").replace("}", "}}")
         with translated("cannot run the query"):
-            found = self.spark.sql(f"WITH {named} ({text})" if frames else sql, None, **frames)
+            found = self.select(sql, frames)
         return SparkReading(found, "cannot run the query")
 
     def job(self, doing: str) -> SparkJob:
@@ -71,8 +72,10 @@ class SparkEngine:
 
         return SparkJob(self, self._local, doing)
 
-    def frame(self, plan: ScanPlan) -> DataFrame:
+    def frame(self, plan: ScanPlan | AsOfPlan) -> DataFrame:
         """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
+        if isinstance(plan, AsOfPlan):
+            return self._state(plan)
         _refuse(plan)
         self.spark.conf.set(FIELD_IDS, "true")
         if any(below.type == "time" for column in plan.columns for below in column.walk()):
@@ -88,6 +91,27 @@ class SparkEngine:
         for part in parts[1:]:
             united = united.union(part.select(*names))
         return united
+
+    def _state(self, plan: AsOfPlan) -> DataFrame:
+        """The winners of all facts, and of those what the caller asked for."""
+        facts = self.frame(plan.parts[0])
+        for part in plan.parts[1:]:
+            facts = facts.union(self.frame(part))
+        text = spark_text(parsed(winners_sql(plan, _FACTS)))
+        winners = self.select(text, {_FACTS: facts})
+        where = _condition(plan)
+        if plan.where is not None and where is None:
+            job = self.job(f"cannot read {plan.table}")
+            job.take(_FACTS, winners, spark_arrow.output_columns(plan.parts[0]))
+            return job.reading(state_sql(plan, f"SELECT * FROM {_FACTS}")).to_spark()
+        found = winners.where(where) if where else winners
+        return found.select(*(ticked(name) for name in plan.output))
+
+    def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+        """A query in Spark's words over frames, each under the name it is given here."""
+        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
+        escaped = text.replace("{", "{{").replace("}", "}}")
+        return self.spark.sql(f"WITH {named} ({escaped})" if frames else text, None, **frames)
 
     def _native_parts(
         self, plan: ScanPlan, files: Sequence[DataFile], uris: dict[str, str]
@@ -210,7 +234,7 @@ def _speaks_spark(plan: ScanPlan) -> bool:
     return plan.where is None or _condition(plan) is not None
 
 
-def _condition(plan: ScanPlan) -> str | None:
+def _condition(plan: ScanPlan | AsOfPlan) -> str | None:
     """The row filter in Spark's SQL; None without one, or if Spark cannot say the same."""
     if plan.predicate is None:
         return None

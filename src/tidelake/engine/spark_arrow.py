@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local import LocalEngine
     from tidelake.model.file import DataFile
+    from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.scan import ScanPlan
 
 _SLICE_BYTES = 32 * 1024 * 1024
 _BATCH_ROWS = 122_880
 
 
-def output_columns(plan: ScanPlan) -> tuple[Column, ...]:
+def output_columns(plan: ScanPlan | AsOfPlan) -> tuple[Column, ...]:
     """What the plan puts out; without any, the row id stands in so that rows can be counted."""
     known = {column.name: column for column in plan.columns}
     names = plan.output or (ROW_ID,)

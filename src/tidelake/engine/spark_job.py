@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local import LocalEngine
     from tidelake.engine.spark import SparkEngine, SparkReading
+    from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.scan import ScanPlan
 
@@ -90,11 +91,16 @@ class SparkJob:
         self._relations.clear()
         self._shapes.close()
 
-    def scan(self, name: str, plan: ScanPlan) -> None:
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
         self._table = plan.table
         with self._translated():
             self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
+
+    def take(self, name: str, frame: DataFrame, columns: Sequence[Column]) -> None:
+        """A relation of a frame's rows, which are these columns."""
+        with self._translated():
+            self._add(name, Relation(frame, tuple(columns)))
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -310,14 +316,14 @@ class SparkJob:
         if source is None:
             named = tree_of.relations(tree) & self._relations.keys()
             frames = {name: self._typed(self._relations[name]).frame for name in named}
-            return _as(self._spark_sql(tree_of.spark_text(tree), frames), columns)
+            return _as(self._engine.select(tree_of.spark_text(tree), frames), columns)
         inner = self._source(source)
         over = tree_of.over(tree, ROWS)
         if not tree_of.is_plain(tree, inner.by_name):
             return self._by_duckdb(inner, over.sql("duckdb"), columns)
         inner = self._typed(inner)
         text = tree_of.spark_text(over, inner.by_name)
-        return _as(self._spark_sql(text, {ROWS: inner.frame}), columns)
+        return _as(self._engine.select(text, {ROWS: inner.frame}), columns)
 
     def _cast(self, tree: exp.Query, columns: tuple[Column, ...]) -> exp.Query:
         """The query in the types of these columns."""
@@ -330,11 +336,6 @@ class SparkJob:
             for here, column in zip(found, columns, strict=True)
         )
         return tree_of.parsed(f"SELECT {casts} FROM ({sql}) AS r")
-
-    def _spark_sql(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
-        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
-        escaped = text.replace("{", "{{").replace("}", "}}")
-        return self._engine.spark.sql(f"WITH {named} ({escaped})", None, **frames)
 
     def _typed(self, rows: Relation) -> Relation:
         """The relation with its columns in Spark's types."""

@@ -19,6 +19,7 @@ from tidelake.model.change import Change, WriteResult
 from tidelake.model.cleanup import CleanupResult
 from tidelake.model.compaction import CompactResult
 from tidelake.model.consumer import ConsumerState
+from tidelake.model.event_time import EventTime, names
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
@@ -29,9 +30,11 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.verify import VerifyReport
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import definitions
+from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.table import Table
@@ -69,6 +72,7 @@ class Lake:
         self._spark = spark
         self._snapshot_id = snapshot_id
         self._closed = False
+        self._states: OrderedDict[str, AsOfPlan] = OrderedDict()
         self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
@@ -521,6 +525,46 @@ class Lake:
             plan = plan_scan(reader, at, facts, request, counted=counted)
         _keep(self._plans, key, plan)
         return plan
+
+    def _plan_as_of(
+        self,
+        name: TableName,
+        snapshot_id: int | None,
+        moment: int,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        prune_by: str | None = None,
+        counted: bool = False,
+    ) -> AsOfPlan:
+        """Plan a read of a table's state as of a moment; kept as other plans are."""
+        wanted = None if columns is None else tuple(columns)
+        with self._reading() as reader:
+            head = snapshots.head_id(reader)
+            at = snapshot_id if snapshot_id is not None else self._at(reader)
+            if snapshot_id not in (None, head):
+                snapshots.check_there(reader, at)
+            key = repr((head, at, name, moment, wanted, _spelled(where), prune_by, counted))
+            if (kept := self._states.get(key)) is not None:
+                return kept
+            facts = self._table_facts(reader, head, at, name)
+            schema = facts.info.schema
+            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
+            plan = plan_as_of(reader, at, facts, request, moment, counted=counted)
+            doubtful = unplaced(reader, at, facts, plan.event)
+        self._check_placed(doubtful, plan.event)
+        _keep(self._states, key, plan)
+        return plan
+
+    def _check_placed(self, doubtful: ScanPlan | None, event: EventTime) -> None:
+        """Facts without a key or a time cannot be put in order, and are not passed over."""
+        count = 0 if doubtful is None else int(self._engine.read(doubtful).count())
+        if doubtful is not None and count:
+            listed = ", ".join(names((*event.key, event.time)))
+            raise Invalid(
+                f"{count} rows of {doubtful.table} have no key or no event time ({listed})",
+                hint="delete or complete them, and declare the columns NOT NULL",
+            )
 
     # What the writes of this lake remember of each other, so that one more costs little.
 

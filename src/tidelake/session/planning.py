@@ -34,6 +34,12 @@ class Request:
     def predicate(self) -> Predicate | None:
         return self.filter.predicate if self.filter else self.prune_by
 
+    @property
+    def hint(self) -> Where | None:
+        """`prune_by` as a filter, for whoever knows that it may be applied early."""
+        given = self.prune_by
+        return None if given is None else Where(given, given.sql(), given.columns())
+
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
@@ -62,7 +68,7 @@ def plan_scan(
     With `counted`, also how many files the table has, which costs a count of all of them.
     """
     table = facts.info
-    output = _output(table.schema, request.columns)
+    output = output_of(table.schema, request.columns)
     columns = _columns_read(table.schema, output, request.filter)
     kept, pruned, total = _pruned_files(reader, at, facts, request.predicate, counted)
     return replace(
@@ -154,7 +160,7 @@ def _is_column(schema: Schema, name: str) -> bool:
     return any(column.name == name for column in schema)
 
 
-def _output(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+def output_of(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
     if wanted is None:
         return tuple(schema.names)
     if not wanted:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidelake.model.event_time import spelled
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
+from tidelake.model.rollup import RollupUse
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import PruneStep, ScanPlan
 
 if TYPE_CHECKING:
@@ -36,10 +39,13 @@ class Explanation:
     pruned: tuple[PruneStep, ...]
     inlined_rows: int
     files_with_deletes: int
+    as_of: str | None = None
+    rollup: RollupUse | None = None
 
     def __str__(self) -> str:
+        moment = f" as of {self.as_of}" if self.as_of else ""
         lines = [
-            f"scan {self.table} known at snapshot {self.snapshot_id} on {self.engine}",
+            f"scan {self.table}{moment} known at snapshot {self.snapshot_id} on {self.engine}",
             f"  columns  {', '.join(self.columns)}",
         ]
         if self.where:
@@ -55,6 +61,8 @@ class Explanation:
             lines.append(f"  deletes  in {self.files_with_deletes:,} of the files")
         if self.inlined_rows:
             lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
+        if self.rollup:
+            lines.append(f"  rollup   {self.rollup}")
         return "\n".join(lines)
 
 
@@ -74,7 +82,7 @@ class Scan:
         self._columns = (columns,) if isinstance(columns, str) else columns
         self._where = where
 
-    def plan(self) -> ScanPlan:
+    def plan(self) -> ScanPlan | AsOfPlan:
         return self._table._plan(self._columns, self._where)
 
     def files(self) -> list[DataFile]:
@@ -97,6 +105,8 @@ class Scan:
             pruned=plan.pruned,
             inlined_rows=sum(len(inlined.rows) for inlined in plan.inlined),
             files_with_deletes=sum(file.has_deletes for file in plan.files),
+            as_of=spelled(plan.as_of) if isinstance(plan, AsOfPlan) else None,
+            rollup=plan.rollup if isinstance(plan, AsOfPlan) else None,
         )
 
     def count(self) -> int:

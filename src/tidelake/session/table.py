@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import log, snapshots
@@ -12,6 +12,7 @@ from tidelake.catalog.database import Reader
 from tidelake.errors import Denied
 from tidelake.model.change import WriteResult
 from tidelake.model.compaction import CompactResult
+from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.file import DataFile
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
@@ -19,6 +20,7 @@ from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions, writes
 from tidelake.session import merge as merging
@@ -38,15 +40,23 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it.
+    """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
+    another, and `as_of` to a moment of event time.
 
     A table keeps its identity when it is renamed: a handle follows the name it was asked for.
     """
 
-    def __init__(self, lake: Lake, name: TableName, snapshot_id: int | None = None) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        name: TableName,
+        snapshot_id: int | None = None,
+        as_of: int | None = None,
+    ) -> None:
         self._lake = lake
         self._name = name
         self._snapshot_id = snapshot_id
+        self._as_of = as_of
 
     @property
     def name(self) -> str:
@@ -85,7 +95,17 @@ class Table:
         with self._lake._reading() as reader:
             snapshot = self._lake._snapshot(reader, moment)
             self._lake._committed._table_info(reader, snapshot.snapshot_id, self._name)
-        return Table(self._lake._committed, self._name, snapshot.snapshot_id)
+        return Table(self._lake._committed, self._name, snapshot.snapshot_id, self._as_of)
+
+    def as_of(self, moment: str | date) -> Table:
+        """The table's state as of a moment of event time (UTC if it has no zone): for every key
+        the last fact up to then, unless that is a tombstone. With `known_at`: as far as the lake
+        knew it then."""
+        found = as_moment(moment)
+        with self._lake._reading() as reader:
+            at = self._at(reader)
+            EventTime.of(self._info(reader, at), at)
+        return Table(self._lake, self._name, self._snapshot_id, found)
 
     def snapshots(self) -> list[LogEntry]:
         """The snapshots that changed this table and what they did, oldest first."""
@@ -114,11 +134,13 @@ class Table:
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
         *,
+        as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,
     ) -> Scan:
-        """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition."""
+        """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition. With
+        `as_of`, a condition is one on the state as of then."""
         table = self if known_at is None else self.known_at(known_at)
-        return Scan(table, columns, where)
+        return Scan(table if as_of is None else table.as_of(as_of), columns, where)
 
     def changes(
         self,
@@ -270,10 +292,16 @@ class Table:
                 " change",
                 hint="write to the unpinned table",
             )
+        if self._as_of is not None:
+            raise Denied(
+                f"{self.name} as of {spelled(self._as_of)} is an answer, which does not change",
+                hint="write to the table itself; a row about the past simply has that event time",
+            )
 
     def __repr__(self) -> str:
         pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"
-        return f"<Table {self.name}{pinned}>"
+        moment = "" if self._as_of is None else f" as of {spelled(self._as_of)}"
+        return f"<Table {self.name}{moment}{pinned}>"
 
     def _at(self, reader: Reader) -> int:
         if self._snapshot_id is None:
@@ -290,12 +318,15 @@ class Table:
         where: str | Predicate | None,
         *,
         counted: bool = False,
-    ) -> ScanPlan:
-        return self._lake._plan(
-            self._name, self._snapshot_id, columns=columns, where=where, counted=counted
-        )
+    ) -> ScanPlan | AsOfPlan:
+        asked: dict[str, Any] = {"columns": columns, "where": where, "counted": counted}
+        if self._as_of is None:
+            return self._lake._plan(self._name, self._snapshot_id, **asked)
+        return self._lake._plan_as_of(self._name, self._snapshot_id, self._as_of, **asked)
 
     def _count_from_catalog(self) -> int | None:
+        if self._as_of is not None:
+            return None
         return self._lake._count_from_catalog(self._name, self._snapshot_id)
 
 

@@ -1,0 +1,137 @@
+"""The state of a table as of a moment, as a plan and SQL: of every key the fact that holds.
+
+The winner is chosen in one place, `winners_sql`: the greatest event time, then the greatest row
+id. Rows may come to it twice, or be such that others beat them; what must not happen is that one
+is missing that could win. So conditions on values wait until it is chosen, while conditions on
+keys, and a lower bound on the time, may go first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tidelake.model.event_time import EventTime
+from tidelake.model.file import DataFile, InlinedRows
+from tidelake.model.names import TableName, quote
+from tidelake.model.predicate import And, Compare, Predicate
+from tidelake.model.rollup import RollupUse
+from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.plan.scan import PruneStep, ScanPlan
+from tidelake.plan.where import Where
+
+_BEST = "_tidelake_best"
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfPlan:
+    """A complete, picklable description of one read of a table's state as of a moment.
+
+    `parts` read, together, every row that may be the fact that holds; each gives the columns that
+    `wanted` names. `where` is what is left to ask of the winners, `predicate` the same. `base` is
+    the part whose files a rollup has made fewer.
+    """
+
+    as_of: int
+    event: EventTime
+    parts: tuple[ScanPlan, ...]
+    columns: tuple[Column, ...]
+    output: tuple[str, ...]
+    where: str | None = None
+    predicate: Predicate | None = None
+    rollup: RollupUse | None = None
+    total_files: int = 0
+    pruned: tuple[PruneStep, ...] = ()
+
+    @property
+    def table(self) -> TableName:
+        return self.parts[0].table
+
+    @property
+    def snapshot_id(self) -> int:
+        return self.parts[0].snapshot_id
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What every part gives."""
+        return self.parts[0].output
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """The table's own files that are read."""
+        own = self.parts[1:] if self.rollup else self.parts
+        return tuple(file for part in own for file in part.files)
+
+    @property
+    def inlined(self) -> tuple[InlinedRows, ...]:
+        return tuple(inlined for part in self.parts for inlined in part.inlined)
+
+
+def divided(where: Where | None, event: EventTime) -> tuple[list[Predicate], list[Predicate]]:
+    """What of a condition may be asked before the winner is chosen, and what must wait."""
+    early: list[Predicate] = []
+    late: list[Predicate] = []
+    for part in _conjuncts(where.predicate) if where else ():
+        (early if _may_go_first(part, event) else late).append(part)
+    return early, late
+
+
+def _conjuncts(predicate: Predicate) -> list[Predicate]:
+    if isinstance(predicate, And):
+        return [each for part in predicate.parts for each in _conjuncts(part)]
+    return [predicate]
+
+
+def _may_go_first(part: Predicate, event: EventTime) -> bool:
+    """A condition on keys keeps or drops all facts of a key alike. One that asks for a later time
+    drops facts which the winner, if it passes, has beaten anyway."""
+    if part.columns() <= {column.name for column in event.key}:
+        return True
+    later = isinstance(part, Compare) and part.op in (">", ">=")
+    return later and part.columns() == {event.time.name}
+
+
+def together(parts: Sequence[Predicate]) -> Where | None:
+    if not parts:
+        return None
+    whole = parts[0] if len(parts) == 1 else And(tuple(parts))
+    return Where(whole, whole.sql(), whole.columns())
+
+
+def winners_sql(plan: AsOfPlan, relation: str) -> str:
+    """Of every key the fact that holds, unless it says that the key is no more: the columns that
+    the plan's parts give. The SQL is DuckDB's; `relation` may be a subquery."""
+    fields = ", ".join(f"'f{place}': {quote(name)}" for place, name in enumerate(plan.wanted))
+    rank = f"{{'t': {quote(plan.event.time.name)}, 'r': {ROW_NUMBER}}}"
+    keys = ", ".join(quote(column.name) for column in plan.event.key)
+    chosen = ", ".join(
+        f"{_BEST}.f{place} AS {quote(name)}" for place, name in enumerate(plan.wanted)
+    )
+    return (
+        f"SELECT {chosen} FROM (SELECT max_by({{{fields}}}, {rank}) AS {_BEST}"
+        f" FROM {relation} AS _tidelake_facts GROUP BY {keys}) AS _tidelake_winners{_alive(plan)}"
+    )
+
+
+def _alive(plan: AsOfPlan) -> str:
+    end = plan.event.tombstone
+    if end is None:
+        return ""
+    return f" WHERE {_BEST}.f{plan.wanted.index(end.name)} IS DISTINCT FROM TRUE"
+
+
+def narrowed(plan: AsOfPlan) -> AsOfPlan | None:
+    """The plan with only the columns that decide; None if it has no others."""
+    deciding = {column.name for column in plan.event.columns} | {ROW_NUMBER}
+    wanted = tuple(name for name in plan.wanted if name in deciding)
+    if wanted == plan.wanted:
+        return None
+    parts = tuple(replace(part, output=wanted) for part in plan.parts)
+    return replace(plan, parts=parts)
+
+
+def state_sql(plan: AsOfPlan, winners: str) -> str:
+    """What the caller asked for, of the winners."""
+    chosen = ", ".join(quote(name) for name in plan.output)
+    where = f" WHERE ({plan.where})" if plan.where else ""
+    return f"SELECT {chosen} FROM ({winners}) AS t{where}"
