@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -16,6 +16,12 @@ from tidelake.model.table import TableInfo
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = 1000
+_TICKS = {
+    "date": instant.DAY,
+    "timestamp_s": instant.SECOND,
+    "timestamp_ms": instant.SECOND // 1000,
+    "timestamp_ns": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +39,25 @@ class EventTime:
     def of(table: TableInfo, at: int) -> EventTime:
         """What the table's settings say at a snapshot; Invalid if they say nothing."""
         found = EventTime.maybe(table)
-        if found is None:
+        if found is not None:
+            return found
+        hint = 'declare them: t.set_event_time("ts", key=["id"])'
+        if _settled(table):
             raise Invalid(
-                f"{table.name} has no key and event time at snapshot {at}",
-                hint='declare them: t.set_event_time("ts", key=["id"])',
+                f"the key, event time or tombstone of {table.name} is a column that has been"
+                f" dropped by snapshot {at}",
+                hint=hint,
             )
-        return found
+        raise Invalid(f"{table.name} has no key and event time at snapshot {at}", hint=hint)
 
     @staticmethod
     def maybe(table: TableInfo) -> EventTime | None:
-        settings = Settings.of(table.tags)
-        if not settings.key or settings.event_time is None:
-            return None
+        settings = _settled(table)
         columns = {column.id: column for column in table.schema}
-        if not settings.columns <= columns.keys():
+        if settings is None or not settings.facts <= columns.keys():
             return None
         end = None if settings.tombstone is None else columns[settings.tombstone]
+        assert settings.event_time is not None
         return EventTime(
             tuple(columns[key] for key in settings.key), columns[settings.event_time], end
         )
@@ -64,6 +73,40 @@ class EventTime:
     def after(self, moment: int) -> Compare:
         """A fact is later than a moment."""
         return Compare(self.time.name, ">", _floor(self.time, moment))
+
+    def exactly(self, moment: int, what: str = "at") -> Value:
+        """The moment as a value of the event time's column; Invalid if it cannot hold it."""
+        if moment % _TICKS.get(self.time.type, _MICROSECOND):
+            raise Invalid(
+                f"{what}={spelled(moment)} does not fit {self.time.name!r}, which is a"
+                f" {self.time.type}",
+                hint="give a moment that the column can hold exactly",
+            )
+        return _floor(self.time, moment)
+
+    def key_values(self, given: object) -> dict[str, object]:
+        """A key by column: of one column it may be given as it is, else as a dict."""
+        listed = ", ".join(names(self.key))
+        hint = "give it as {" + ", ".join(f"{column.name!r}: …" for column in self.key) + "}"
+        if isinstance(given, Mapping):
+            folded = {str(name).casefold(): value for name, value in given.items()}
+            found = {column.name: folded.pop(column.name.casefold(), None) for column in self.key}
+            if folded or len(given) != len(found):
+                raise Invalid(f"key={dict(given)!r} does not name the key ({listed})", hint=hint)
+        elif len(self.key) > 1 or isinstance(given, list | tuple | set | frozenset):
+            raise Invalid(f"key={given!r} is not a key of the columns {listed}", hint=hint)
+        else:
+            found = {self.key[0].name: given}
+        for name, value in found.items():
+            if value is None:
+                raise Invalid(f"the key has no value for {name!r}", hint=hint)
+        return found
+
+
+def _settled(table: TableInfo) -> Settings | None:
+    """The table's settings, if they declare facts in time."""
+    settings = Settings.of(table.tags)
+    return settings if settings.key and settings.event_time is not None else None
 
 
 def as_moment(value: object, what: str = "as_of") -> int:

@@ -41,6 +41,16 @@ class Settings:
         single = [self.event_time, self.tombstone]
         return frozenset([*self.key, *self.entity, *(i for i in single if i is not None)])
 
+    @property
+    def facts(self) -> frozenset[int]:
+        """Ids of the columns that make rows facts in time."""
+        return replace(self, entity=()).columns
+
+    @property
+    def required(self) -> frozenset[int]:
+        """Ids of columns that cannot be null."""
+        return frozenset([*self.key, *([] if self.event_time is None else [self.event_time])])
+
     def tags(self) -> dict[str, str]:
         known: dict[str, object] = {
             "key": list(self.key) or None,
@@ -141,6 +151,12 @@ def _check_together(
 ) -> None:
     if end is not None and (time is None or not keys):
         raise Invalid("tombstone needs key and event_time", hint="give all three")
+    both = [column for column in (time, end) if column is not None and column in keys]
+    if both:
+        raise Invalid(
+            f"{both[0].name!r} is part of the key and more than that",
+            hint="a key is what facts are about, not when they hold",
+        )
     if (entities or bucket or overlap) and time is None:
         raise Invalid("coverage needs an event_time", hint='event_time="ts"')
     if (bucket is None) != (not entities):
@@ -155,7 +171,7 @@ def _check_together(
 
 def with_required(schema: Schema, settings: Settings) -> Schema:
     """A key and its event time cannot be null."""
-    required = {*settings.key, settings.event_time}
+    required = settings.required
     return Schema(
         tuple(replace(c, nullable=c.nullable and c.id not in required) for c in schema.columns)
     )

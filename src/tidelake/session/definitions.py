@@ -232,6 +232,7 @@ def evolve(tx: Transaction, name: TableName, changes: Mapping[str, Any]) -> Writ
         return DONE
     _check_dropped(draft, after)
     _check_widened(draft, after)
+    _check_facts(draft, after)
     _check_required(tx, draft, after)
     staging.flush(tx, draft)
     table = replace(draft.after, schema=after, sorting=_renamed_sorting(draft.after, after))
@@ -275,6 +276,18 @@ def _check_widened(draft: TableDraft, after: Schema) -> None:
             raise Invalid(
                 f"column {column.name!r} cannot become {kind}: it would change buckets",
                 hint="create a new table and copy the rows into it",
+            )
+
+
+def _check_facts(draft: TableDraft, after: Schema) -> None:
+    """Keys and event times stay without nulls."""
+    required = Settings.of(draft.after.tags).required
+    for column in after:
+        if column.id in required and column.nullable:
+            raise Invalid(
+                f"column {column.name!r} cannot be nullable: it is part of the table's key or"
+                " event time",
+                hint="t.set_event_time(None) makes it an ordinary column first",
             )
 
 

@@ -22,7 +22,7 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session import definitions, writes
+from tidelake.session import definitions, facts, writes
 from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
 from tidelake.session.changes import Changes
@@ -192,6 +192,16 @@ class Table:
         known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
         return self._write(lambda tx: writes.append(tx, self._name, data), blind=known)
 
+    def put(self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> WriteResult:
+        """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
+        the past is found by the next read; one with the same event time is a correction."""
+        return self._write(lambda tx: facts.put(tx, self._name, fact), blind=True)
+
+    def end(self, key: Any, *, at: str | date) -> WriteResult:
+        """Add the fact that a key is no more from a moment on. A key of one column may be given
+        as it is, else as a dict."""
+        return self._write(lambda tx: facts.end(tx, self._name, key, at))
+
     def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
         """Replace all rows, or those that meet a condition; the new ones must meet it too."""
         return self._write(lambda tx: writes.overwrite(tx, self._name, data, where=where))
@@ -252,6 +262,23 @@ class Table:
     def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
         """How rows are sorted inside files from now on; an empty list ends it."""
         return self._write(lambda tx: definitions.set_sorting(tx, self._name, by))
+
+    def set_event_time(
+        self,
+        event_time: str | None,
+        *,
+        key: str | Sequence[str] = (),
+        tombstone: str | None = None,
+    ) -> WriteResult:
+        """Make the table one of facts in time: what each is about (`key`), since when it holds,
+        and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
+        time can no longer be null, which the rows that are there must not be either.
+
+        None ends it, and leaves a key for `merge` if one is given.
+        """
+        return self._write(
+            lambda tx: facts.set_event_time(tx, self._name, event_time, key, tombstone)
+        )
 
     def set_comment(self, comment: str | None) -> WriteResult:
         return self._write(lambda tx: definitions.set_comment(tx, self._name, comment))
