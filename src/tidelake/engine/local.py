@@ -17,8 +17,8 @@ from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
-from tidelake.model.schema import ROW_NUMBER, Column
-from tidelake.plan.as_of import AsOfPlan, narrowed, state_sql, winners_sql
+from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.store.files import Store, is_local
 
@@ -189,18 +189,8 @@ class Workbench:
         return scan_sql.scan_sql(plan, branches)
 
     def _state(self, plan: AsOfPlan) -> str:
-        """The winners of all facts. Where no fact comes twice they are found by what decides
-        alone, and the rest of their columns is fetched afterwards: it is much less to carry."""
-        facts = self._united(plan.parts)
-        if plan.rollup is not None or not (narrow := narrowed(plan)):
-            return state_sql(plan, winners_sql(plan, facts))
-        winners = winners_sql(narrow, self._united(narrow.parts))
-        return state_sql(
-            plan, f"SELECT f.* FROM {facts} AS f SEMI JOIN ({winners}) AS w USING ({ROW_NUMBER})"
-        )
-
-    def _united(self, parts: Sequence[ScanPlan]) -> str:
-        return f"({' UNION ALL '.join(self.scan(part) for part in parts)})"
+        facts = " UNION ALL ".join(self.scan(part) for part in plan.parts)
+        return state_sql(plan, winners_sql(plan, f"({facts})"))
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""

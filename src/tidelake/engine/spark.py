@@ -19,7 +19,7 @@ from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
 from tidelake.model.schema import LINEAGE, Schema
-from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
+from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
 
@@ -97,7 +97,7 @@ class SparkEngine:
         facts = self.frame(plan.parts[0])
         for part in plan.parts[1:]:
             facts = facts.union(self.frame(part))
-        text = spark_text(parsed(winners_sql(plan, _FACTS)))
+        text = spark_text(parsed(winners_at_once_sql(plan, _FACTS)))
         winners = self.select(text, {_FACTS: facts})
         where = _condition(plan)
         if plan.where is not None and where is None:

@@ -1,15 +1,15 @@
 """The state of a table as of a moment, as a plan and SQL: of every key the fact that holds.
 
-The winner is chosen in one place, `winners_sql`: the greatest event time, then the greatest row
-id. Rows may come to it twice, or be such that others beat them; what must not happen is that one
-is missing that could win. So conditions on values wait until it is chosen, while conditions on
-keys, and a lower bound on the time, may go first.
+The winner is chosen here alone: the greatest event time, then the greatest row id. Rows may come to
+it twice, or be such that others beat them; what must not happen is that one is missing that could
+win. So conditions on values wait until it is chosen, while conditions on keys, and a lower bound on
+the time, may go first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, InlinedRows
@@ -21,6 +21,7 @@ from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 
 _BEST = "_tidelake_best"
+_PLACE = "_tidelake_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,9 @@ class AsOfPlan:
     """A complete, picklable description of one read of a table's state as of a moment.
 
     `parts` read, together, every row that may be the fact that holds; each gives the columns that
-    `wanted` names. `where` is what is left to ask of the winners, `predicate` the same. `base` is
-    the part whose files a rollup has made fewer.
+    `wanted` names. `where` is what is left to ask of the winners, `predicate` the same. Where a
+    `rollup` is used, the first part reads it. `keeps_ended`: keys that are no more come too, each
+    as the tombstone that ended it.
     """
 
     as_of: int
@@ -40,6 +42,7 @@ class AsOfPlan:
     where: str | None = None
     predicate: Predicate | None = None
     rollup: RollupUse | None = None
+    keeps_ended: bool = False
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()
 
@@ -100,34 +103,46 @@ def together(parts: Sequence[Predicate]) -> Where | None:
 
 def winners_sql(plan: AsOfPlan, relation: str) -> str:
     """Of every key the fact that holds, unless it says that the key is no more: the columns that
-    the plan's parts give. The SQL is DuckDB's; `relation` may be a subquery."""
+    the plan's parts give. The SQL is DuckDB's; `relation` may be a subquery, and stands twice.
+
+    The latest time of every key is found by the keys and times alone, and what is left then is
+    about one row for each key: it costs a third of carrying all columns to the greatest.
+    """
+    keys = ", ".join(quote(column.name) for column in plan.event.key)
+    time = quote(plan.event.time.name)
+    end = _alive(plan)
+    return (
+        f"SELECT {', '.join(map(quote, plan.wanted))} FROM (SELECT *, row_number() OVER"
+        f" (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
+        f" FROM {relation} AS _tidelake_facts SEMI JOIN (SELECT {keys}, max({time}) AS {time}"
+        f" FROM {relation} AS _tidelake_times GROUP BY {keys}) AS _tidelake_latest"
+        f" USING ({keys}, {time})) AS _tidelake_ranked"
+        f" WHERE {_PLACE} = 1{f' AND {end}' if end else ''}"
+    )
+
+
+def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:
+    """The same in one pass, for where `relation` lies scattered, and joining it with itself would
+    move all of it."""
     fields = ", ".join(f"'f{place}': {quote(name)}" for place, name in enumerate(plan.wanted))
     rank = f"{{'t': {quote(plan.event.time.name)}, 'r': {ROW_NUMBER}}}"
     keys = ", ".join(quote(column.name) for column in plan.event.key)
-    chosen = ", ".join(
-        f"{_BEST}.f{place} AS {quote(name)}" for place, name in enumerate(plan.wanted)
-    )
+    taken = {name: f"{_BEST}.f{place}" for place, name in enumerate(plan.wanted)}
+    chosen = ", ".join(f"{field} AS {quote(name)}" for name, field in taken.items())
+    end = _alive(plan, taken)
     return (
         f"SELECT {chosen} FROM (SELECT max_by({{{fields}}}, {rank}) AS {_BEST}"
-        f" FROM {relation} AS _tidelake_facts GROUP BY {keys}) AS _tidelake_winners{_alive(plan)}"
+        f" FROM {relation} AS _tidelake_facts GROUP BY {keys}) AS _tidelake_winners"
+        f"{f' WHERE {end}' if end else ''}"
     )
 
 
-def _alive(plan: AsOfPlan) -> str:
+def _alive(plan: AsOfPlan, spelled: Mapping[str, str] | None = None) -> str | None:
+    """A condition on winners: not the tombstone of a key."""
     end = plan.event.tombstone
-    if end is None:
-        return ""
-    return f" WHERE {_BEST}.f{plan.wanted.index(end.name)} IS DISTINCT FROM TRUE"
-
-
-def narrowed(plan: AsOfPlan) -> AsOfPlan | None:
-    """The plan with only the columns that decide; None if it has no others."""
-    deciding = {column.name for column in plan.event.columns} | {ROW_NUMBER}
-    wanted = tuple(name for name in plan.wanted if name in deciding)
-    if wanted == plan.wanted:
+    if end is None or plan.keeps_ended:
         return None
-    parts = tuple(replace(part, output=wanted) for part in plan.parts)
-    return replace(plan, parts=parts)
+    return f"{(spelled or {}).get(end.name, quote(end.name))} IS DISTINCT FROM TRUE"
 
 
 def state_sql(plan: AsOfPlan, winners: str) -> str:
