@@ -245,10 +245,15 @@ def _listed(ids: Iterable[int]) -> str:
 
 def feed_names(columns: Iterable[Column]) -> tuple[str, ...]:
     """Names of the feed's own columns, which none of the table's has."""
+    return free_names(("snapshot_id", "snapshot_time", "rowid", "change_type"), columns)
+
+
+def free_names(wanted: Iterable[str], columns: Iterable[Column]) -> tuple[str, ...]:
+    """These names, with underscores in front where a column has one of them."""
     taken = {column.name.casefold() for column in columns}
     found = []
-    for name in ("snapshot_id", "snapshot_time", "rowid", "change_type"):
-        while name in taken:
+    for name in wanted:
+        while name.casefold() in taken:
             name = f"_{name}"
         found.append(name)
     return tuple(found)

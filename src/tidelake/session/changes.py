@@ -19,9 +19,16 @@ from tidelake.model.table import TableInfo
 from tidelake.plan import changes as plan_of
 from tidelake.plan.changes import ChangePlan, Window
 from tidelake.plan.difference import widest_columns
-from tidelake.plan.where import as_where
+from tidelake.plan.where import Where, as_where
 from tidelake.session.lazy import LazyRows
-from tidelake.session.planning import Request, TableFacts, mappings_of, plan_all, plan_scan
+from tidelake.session.planning import (
+    Request,
+    TableFacts,
+    mappings_of,
+    plan_all,
+    plan_scan,
+    without_others,
+)
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
@@ -57,7 +64,7 @@ class Changes(LazyRows):
     def plan(self) -> ChangePlan:
         """Which files and rows tell of the changes."""
         with self._lake._reading() as reader:
-            span = _span(self._lake, reader, self._name, self._since, self._until)
+            span = span_of(self._lake, reader, self._name, self._since, self._until)
             return plan_changes(reader, span, _wanted(span.facts, self._columns))
 
     def files(self) -> list[DataFile]:
@@ -102,7 +109,7 @@ class Span:
     known: tuple[Snapshot, ...]
 
 
-def _span(
+def span_of(
     lake: Lake, reader: Reader, name: TableName, since: Moment | None, until: Moment | None
 ) -> Span:
     last = lake._at(reader) if until is None else lake._snapshot(reader, until).snapshot_id
@@ -166,31 +173,43 @@ def _wanted(facts: TableFacts, columns: Sequence[str] | None) -> tuple[Column, .
     return tuple(column for column in schema if column.id in ids)
 
 
-def plan_changes(reader: Reader, span: Span, columns: tuple[Column, ...]) -> ChangePlan:
+def plan_changes(
+    reader: Reader, span: Span, columns: tuple[Column, ...], where: Where | None = None
+) -> ChangePlan:
+    """With `where`, which must stand on some of the columns, only rows that meet it need be told
+    of. Where nobody knows why a file ended, others may come too: they tell when rows went."""
     table = span.facts.info
     free = file_history.next_file(reader, span.after)
     touched = file_history.touched(reader, table.id, table.path, span.after, span.until, free)
     window = _window(span, touched, free)
     ids = {column.id for column in columns}
     lost = plan_of.files_that_lost(touched, window)
+    gained = plan_of.files_that_gained(touched, window)
     output = tuple(column.name for column in columns)
     scan = plan_all(span.until, span.facts, columns, output)
+    asked = scan
+    if where is not None:
+        asked = replace(scan, where=where.sql, predicate=where.predicate)
+        lost = without_others(reader, span.facts, lost, where.predicate)
+        if not window.unknown:
+            gained = without_others(reader, span.facts, gained, where.predicate)
     came = replace(
-        scan,
+        scan if window.unknown else asked,
         output=(*output, *plan_of.CAME_LINEAGE),
-        files=tuple(file.as_written() for file in plan_of.files_that_gained(touched, window)),
+        files=tuple(file.as_written() for file in gained),
         inlined=tuple(inlined.begun_between(reader, span.after, span.until, table.id, ids)),
         mappings=mappings_of(reader, touched),
     )
     went = replace(
-        came,
+        asked,
         output=(*output, *plan_of.WENT_LINEAGE),
         files=tuple(file.as_written() for file in lost),
         inlined=tuple(inlined.ended_between(reader, span.after, span.until, table.id, ids)),
+        mappings=came.mappings,
     )
     base = None
     if span.base is not None:
-        request = Request((*output, ROW_NUMBER, ROW_BEGAN))
+        request = Request((*output, ROW_NUMBER, ROW_BEGAN), where)
         base = plan_scan(reader, span.after, span.facts, request)
     dated = (*((span.base,) if span.base else ()), *span.known)
     times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in dated])

@@ -135,9 +135,24 @@ def _pruned_files(
     )
     candidates = files.data_files(reader, at, table.id, table.path, cut)
     total = files.count(reader, at, table.id) if counted else len(candidates)
+    kept, steps = _pruned(reader, facts, candidates, predicate)
+    return kept, _with_narrowed(steps, total - len(candidates)), total
+
+
+def without_others(
+    reader: Reader, facts: TableFacts, candidates: Sequence[DataFile], predicate: Predicate
+) -> list[DataFile]:
+    """Those of the files that may hold rows for which the condition is true."""
+    return list(_pruned(reader, facts, candidates, predicate)[0])
+
+
+def _pruned(
+    reader: Reader, facts: TableFacts, candidates: Sequence[DataFile], predicate: Predicate
+) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...]]:
+    table = facts.info
     wanted = {table.schema.column(n).id for n in predicate.columns() if _is_column(table.schema, n)}
     known = files.statistics(reader, table.id, wanted, [file.id for file in candidates])
-    kept, steps = prune(
+    return prune(
         candidates,
         predicate=predicate,
         schema=table.schema,
@@ -145,7 +160,6 @@ def _pruned_files(
         specs=facts.specs,
         types_then=dict.fromkeys(facts.specs, _constant_types(facts.history.types)),
     )
-    return kept, _with_narrowed(steps, total - len(candidates)), total
 
 
 def _with_narrowed(steps: Sequence[PruneStep], narrowed: int) -> tuple[PruneStep, ...]:

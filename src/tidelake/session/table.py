@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.catalog import log, snapshots
 from tidelake.catalog.database import Reader
@@ -17,6 +17,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
+from tidelake.model.rollup import Rollup
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
@@ -27,6 +28,7 @@ from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
 from tidelake.session.changes import Changes
 from tidelake.session.diff import TableDiff, diff_table
+from tidelake.session.history import History
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -155,6 +157,16 @@ class Table:
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         end = self._snapshot_id if until is None else until
         return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
+
+    def history(self, key: Any) -> History:
+        """All that the lake ever answered about a key: from when to when each row held
+        (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
+        `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
+        may be given as it is, else as a dict."""
+        with self._lake._reading() as reader:
+            at = self._at(reader)
+            facts.key_is(EventTime.of(self._info(reader, at), at), key)
+        return History(self._lake._committed, self._name, key, self._snapshot_id, self._as_of)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
@@ -285,7 +297,8 @@ class Table:
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Put small files together, rewrite those that are mostly deleted, and take rows out of
-        the catalog into files. What any snapshot sees stays exactly as it is.
+        the catalog into files. What any snapshot sees stays exactly as it is. Then make the
+        rollups that are due, if the table has a policy for them.
 
         With `dry_run` nothing is done, and the result says what would be.
         """
@@ -294,6 +307,48 @@ class Table:
         self._check_unpinned()
         self._lake._check_compactable(dry_run)
         return compact(self._lake, self._name, dry_run=dry_run)
+
+    @overload
+    def rollup(self, as_of: str | date) -> Rollup: ...
+
+    @overload
+    def rollup(self, *, every: str, keep: int | None = None) -> list[Rollup]: ...
+
+    def rollup(
+        self,
+        as_of: str | date | None = None,
+        *,
+        every: str | None = None,
+        keep: int | None = None,
+    ) -> Rollup | list[Rollup]:
+        """Keep the state as of a moment, as it is known now, so that reads as of then or later
+        need not look at older events. It changes no answer, and no late event spoils it.
+
+        With `every` (a number of s, min, h, d, w, mo or y) the table gets a policy: the last
+        `keep` boundaries of the calendar up to the newest event have a rollup each, made now and
+        by every `compact`; gives those that were made.
+        """
+        from tidelake.session.rollup_upkeep import roll_up
+
+        self._check_unpinned()
+        return roll_up(self._lake, self._name, as_of, every, keep)
+
+    def rollups(self) -> list[Rollup]:
+        """The rollups of the table, the earliest first, and whether reads at this moment may begin
+        with them."""
+        from tidelake.session.rollups import listed
+
+        with self._lake._reading() as reader:
+            at = self._at(reader)
+            return listed(self._lake._committed, reader, at, self._info(reader, at))
+
+    def drop_rollups(self, *, policy: bool = False) -> int:
+        """Drop all rollups of the table, and with `policy` have no more made; how many it were.
+        Reads stay right without them, and become slower."""
+        from tidelake.session.rollup_upkeep import drop_all
+
+        self._check_unpinned()
+        return drop_all(self._lake, self._name, policy=policy)
 
     def rollback(self, to: int | str | datetime) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one

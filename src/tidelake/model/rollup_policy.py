@@ -1,0 +1,105 @@
+"""How often rollups are made: at boundaries of the calendar, in UTC."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from tidelake.errors import Corrupt, Invalid
+from tidelake.model import instant
+from tidelake.model.settings import PREFIX
+
+TAG = f"{PREFIX}rollup"
+_EVERY = re.compile(r"([1-9]\d{0,5})\s*(s|min|h|d|w|mo|y)", re.ASCII)
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MONTHS = {"mo": 1, "y": 12}
+_FIRST_MONDAY = 4 * 86_400
+"""Seconds from 1970-01-01, a Thursday, to the first boundary of weeks."""
+_EPOCH = datetime(1970, 1, 1)
+_EARLIEST = instant.of_date(datetime.min)
+MOST = 10_000
+"""More rollups of one table than this are a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollupPolicy:
+    """`every` is a number of s, min, h, d, w, mo or y; of the boundaries up to the newest event
+    the last `keep` have a rollup each, without it all from the first event on."""
+
+    every: str
+    keep: int | None = None
+
+    @staticmethod
+    def checked(every: object, keep: object) -> RollupPolicy:
+        if not isinstance(every, str) or not _EVERY.fullmatch(every.strip()):
+            raise Invalid(
+                f"every={every!r} is no span of time",
+                hint='a number of s, min, h, d, w, mo or y, such as "1mo", "1w" or "6h"',
+            )
+        whole = isinstance(keep, int) and not isinstance(keep, bool) and 1 <= keep <= MOST
+        if keep is not None and not whole:
+            raise Invalid(
+                f"keep={keep!r} is no number of rollups", hint=f"a whole number from 1 to {MOST:,}"
+            )
+        return RollupPolicy(every.strip(), keep if isinstance(keep, int) else None)
+
+    @staticmethod
+    def of(tags: Mapping[str, str]) -> RollupPolicy | None:
+        """The policy that a table's tags hold."""
+        text = tags.get(TAG)
+        if text is None:
+            return None
+        try:
+            found = json.loads(text)
+            return RollupPolicy.checked(found["every"], found.get("keep"))
+        except (AttributeError, KeyError, TypeError, ValueError, Invalid):
+            raise Corrupt(
+                f"the tag {TAG} is {text!r}, which is no policy",
+                hint='declare it again: t.rollup(every="1mo")',
+            ) from None
+
+    def text(self) -> str:
+        return json.dumps({"every": self.every, "keep": self.keep})
+
+    def boundaries(self, first: int, last: int) -> list[int]:
+        """The boundaries after the first event and up to the last, the earliest first."""
+        found = list(islice(self._backwards(first, last), self.keep or MOST + 1))
+        if len(found) > MOST:
+            raise Invalid(
+                f"every={self.every!r} makes more than {MOST:,} rollups of this table",
+                hint="take a longer span, or say how many to keep: keep=36",
+            )
+        return found[::-1]
+
+    def is_boundary(self, moment: int) -> bool:
+        return self._floor(moment) == moment
+
+    def _backwards(self, first: int, last: int) -> Iterator[int]:
+        """Boundaries, the latest first. What is before the first event has no state."""
+        boundary = self._floor(last)
+        while boundary is not None and boundary >= first:
+            yield boundary
+            boundary = self._floor(boundary - 1)
+
+    def _floor(self, moment: int) -> int | None:
+        """The last boundary that is not after a moment; None before the calendar begins."""
+        match = _EVERY.fullmatch(self.every)
+        assert match is not None
+        number, unit = int(match[1]), match[2]
+        if unit in _SECONDS:
+            shift = _FIRST_MONDAY if unit == "w" else 0
+            width = number * _SECONDS[unit]
+            seconds = (moment // instant.SECOND - shift) // width * width + shift
+            found = seconds * instant.SECOND
+        else:
+            width = number * _MONTHS[unit]
+            at = _EPOCH + timedelta(seconds=moment // instant.SECOND)
+            months = (at.year * 12 + at.month - 1) // width * width
+            if months < 12:
+                return None
+            found = instant.of_date(datetime(months // 12, months % 12 + 1, 1))
+        return found if found >= _EARLIEST else None
