@@ -1,10 +1,10 @@
-"""`python -m bench [scan] [plan] [start] [write] [spark-write] [compact] [expire] [--json FILE]`"""
+"""`python -m bench [PART …] [--json FILE]`: all parts, or some of them."""
 
 import argparse
 import json
 from pathlib import Path
 
-from bench import compact, expire, plan, scan, spark_write, start, write
+from bench import as_of, compact, expire, plan, scan, spark_write, start, write
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -16,6 +16,7 @@ PARTS = {
     "spark-write": spark_write.run,
     "compact": compact.run,
     "expire": expire.run,
+    "as-of": as_of.run,
 }
 
 
