@@ -19,6 +19,15 @@ LAYOUT: dict[str, str] = {
     "tidelake_fingerprint": (
         "table_id int!, snapshot_id int!, row_count int, content_hash text, made_at time"
     ),
+    "tidelake_rollup": (
+        "rollup_id int!, table_id int, as_of int, snapshot_id int, valid_through int,"
+        " next_row_id int, next_file_id int, settings text, lacks text, record_count int,"
+        " file_size_bytes int, made_at time"
+    ),
+    "tidelake_rollup_file": (
+        "rollup_id int!, file_index int!, table_id int, path text, path_is_relative bool,"
+        " record_count int, file_size_bytes int, footer_size int, ended_at time"
+    ),
 }
 
 

@@ -108,7 +108,8 @@ def with_files(reader: Reader, found: Sequence[Rollup], data_path: str) -> list[
     listed = ", ".join(str(rollup.id) for rollup in found)
     rows = reader.rows(
         "SELECT rollup_id, path, path_is_relative, record_count, file_size_bytes, footer_size"
-        f" FROM {FILES} WHERE ended_at IS NULL AND rollup_id IN ({listed}) ORDER BY rollup_id, file_index"
+        f" FROM {FILES} WHERE ended_at IS NULL AND rollup_id IN ({listed})"
+        " ORDER BY rollup_id, file_index"
     )
     files: dict[int, list[RollupFile]] = defaultdict(list)
     for rollup_id, path, relative, *facts in rows:

@@ -47,6 +47,11 @@ def candidates(
     return (*_runs(kept), (boundary * WIDTH, None))
 
 
+def from_id(runs: Sequence[Range], first: int) -> tuple[Range, ...]:
+    """What of the runs is not below an id."""
+    return tuple((max(start, first), last) for start, last in runs if last is None or last >= first)
+
+
 def _runs(zones: Sequence[int]) -> list[Range]:
     """Zones as few runs of file ids; where they lie too scattered, with some between."""
     edges: list[tuple[int, int]] = []

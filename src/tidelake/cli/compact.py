@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def compact(options: Options, tables: tuple[str, ...], dry_run: bool) -> None:
     """Merge the small files of TABLES (without any, of all tables), rewrite those that are mostly
     deleted, and take rows out of the catalog into files. What any snapshot sees stays as it is.
+    Then make the rollups that are due.
 
     \b
     Example:
@@ -43,5 +44,12 @@ def compact(options: Options, tables: tuple[str, ...], dry_run: bool) -> None:
 
 
 def _document(result: CompactResult) -> dict[str, object]:
-    counts = ("rows_flushed", "deletes_flushed", "files_rewritten", "files_merged")
+    counts = (
+        "rows_flushed",
+        "deletes_flushed",
+        "files_rewritten",
+        "files_merged",
+        "rollups_made",
+        "rollups_dropped",
+    )
     return asdict(result) | {name: getattr(result, name) for name in counts}

@@ -112,21 +112,25 @@ def _divided(
 
 def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
     mark = secrets.token_hex(4)
-    named = [*options, f"FILENAME_PATTERN 'ducklake-{{uuidv7}}-{mark}'"]
+    named = [
+        *options,
+        f"FILENAME_PATTERN 'ducklake-{{uuidv7}}-{mark}'",
+        f"FILE_EXTENSION {text_literal(target.suffix)}",
+    ]
     try:
         return work.connection.execute(
             f"COPY ({sql}) TO {text_literal(_place(target.path))} ({', '.join(named)})"
         ).fetchall()
     except BaseException:
-        _remove(target.path, mark)
+        _remove(target.path, f"{mark}.{target.suffix}")
         raise
 
 
-def _remove(place: str, mark: str) -> None:
+def _remove(place: str, ending: str) -> None:
     """When one of its threads fails DuckDB leaves the files of the others behind. In an object
     store a file that was not finished is not there."""
     if is_local(place):
-        for path in local_path(place).glob(f"ducklake-*-{mark}.parquet"):
+        for path in local_path(place).glob(f"ducklake-*-{ending}"):
             path.unlink(missing_ok=True)
 
 

@@ -52,6 +52,19 @@ class CompactAction:
 
 
 @dataclass(frozen=True, slots=True)
+class RollupAction:
+    """A rollup that is made because a policy wants it, or dropped because nothing does."""
+
+    table: str
+    as_of: str
+    kind: Literal["make", "drop"]
+
+    def __str__(self) -> str:
+        verb = {"make": "rollup", "drop": "drop the rollup"}[self.kind]
+        return f"{self.table}: {verb} as of {self.as_of}"
+
+
+@dataclass(frozen=True, slots=True)
 class CompactResult:
     """What a run has done, or with `dry_run` would do. `snapshots` are those it has made."""
 
@@ -62,6 +75,15 @@ class CompactResult:
     actions: tuple[CompactAction, ...] = ()
     snapshots: tuple[int, ...] = ()
     dry_run: bool = False
+    rollups: tuple[RollupAction, ...] = ()
+
+    @property
+    def rollups_made(self) -> int:
+        return sum(action.kind == "make" for action in self.rollups)
+
+    @property
+    def rollups_dropped(self) -> int:
+        return sum(action.kind == "drop" for action in self.rollups)
 
     @property
     def rows_flushed(self) -> int:
@@ -96,6 +118,7 @@ class CompactResult:
             self.actions + other.actions,
             self.snapshots + other.snapshots,
             self.dry_run or other.dry_run,
+            self.rollups + other.rollups,
         )
 
     def __str__(self) -> str:
@@ -104,7 +127,8 @@ class CompactResult:
             f"{would} {_count(self.files_before, 'file')} ({self.bytes_before:,} bytes)"
             f" to {self.files_after} ({self.bytes_after:,} bytes)"
         )
-        return "\n".join([*map(str, self.actions), total] if self.actions else ["nothing to do"])
+        told = [*map(str, self.actions), *map(str, self.rollups)]
+        return "\n".join([*told, *([total] if self.actions else [])] or ["nothing to do"])
 
 
 def _count(number: int, what: str) -> str:

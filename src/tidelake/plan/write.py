@@ -15,7 +15,8 @@ class Target:
     """A table to write files for; picklable, because executors write too.
 
     `path` is the folder, complete, with a slash at the end. `physical` are the names of all
-    columns, at every depth, in files, by id: a column keeps the first name it had.
+    columns, at every depth, in files, by id: a column keeps the first name it had. `suffix` is how
+    the names of files end.
     """
 
     table: TableName
@@ -27,3 +28,4 @@ class Target:
     file_bytes: int = 512 * 1024 * 1024
     compression: str = "snappy"
     row_group_rows: int = 122_880
+    suffix: str = "parquet"

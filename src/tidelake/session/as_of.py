@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tidelake.catalog.database import Reader
 from tidelake.model.event_time import EventTime, names
-from tidelake.model.predicate import IsNull, Or
-from tidelake.model.schema import LINEAGE, ROW_NUMBER
+from tidelake.model.file import DataFile
+from tidelake.model.predicate import Compare, IsNull, Or, Predicate
+from tidelake.model.rollup import Rollup, RollupUse
+from tidelake.model.schema import LINEAGE, ROW_BEGAN, ROW_NUMBER
 from tidelake.plan.as_of import AsOfPlan, divided, together
-from tidelake.plan.scan import ScanPlan
+from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
-from tidelake.session.planning import Request, TableFacts, output_of, plan_scan
+from tidelake.session.planning import Request, TableFacts, output_of, plan_all, plan_scan
 
 
 def plan_as_of(
@@ -21,9 +25,11 @@ def plan_as_of(
     request: Request,
     moment: int,
     *,
+    rollup: Rollup | None = None,
     counted: bool = False,
 ) -> AsOfPlan:
-    """Everything an engine needs to answer the request as of the moment."""
+    """Everything an engine needs to answer the request as of the moment, beginning with a rollup
+    if one is given."""
     schema = facts.info.schema
     event = EventTime.of(facts.info, at)
     output = output_of(schema, request.columns)
@@ -31,19 +37,107 @@ def plan_as_of(
     hints, _ = divided(request.hint, event)
     rest = together(late)
     wanted = _wanted(schema.names, event, {*output, *(rest.columns if rest else ())})
-    before = together([*early, *hints, event.until(moment)])
-    scan = plan_scan(reader, at, facts, Request(wanted, before), counted=counted)
-    return AsOfPlan(
+    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints), event.until(moment))
+    scan = facts_of.all(counted=counted) if counted or rollup is None else None
+    plan = AsOfPlan(
         as_of=moment,
         event=event,
-        parts=(scan,),
+        parts=(scan,) if scan else (),
         columns=tuple(column for column in schema if column.name in wanted),
         output=output,
         where=rest.sql if rest else None,
         predicate=rest.predicate if rest else None,
-        total_files=scan.total_files,
-        pruned=scan.pruned,
+        total_files=scan.total_files if scan else 0,
+        pruned=scan.pruned if scan else (),
     )
+    return plan if rollup is None else _beginning_with(rollup, plan, facts_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """The rows that may hold at a moment: those of the wanted keys that are not later."""
+
+    reader: Reader
+    at: int
+    table: TableFacts
+    wanted: tuple[str, ...]
+    keys: tuple[Predicate, ...]
+    until: Predicate
+
+    def all(self, *, counted: bool = False) -> ScanPlan:
+        return self._scan((self.until,), counted=counted)
+
+    def of_rollup(self, rollup: Rollup) -> ScanPlan:
+        """The facts that held at the rollup's moment. All of them are early enough."""
+        where = together(self.keys)
+        schema = self.table.info.schema
+        columns = tuple(column for column in schema if column.name in self.wanted)
+        return replace(
+            plan_all(self.at, self.table, columns, self.wanted),
+            files=_as_data_files(rollup),
+            where=where.sql if where else None,
+            predicate=where.predicate if where else None,
+        )
+
+    def later(self, rollup: Rollup, after: Predicate) -> ScanPlan:
+        """Facts about a later time, from files whose rows were all there when it was made."""
+        scan = self._scan((after, self.until), rows=False)
+        return replace(scan, files=tuple(f for f in scan.files if _last(f) <= rollup.snapshot_id))
+
+    def since(self, rollup: Rollup, after: Predicate) -> Iterator[ScanPlan]:
+        """Facts that came after it was made, and with them those that compaction has put into the
+        same files since: of these, if rows say when they came, only such about a later time."""
+        made = rollup.snapshot_id
+        scan = self._scan((self.until,), since=rollup.next_file_id)
+        new = tuple(f for f in scan.files if f.begin_snapshot > made)
+        yield replace(scan, files=new)
+        mixed = tuple(f for f in scan.files if f.begin_snapshot <= made < _last(f))
+        if mixed:
+            came = Compare(ROW_BEGAN, ">", made)
+            where = together([*self.keys, self.until, Or((after, came))])
+            assert where is not None
+            yield replace(scan, files=mixed, inlined=(), where=where.sql, predicate=where.predicate)
+
+    def _scan(self, when: Sequence[Predicate], **options: Any) -> ScanPlan:
+        request = Request(self.wanted, together([*self.keys, *when]))
+        return plan_scan(self.reader, self.at, self.table, request, **options)
+
+
+def _last(file: DataFile) -> int:
+    """The last snapshot of which the file has rows."""
+    return max(file.begin_snapshot, file.partial_max or 0)
+
+
+def _as_data_files(rollup: Rollup) -> tuple[DataFile, ...]:
+    return tuple(
+        DataFile(
+            id=-1 - place,
+            path=file.path,
+            rows=file.rows,
+            bytes=file.bytes,
+            begin_snapshot=rollup.snapshot_id,
+            footer_size=file.footer_size,
+        )
+        for place, file in enumerate(rollup.files)
+    )
+
+
+def _beginning_with(rollup: Rollup, plan: AsOfPlan, facts: _Facts) -> AsOfPlan:
+    """A plan that reads the rollup in place of facts that were known and early enough for it."""
+    after = plan.event.after(rollup.as_of)
+    later, since = facts.later(rollup, after), facts.since(rollup, after)
+    parts = (facts.of_rollup(rollup), later, *since)
+    read = {file.id for part in parts for file in part.files}
+    saved = [file for part in plan.parts for file in part.files if file.id not in read]
+    use = RollupUse(
+        rollup.as_of,
+        rollup.snapshot_id,
+        rollup.rows,
+        len(saved),
+        sum(file.rows for file in saved),
+    )
+    by_rollup = (PruneStep("the rollup", len(saved)),) if saved else ()
+    return replace(plan, parts=parts, rollup=use, pruned=(*plan.pruned, *by_rollup))
 
 
 def _wanted(columns: list[str], event: EventTime, asked: set[str]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.plan.compaction import ORDER, actions
 from tidelake.plan.rebuild import Rebuild
+from tidelake.session import rollup_upkeep
 from tidelake.session import upkeep as pieces
 from tidelake.session.progress import Tell, progress
 from tidelake.session.upkeep import Found, look, situation
@@ -77,8 +78,10 @@ class _Run:
 
 
 def compact(lake: Lake, name: TableName, *, dry_run: bool) -> CompactResult:
-    """Compact a table; with `dry_run` only say what would be done."""
-    return _prospect(lake, name) if dry_run else _compact(lake, name)
+    """Compact a table, then make the rollups that its policy wants; with `dry_run` only say what
+    would be done."""
+    done = _prospect(lake, name) if dry_run else _compact(lake, name)
+    return replace(done, rollups=rollup_upkeep.keep_up(lake, name, dry_run=dry_run))
 
 
 def compact_all(lake: Lake, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:

@@ -25,6 +25,7 @@ from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
+from tidelake.model.rollup import Rollup
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
@@ -37,6 +38,7 @@ from tidelake.session import definitions
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class Lake:
         self._snapshot_id = snapshot_id
         self._closed = False
         self._states: OrderedDict[str, AsOfPlan] = OrderedDict()
+        self._rollups = Search(local.store, data_path, Proofs())
         self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
@@ -545,16 +548,29 @@ class Lake:
             if snapshot_id not in (None, head):
                 snapshots.check_there(reader, at)
             key = repr((head, at, name, moment, wanted, _spelled(where), prune_by, counted))
-            if (kept := self._states.get(key)) is not None:
+            if (kept := self._states.get(key)) is not None and self._still_stands(kept):
                 return kept
             facts = self._table_facts(reader, head, at, name)
             schema = facts.info.schema
             request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
-            plan = plan_as_of(reader, at, facts, request, moment, counted=counted)
+            best = self._best_rollup(reader, at, facts.info, request, moment)
+            plan = plan_as_of(reader, at, facts, request, moment, rollup=best, counted=counted)
             doubtful = unplaced(reader, at, facts, plan.event)
         self._check_placed(doubtful, plan.event)
         _keep(self._states, key, plan)
         return plan
+
+    def _best_rollup(
+        self, reader: Reader, at: int, table: TableInfo, request: Request, moment: int
+    ) -> Rollup | None:
+        event = EventTime.maybe(table)
+        if event is None or not may_begin(table, request):
+            return None
+        return self._rollups.best(reader, at, table, event, moment)
+
+    def _still_stands(self, plan: AsOfPlan) -> bool:
+        """Whether the files of the rollup that a plan begins with are still there."""
+        return plan.rollup is None or are_there(self._local.store, plan.parts[0].files)
 
     def _check_placed(self, doubtful: ScanPlan | None, event: EventTime) -> None:
         """Facts without a key or a time cannot be put in order, and are not passed over."""

@@ -61,20 +61,29 @@ class TableFacts:
 
 
 def plan_scan(
-    reader: Reader, at: int, facts: TableFacts, request: Request, *, counted: bool = False
+    reader: Reader,
+    at: int,
+    facts: TableFacts,
+    request: Request,
+    *,
+    counted: bool = False,
+    since: int = 0,
+    rows: bool = True,
 ) -> ScanPlan:
     """Everything an engine needs to answer the request.
 
-    With `counted`, also how many files the table has, which costs a count of all of them.
+    With `counted`, also how many files the table has, which costs a count of all of them. Only
+    files from the id `since` on are read, and without `rows` nothing that the catalog keeps.
     """
     table = facts.info
     output = output_of(table.schema, request.columns)
     columns = _columns_read(table.schema, output, request.filter)
-    kept, pruned, total = _pruned_files(reader, at, facts, request.predicate, counted)
+    kept, pruned, total = _pruned_files(reader, at, facts, request.predicate, counted, since)
+    ids = {column.id for column in columns}
     return replace(
         plan_all(at, facts, columns, output),
         files=kept,
-        inlined=tuple(inlined.inlined_rows(reader, at, table.id, {c.id for c in columns})),
+        inlined=tuple(inlined.inlined_rows(reader, at, table.id, ids)) if rows else (),
         where=request.filter.sql if request.filter else None,
         predicate=request.filter.predicate if request.filter else None,
         mappings=mappings_of(reader, kept),
@@ -123,7 +132,12 @@ def _constant_types(types: Mapping[int, frozenset[str]]) -> dict[int, str]:
 
 
 def _pruned_files(
-    reader: Reader, at: int, facts: TableFacts, predicate: Predicate | None, counted: bool
+    reader: Reader,
+    at: int,
+    facts: TableFacts,
+    predicate: Predicate | None,
+    counted: bool,
+    since: int,
 ) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...], int]:
     table = facts.info
     if predicate is None:
@@ -131,7 +145,7 @@ def _pruned_files(
         return found, (), len(found)
     cut = files.Cut(
         tuple(narrowing(predicate, table.schema, reader.dialect.name)),
-        zones.candidates(reader, table.id, predicate, table.schema),
+        zones.from_id(zones.candidates(reader, table.id, predicate, table.schema), since),
     )
     candidates = files.data_files(reader, at, table.id, table.path, cut)
     total = files.count(reader, at, table.id) if counted else len(candidates)

@@ -120,6 +120,9 @@ class Store:
 
     def sizes(self, uris: Sequence[str]) -> dict[str, int]:
         """The sizes of those that are there."""
+        if len(uris) == 1:
+            found = self._size(uris[0])
+            return {} if found is None else {uris[0]: found}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             sizes = dict(zip(uris, pool.map(self._size, uris), strict=True))
         return {uri: size for uri, size in sizes.items() if size is not None}
