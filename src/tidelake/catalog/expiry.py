@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidelake.catalog import consumers, fingerprints, tags
+from tidelake.catalog import consumers, fingerprints, rollup_expiry, tags
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.snapshots import as_instant
 from tidelake.errors import Conflict
@@ -74,12 +74,13 @@ def _place(consumer: ConsumerState) -> str:
 
 
 def let_go(writer: Writer, snapshots: Sequence[int], *, force: bool) -> Chosen:
-    """Remove snapshots, but for those that have been tagged by now."""
+    """Remove snapshots, but for those that have been tagged by now. Rollups move on first."""
     chosen = _untagged(writer, snapshots)
     if not chosen.snapshots:
         return chosen
     if not force:
         check_consumers(writer, chosen.snapshots)
+    rollup_expiry.carry_over(writer, set(chosen.snapshots))
     listed = ", ".join(map(str, chosen.snapshots))
     names = ["ducklake_snapshot", "ducklake_snapshot_changes"]
     for name in [*names, *([fingerprints.TABLE] if writer.has_table(fingerprints.TABLE) else [])]:

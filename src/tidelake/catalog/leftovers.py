@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidelake.catalog import paths
+from tidelake.catalog import paths, rollups
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.read import join_path
 from tidelake.catalog.removal import SCHEDULE
@@ -26,12 +26,14 @@ class Scheduled:
 class Known:
     """What the catalog said at one moment. `names` are of all files that it speaks of, without
     their folders; `used` are scheduled files that are named by a data or delete file too.
-    Files from `next_id` on came later."""
+    Files from `next_id` on came later. `ended` are files of rollups that have gone, and since
+    when."""
 
     scheduled: tuple[Scheduled, ...]
     names: frozenset[str]
     used: frozenset[str]
     next_id: int
+    ended: Mapping[str, datetime]
 
 
 def look(reader: Reader, data_path: str) -> Known:
@@ -45,7 +47,14 @@ def look(reader: Reader, data_path: str) -> Known:
             if name in going:
                 again.append(row)
     used = paths.complete(reader, again, data_path).values()
-    return Known(tuple(scheduled), frozenset(names), frozenset(used), _next_id(reader))
+    kept = rollups.known_files(reader, data_path)
+    return Known(
+        tuple(scheduled),
+        frozenset(names | set(map(paths.base, kept))),
+        frozenset(used),
+        _next_id(reader),
+        {path: since for path, since in kept.items() if since is not None},
+    )
 
 
 def _scheduled(reader: Reader, data_path: str) -> list[Scheduled]:
@@ -62,10 +71,12 @@ def _next_id(reader: Reader) -> int:
 
 
 def names_since(reader: Reader, first_id: int) -> set[str]:
-    """Names of files that have come to the catalog since, without their folders."""
-    return {
+    """Names of files that have come to the catalog since, and of all rollups, without folders."""
+    found = {
         paths.base(row[2]) for kind in paths.KINDS for row in paths.every(reader, kind, first_id)
     }
+    kept = rollups.known_files(reader, "")
+    return found | {paths.base(path) for path, since in kept.items() if since is None}
 
 
 def forget(writer: Writer, file_ids: Collection[int]) -> None:

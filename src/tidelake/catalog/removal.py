@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelake.catalog import fingerprints, inline_tables, own_tables, paths, zones
+from tidelake.catalog import fingerprints, inline_tables, own_tables, paths, rollups, zones
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.unseen import Gap
 
@@ -113,6 +113,7 @@ def tables(writer: Writer, ids: Collection[int]) -> set[int]:
     own = [name for name in (zones.TABLE, fingerprints.TABLE) if writer.has_table(name)]
     for name in (*_OF_TABLES, *own):
         writer.execute(f"DELETE FROM {name} WHERE table_id IN ({_listed(ids)})")
+    rollups.remove_of_tables(writer, ids)
     return found
 
 

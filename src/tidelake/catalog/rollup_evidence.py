@@ -9,11 +9,12 @@ traces may have gone with it, and the rollup is not used.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelake.catalog import inline_tables
 from tidelake.catalog.database import Query, Reader
 from tidelake.model.changes import split_changes
+from tidelake.model.rollup import Rollup
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,13 @@ class Proof:
     next_row_id: int
     through: int
     moved: bool
+
+    @staticmethod
+    def of(rollup: Rollup) -> Proof:
+        """What the rollup's own row says. Where it has been moved on since it was made, nobody
+        knows any more what compaction had done by then."""
+        made, through = rollup.snapshot_id, rollup.valid_through
+        return Proof(rollup.table_id, made, rollup.next_row_id, through, through > made)
 
 
 def extended(reader: Reader, proof: Proof, until: int) -> Proof | None:
@@ -51,11 +59,10 @@ def extended(reader: Reader, proof: Proof, until: int) -> Proof | None:
     if there != until - proof.through + 1:
         return None
     deletes, moves = _sorted(told, token)
-    moved = proof.moved or bool(moves)
-    seen = Proof(proof.table_id, proof.since, proof.next_row_id, proof.through, moved)
-    if deletes and _disturbed(reader, seen, until, int(next_file), deletes):
+    known = replace(proof, moved=proof.moved or bool(moves))
+    if deletes and _disturbed(reader, known, until, int(next_file), deletes):
         return None
-    return Proof(proof.table_id, proof.since, proof.next_row_id, until, moved)
+    return replace(known, through=until)
 
 
 def _sorted(told: list[tuple[int, str]], token: str) -> tuple[set[int], set[int]]:

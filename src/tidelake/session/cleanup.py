@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidelake.catalog import leftovers, options, paths
+from tidelake.catalog import leftovers, options, paths, rollups
 from tidelake.catalog.leftovers import Known
 from tidelake.errors import Invalid
 from tidelake.model.age import moment_before
@@ -17,7 +17,7 @@ from tidelake.session.lake import Lake
 from tidelake.session.progress import progress
 from tidelake.store.files import Found, Store, same_place
 
-_OURS = re.compile(r"ducklake-.*\.(parquet|puffin)")
+_OURS = re.compile(r"ducklake-.*\.(parquet|puffin|rollup)")
 """Files as DuckDB and we name them. Any other file is somebody else's."""
 
 _IN_USE = "scheduled, but a snapshot reads them under another name"
@@ -28,11 +28,17 @@ _AGAIN = "came into use meanwhile"
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """`file_id` is that of a scheduled file; an orphan has none. One without bytes is missing."""
+    """`file_id` is that of a scheduled file; an orphan has none. `of_rollup`: of one that has gone.
+    A file without bytes is missing."""
 
     path: str
     bytes: int | None
     file_id: int | None = None
+    of_rollup: bool = False
+
+    @property
+    def is_orphan(self) -> bool:
+        return self.file_id is None and not self.of_rollup
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ def _is_ours(file: Found) -> bool:
 def _sizes(store: Store, known: Known, listed: Iterable[Found]) -> dict[str, int]:
     """Of scheduled files that are there; most are in the listing, if there is one."""
     sizes = {file.uri: file.bytes for file in listed}
-    unknown = [each.path for each in known.scheduled if each.path not in sizes]
+    wanted = [*(each.path for each in known.scheduled), *known.ended]
+    unknown = [path for path in wanted if path not in sizes]
     return {**sizes, **store.sizes(unknown)}
 
 
@@ -87,6 +94,9 @@ def _sort(
             kept[_IN_USE].append(file)
         else:
             going.append(file)
+    for path, since in known.ended.items():
+        file = _File(path, sizes.get(path), of_rollup=True)
+        (going if since < line else kept[_RECENT]).append(file)
     for found in listed:
         if paths.base(found.uri) not in known.names:
             orphan = _File(found.uri, found.bytes)
@@ -110,6 +120,8 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
                 alone(lake, leftovers.forget, struck)
+            if ended := [file.path for file in free if file.of_rollup]:
+                alone(lake, rollups.forget_files, ended, lake.data_path)
             removed += free
             tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
     return _result(removed, {**found.kept, _AGAIN: tuple(again)})
@@ -122,8 +134,8 @@ def _result(
     return CleanupResult(
         files=len(there),
         bytes=_total(there),
-        scheduled=sum(file.file_id is not None for file in there),
-        orphans=sum(file.file_id is None for file in there),
+        scheduled=sum(not file.is_orphan for file in there),
+        orphans=sum(file.is_orphan for file in there),
         missing=len(going) - len(there),
         kept=tuple(
             KeptFiles(reason, len(files), _total(files)) for reason, files in kept.items() if files

@@ -50,8 +50,7 @@ class Proofs:
             return False
         known = self.known.get(key)
         if known is None or known.through < rollup.valid_through:
-            moved = rollup.valid_through > rollup.snapshot_id
-            known = Proof(*key, rollup.next_row_id, rollup.valid_through, moved)
+            known = Proof.of(rollup)
         found = rollup_evidence.extended(reader, known, at)
         if found is None:
             self.broken[key] = at
