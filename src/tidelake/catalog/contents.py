@@ -11,7 +11,14 @@ from tidelake.catalog.entries import Entries
 from tidelake.catalog.files import among, chunks
 from tidelake.catalog.paths import from_data_path
 from tidelake.catalog.table_statistics import TableStatistics, widen_columns
-from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, TableChange, Write
+from tidelake.model.change import (
+    ColumnFacts,
+    NewDeleteFile,
+    NewFile,
+    NewRow,
+    TableChange,
+    Write,
+)
 from tidelake.model.file import MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
@@ -39,20 +46,37 @@ def _add(
     widen_columns(entries, statistics, write)
     partition_id = entries.partition_ids.get(table_id, write.partition_id)
     mappings: dict[tuple[MappedField, ...], int] = {}
-    for file in write.files:
+    row_ids = _row_ids(write, statistics)
+    for file, first in zip(write.files, row_ids, strict=False):
         if file.mapping is not None and file.mapping not in mappings:
             mappings[file.mapping] = _add_mapping(entries, table_id, file.mapping)
         mapping_id = mappings[file.mapping] if file.mapping is not None else None
-        # A first row id beside embedded ones would make DuckDB's compaction trust the former.
-        first = None if file.carries_row_ids else statistics.take_row_ids(file.rows)
         add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
         statistics.rows += file.rows
         statistics.bytes += file.bytes
     if write.files:
         entries.say(f"inserted_into_table:{table_id}")
     if write.rows:
-        _add_catalog_rows(reader, entries, write, table_id, statistics)
+        _add_catalog_rows(reader, entries, write, table_id, row_ids[len(write.files) :])
+        statistics.rows += len(write.rows)
     statistics.write(entries)
+
+
+def _row_ids(write: Write, statistics: TableStatistics) -> list[int | None]:
+    """The first row id of each file, then that of each row for the catalog. The new ones grow in
+    the order in which the transaction wrote."""
+    added: list[NewFile | NewRow] = [*write.files, *write.rows]
+    found: list[int | None] = [None] * len(added)
+    for number in sorted(range(len(added)), key=lambda number: added[number].order):
+        found[number] = _row_id(added[number], statistics)
+    return found
+
+
+def _row_id(added: NewFile | NewRow, statistics: TableStatistics) -> int | None:
+    if isinstance(added, NewRow):
+        return statistics.take_row_ids(1) if added.row_id is None else added.row_id
+    # A first row id beside embedded ones would make DuckDB's compaction trust the former.
+    return None if added.carries_row_ids else statistics.take_row_ids(added.rows)
 
 
 def add_file(
@@ -150,7 +174,7 @@ def _numbered(mapping: Sequence[MappedField]) -> Iterator[tuple[MappedField, int
 
 
 def _add_catalog_rows(
-    reader: Reader, entries: Entries, write: Write, table_id: int, statistics: TableStatistics
+    reader: Reader, entries: Entries, write: Write, table_id: int, row_ids: Sequence[int | None]
 ) -> None:
     dialect = reader.dialect
     name = entries.inline_tables.get(table_id) or write.inline_table
@@ -160,11 +184,9 @@ def _add_catalog_rows(
         name = inline_tables.create(entries, dialect, table_id, write.columns)
     spelled = [inline_tables.stored_spelling(dialect, column.name) for column in write.columns]
     columns = ("row_id", "begin_snapshot", *spelled)
-    for row in write.rows:
-        row_id = statistics.take_row_ids(1) if row.row_id is None else row.row_id
+    for row, row_id in zip(write.rows, row_ids, strict=True):
         values = _stored(write.columns, row.values, dialect)
         entries.rows[name, columns].append((row_id, entries.snapshot_id, *values))
-    statistics.rows += len(write.rows)
     if not write.files:
         entries.numbers.file_id()  # DuckDB keeps statistics until this counter moves
     entries.say(f"inlined_insert:{table_id}")

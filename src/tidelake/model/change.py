@@ -46,7 +46,8 @@ class NewFile:
     """A data file that has been written, or found, and is not in the catalog yet.
 
     `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
-    otherwise the commit numbers them. `mapping` is for files without field ids.
+    otherwise the commit numbers them, in the `order` of all new rows of the transaction.
+    `mapping` is for files without field ids.
     """
 
     path: str
@@ -58,6 +59,7 @@ class NewFile:
     partition_values: tuple[str | None, ...] | None = None
     carries_row_ids: bool = False
     mapping: tuple[MappedField, ...] | None = None
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,11 @@ class NewDeleteFile:
 @dataclass(frozen=True, slots=True)
 class NewRow:
     """A row for the catalog itself; values are None, bytes or DuckDB's text of each column.
-    Without a row id the commit numbers it."""
+    Without a row id the commit numbers it, in its `order`."""
 
     values: tuple[object, ...]
     row_id: int | None = None
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)

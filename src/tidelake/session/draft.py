@@ -16,6 +16,7 @@ from tidelake.model.change import (
     TableChange,
     Write,
 )
+from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.physical import with_new_columns
 from tidelake.model.schema import Column
@@ -24,11 +25,14 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.write import Target
 from tidelake.session.planning import TableFacts
 
+_PLACE_BITS = 40
+
 
 @dataclass
 class TableDraft:
     """`before` is None for a table that the transaction creates. Files that it has written have
-    negative ids, rows that it has added have provisional row ids."""
+    negative ids, rows that it has added have provisional row ids. These grow in the order of its
+    writes, each of which has a place in that order: rows that it changes again stay in theirs."""
 
     before: TableInfo | None
     after: TableInfo
@@ -47,7 +51,8 @@ class TableDraft:
     read: bool = False
     alone: bool = False
     _next_file: int = -1
-    _next_row: int = PROVISIONAL_ROW_ID
+    _places: list[int] = field(default_factory=list)
+    _row_place: int | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -56,7 +61,7 @@ class TableDraft:
     @property
     def has_added(self) -> bool:
         """Whether it ever held rows of its own, even if they have all been removed again."""
-        return self._next_file < -1 or self._next_row > PROVISIONAL_ROW_ID
+        return bool(self._places)
 
     @property
     def stamp(self) -> int:
@@ -77,20 +82,43 @@ class TableDraft:
             row_group_rows=self.options.row_group_rows,
         )
 
-    def add_files(self, files: Iterable[NewFile]) -> None:
+    def add_files(self, files: Iterable[NewFile], place: int | None = None) -> None:
+        """Files of one more write, or of an earlier one that is done again."""
+        self._row_place = None
+        where = self._new_place() if place is None else place
         for file in files:
-            self.files[self._next_file] = file
+            self.files[self._next_file] = replace(file, order=self._take(where, file.rows))
             self._next_file -= 1
 
     def add_rows(self, rows: Iterable[tuple[object, ...]], *, numbered: bool) -> None:
         """Rows for the catalog; with their row ids in front if they had them before."""
         self.row_columns = self.columns
+        if self._row_place is None or self._is_arranged:
+            self._row_place = self._new_place()
         for row in rows:
-            if numbered and isinstance(row[0], int) and row[0] < PROVISIONAL_ROW_ID:
-                self.rows[row[0]] = NewRow(row[1:], row[0])
+            values = row[1:] if numbered else row
+            known = row[0] if numbered and isinstance(row[0], int) else None
+            if known is not None and known < PROVISIONAL_ROW_ID:
+                self.rows[known] = NewRow(values, known)
             else:
-                self.rows[self._next_row] = NewRow(row[1:] if numbered else row)
-                self._next_row += 1
+                order = self._take(self._row_place, 1) if known is None else known
+                self.rows[order] = NewRow(values, order=order)
+
+    @property
+    def _is_arranged(self) -> bool:
+        """Whether rows of two writes must not share a file, where they would not stay in order
+        although that decides which of two facts is the later one."""
+        arranged = self.after.sorting or self.after.partitioning
+        return bool(arranged) and EventTime.maybe(self.after) is not None
+
+    def _new_place(self) -> int:
+        self._places.append(0)
+        return len(self._places) - 1
+
+    def _take(self, place: int, count: int) -> int:
+        """The first of that many provisional row ids."""
+        self._places[place] += count
+        return first_of_place(place) + self._places[place] - count
 
     def see(self, file: DataFile) -> None:
         """Remember what a committed file was like when rows were first deleted from it."""
@@ -135,7 +163,7 @@ class TableDraft:
             rows=file.rows,
             bytes=file.bytes,
             begin_snapshot=self.stamp,
-            row_id_start=PROVISIONAL_ROW_ID - (file_id << 40),
+            row_id_start=file.order,
             mapping_id=None if file.mapping is None else file_id,
             footer_size=file.footer_size,
         )
@@ -165,7 +193,7 @@ class TableDraft:
             Write(
                 columns=self.row_columns if self.rows else self.columns,
                 partition_id=partitioning.id if partitioning else None,
-                files=tuple(self.files.values()),
+                files=tuple(sorted(self.files.values(), key=lambda file: file.order)),
                 rows=tuple(self.rows.values()),
                 delete_files=tuple(self.delete_files.values()),
                 positions=dict(self.positions),
@@ -178,6 +206,16 @@ class TableDraft:
             ),
             inline=self.options.inline_rows > 0,
         )
+
+
+def first_of_place(place: int) -> int:
+    """The first provisional row id of a write."""
+    return PROVISIONAL_ROW_ID + (place << _PLACE_BITS)
+
+
+def place_of(row_id: int) -> int:
+    """Which write gave a provisional row id."""
+    return (row_id - PROVISIONAL_ROW_ID) >> _PLACE_BITS
 
 
 def facts_of_new(table: TableInfo) -> TableFacts:

@@ -12,7 +12,7 @@ from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.draft import TableDraft
+from tidelake.session.draft import TableDraft, first_of_place, place_of
 
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
@@ -46,18 +46,41 @@ def add(
     if not numbered:
         return _write(tx, draft, job, sql)
     old = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} < {PROVISIONAL_ROW_ID}"
-    new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
     fresh = draft.has_added
     files = _write(tx, draft, job, old, carries_row_ids=True)
-    return files + (_write(tx, draft, job, new) if fresh else [])
+    return files + (_write_again(tx, draft, job, sql) if fresh else [])
+
+
+def _write_again(tx: Transaction, draft: TableDraft, job: Any, sql: str) -> list[NewFile]:
+    """Rows of this very transaction, in files by the writes that they came with."""
+    new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
+    distance = f"{ROW_NUMBER} - {PROVISIONAL_ROW_ID}"
+    width = first_of_place(1) - first_of_place(0)
+    found = job.rows(f"SELECT DISTINCT ({distance}) - ({distance}) % {width} FROM ({new})")
+    files: list[NewFile] = []
+    for place in sorted(int(start) // width for (start,) in found):
+        part = f"SELECT * FROM ({sql}) WHERE {_in_place(place)}"
+        files += _write(tx, draft, job, part, place=place)
+    return files
+
+
+def _in_place(place: int) -> str:
+    first, end = first_of_place(place), first_of_place(place + 1)
+    return f"{ROW_NUMBER} >= {first} AND {ROW_NUMBER} < {end}"
 
 
 def _write(
-    tx: Transaction, draft: TableDraft, job: Any, sql: str, *, carries_row_ids: bool = False
+    tx: Transaction,
+    draft: TableDraft,
+    job: Any,
+    sql: str,
+    *,
+    carries_row_ids: bool = False,
+    place: int | None = None,
 ) -> list[NewFile]:
     files: list[NewFile] = list(job.write(sql, draft.target, carries_row_ids=carries_row_ids))
     tx.wrote([file.path for file in files])
-    draft.add_files(files)
+    draft.add_files(files, place)
     return files
 
 
@@ -185,7 +208,13 @@ def _rewrite_staged(
         f" WHERE {_GONE}.{ROW_FILE} = {_KEPT}.{ROW_FILE}"
         f" AND {_GONE}.{ROW_POSITION} = {_KEPT}.{ROW_POSITION})"
     )
-    _write(tx, draft, job, survivors, carries_row_ids=staged.carries_row_ids)
+    _write_over(tx, draft, job, survivors, staged)
+
+
+def _write_over(tx: Transaction, draft: TableDraft, job: Any, sql: str, old: NewFile) -> None:
+    """What comes in the place of a file of this transaction."""
+    place = place_of(old.order)
+    _write(tx, draft, job, sql, carries_row_ids=old.carries_row_ids, place=place)
 
 
 def renew(tx: Transaction, draft: TableDraft) -> None:
@@ -197,7 +226,7 @@ def renew(tx: Transaction, draft: TableDraft) -> None:
             name = f"staged_{-file_id}"
             file = draft.as_staged(file_id, staged)
             job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
-            _write(tx, draft, job, f"SELECT * FROM {name}", carries_row_ids=staged.carries_row_ids)
+            _write_over(tx, draft, job, f"SELECT * FROM {name}", staged)
 
 
 def _plan_of(
@@ -232,13 +261,13 @@ def flush(tx: Transaction, draft: TableDraft) -> None:
         tuple((row_id, draft.stamp, *row.values) for row_id, row in draft.rows.items()),
     )
     plan = _plan_of(tx, draft, inlined=(rows,))
+    places = sorted({place_of(row_id) for row_id in draft.rows if row_id >= PROVISIONAL_ROW_ID})
     draft.rows.clear()
     columns = ", ".join(quote(column.name) for column in draft.columns)
     with tx.job(f"cannot write {draft.after.name}") as job:
         job.scan("kept", plan)
-        for condition, carried in (
-            (f">= {PROVISIONAL_ROW_ID}", False),
-            (f"< {PROVISIONAL_ROW_ID}", True),
-        ):
-            sql = f"SELECT {columns}, {ROW_NUMBER} FROM kept WHERE {ROW_NUMBER} {condition}"
-            _write(tx, draft, job, sql, carries_row_ids=carried)
+        kept = f"SELECT {columns}, {ROW_NUMBER} FROM kept WHERE"
+        for place in places:
+            _write(tx, draft, job, f"{kept} {_in_place(place)} ORDER BY {ROW_NUMBER}", place=place)
+        old = f"{kept} {ROW_NUMBER} < {PROVISIONAL_ROW_ID}"
+        _write(tx, draft, job, old, carries_row_ids=True)

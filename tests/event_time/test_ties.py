@@ -1,0 +1,141 @@
+"""Facts with the same key and time: the one that was written later holds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tidelake
+from tidelake.testing.duck import duck_connection
+
+NOON = "2024-03-12 12:00:00"
+ARRANGED: list[dict[str, Any]] = [
+    {},
+    {"sort_by": ["v DESC"]},
+    {"partition_by": ["v"]},
+]
+
+
+@pytest.fixture
+def lake(tmp_path: Path):
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+        yield lake
+
+
+def create(lake: tidelake.Lake, **arranged: Any) -> tidelake.Table:
+    return lake.create_table(
+        "facts", "k VARCHAR, ts TIMESTAMP, v INTEGER", key="k", event_time="ts", **arranged
+    )
+
+
+def said(v: int, others: int = 0) -> list[dict[str, Any]]:
+    """A fact about A at noon; with others it goes to a file, alone it stays in the catalog."""
+    rows = [{"k": "A", "ts": NOON, "v": v}]
+    return rows + [{"k": f"other {n}", "ts": NOON, "v": v} for n in range(others)]
+
+
+def value(table: tidelake.Table) -> int:
+    (found,) = table.scan(["v"], "k = 'A'", as_of=NOON).to_arrow()["v"].to_pylist()
+    return int(found)
+
+
+@pytest.mark.parametrize("first", [0, 50])
+@pytest.mark.parametrize("second", [0, 50])
+@pytest.mark.parametrize("arranged", ARRANGED)
+def test_a_correction_in_a_later_commit(lake, first, second, arranged):
+    t = create(lake, **arranged)
+    t.append(said(2, first))
+    t.append(said(1, second))
+    assert value(t) == 1
+    assert value(t.known_at(2)) == 2
+    t.compact()
+    assert value(t) == 1
+
+
+@pytest.mark.parametrize("first", [0, 50])
+@pytest.mark.parametrize("second", [0, 50])
+@pytest.mark.parametrize("arranged", ARRANGED)
+def test_a_correction_in_the_same_transaction(lake, first, second, arranged):
+    create(lake, **arranged)
+    with lake.transaction() as tx:
+        tx.table("facts").append(said(2, first))
+        tx.table("facts").append(said(1, second))
+        assert value(tx.table("facts")) == 1
+    assert value(lake.table("facts")) == 1
+
+
+@pytest.mark.parametrize("arranged", ARRANGED)
+@pytest.mark.parametrize("others", [0, 50])
+def test_a_write_that_is_changed_in_its_transaction_keeps_its_turn(lake, arranged, others):
+    create(lake, **arranged)
+    with lake.transaction() as tx:
+        t = tx.table("facts")
+        t.append(said(5, others))
+        t.append(said(1, others))
+        t.delete("v = 5 AND k = 'other 1'")
+        t.update({"v": 7}, where="v = 5")
+        assert value(t) == 1
+        t.evolve(add={"more": int})
+        assert value(t) == 1
+    assert value(lake.table("facts")) == 1
+    assert lake.table("facts").count() == 2 + max(0, 2 * others - 1)
+
+
+@pytest.mark.parametrize("arranged", ARRANGED)
+def test_many_small_writes_in_one_transaction(lake, arranged):
+    create(lake, **arranged)
+    with lake.transaction() as tx:
+        for v in [*range(30, 10, -1), 1]:
+            tx.table("facts").append(said(v))
+    assert value(lake.table("facts")) == 1
+    assert lake.verify(deep=True).ok
+
+
+def test_what_is_updated_keeps_its_turn(lake):
+    t = create(lake)
+    t.append(said(2))
+    t.append(said(1))
+    t.update({"v": 3}, where="v = 2")
+    assert value(t) == 1
+    t.update({"v": 4}, where="v = 1")
+    assert value(t) == 4
+
+
+def test_what_comes_back_by_a_rollback_keeps_its_turn(lake):
+    t = create(lake)
+    t.append(said(2))
+    t.append(said(1))
+    before = lake.snapshots()[-1].snapshot_id
+    t.delete("v = 1")
+    assert value(t) == 2
+    t.append(said(3))
+    t.rollback(to=before)
+    assert value(t) == 1
+
+
+def test_the_later_of_two_rows_of_one_write(lake):
+    t = create(lake)
+    t.append([*said(2, 20), *said(1, 20)])
+    assert value(t) == 1
+
+
+def test_rows_that_are_equal_are_one_fact(lake):
+    t = create(lake)
+    t.append(said(1))
+    t.append(said(1))
+    assert t.as_of(NOON).count() == 1
+    assert t.count() == 2
+
+
+def test_duckdbs_merge_forgets_which_came_last_if_it_sorts(lake, tmp_path):
+    """It numbers the rows of sorted tables anew, in the order of the sorting, and the past with
+    them. Our own compaction does not."""
+    t = create(lake, sort_by=["v"])
+    lake.set_option("data_inlining_row_limit", 0)
+    t.append(said(2))
+    t.append(said(1))
+    assert value(t) == 1
+    with duck_connection() as duck:
+        duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
+        duck.execute("CALL ducklake_merge_adjacent_files('lake')")
+    assert value(t) == 2
