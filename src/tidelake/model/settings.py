@@ -128,7 +128,7 @@ def _columns(schema: Schema, what: str, names: str | Sequence[str]) -> list[Colu
     listed = [names] if isinstance(names, str) else list(names)
     found = [_column(schema, what, name) for name in listed]
     if len({column.id for column in found}) != len(found):
-        raise Invalid(f"{what}={listed!r} names a column twice")
+        raise Invalid(f"{what}={listed!r} names a column twice", hint="name it once")
     return found
 
 

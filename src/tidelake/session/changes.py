@@ -120,13 +120,13 @@ def span_of(
         first = base.snapshot_id
     else:
         first = _first(lake, reader, since)
-        _check_same(reader, name, info.id, first)
+        check_same(reader, name, info.id, first)
     if first > last:
         raise Invalid(
             f"the changes of {name} since snapshot {first} cannot end before it, at {last}",
             hint="exchange since and until; t.diff(a, b) also goes backwards",
         )
-    return Span(_facts(reader, info, last), first, last, base, known(reader, first, last))
+    return Span(facts_until(reader, info, last), first, last, base, known(reader, first, last))
 
 
 def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
@@ -135,7 +135,7 @@ def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
     return tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
 
 
-def _facts(reader: Reader, info: TableInfo, last: int) -> TableFacts:
+def facts_until(reader: Reader, info: TableInfo, last: int) -> TableFacts:
     """The table at the end of the window. Where a rollback has made a type narrower again, it
     is the wider one, for rows that have gone since."""
     types = read.types_until(reader, info.id, last)
@@ -154,7 +154,7 @@ def _first(lake: Lake, reader: Reader, since: Moment) -> int:
         ) from None
 
 
-def _check_same(reader: Reader, name: TableName, table_id: int, first: int) -> None:
+def check_same(reader: Reader, name: TableName, table_id: int, first: int) -> None:
     """A table of the same name that was dropped had rows that this one's changes do not end."""
     before = read.find(reader, first, "table", name)
     if before in (None, table_id) or table_id in dict(read.names(reader, first, "table")):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.catalog import log, snapshots
 from tidelake.catalog.database import Reader
-from tidelake.errors import Denied
+from tidelake.errors import Denied, Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.compaction import CompactResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
@@ -26,6 +26,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions, facts, writes
 from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
+from tidelake.session.belief import BeliefChanges
 from tidelake.session.changes import Changes
 from tidelake.session.diff import TableDiff, diff_table
 from tidelake.session.history import History
@@ -155,6 +156,7 @@ class Table:
         """The rows that came, went or were updated after `since` (None: from nothing) and up to
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
+        self._check_not_as_of("changes")
         end = self._snapshot_id if until is None else until
         return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
 
@@ -168,9 +170,23 @@ class Table:
             facts.key_is(EventTime.of(self._info(reader, at), at), key)
         return History(self._lake._committed, self._name, key, self._snapshot_id, self._as_of)
 
+    def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
+        """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
+        tag `since`, with what was thought of them then and what is thought now. Late rows,
+        corrections and deletes are what makes the difference."""
+        if self._as_of is None:
+            raise Invalid(
+                f"it is not said as of when {self.name} is asked",
+                hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
+            )
+        return BeliefChanges(
+            self._lake._committed, self._name, self._as_of, since, self._snapshot_id
+        )
+
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
+        self._check_not_as_of("differences")
         end = self._snapshot_id if b is None else b
         return diff_table(self._lake._committed, self._name, a, end)
 
@@ -378,6 +394,13 @@ class Table:
             raise Denied(
                 f"{self.name} as of {spelled(self._as_of)} is an answer, which does not change",
                 hint="write to the table itself; a row about the past simply has that event time",
+            )
+
+    def _check_not_as_of(self, what: str) -> None:
+        if self._as_of is not None:
+            raise Invalid(
+                f"{what} are of a table's rows, not of its state as of {spelled(self._as_of)}",
+                hint="ask the table itself, or t.as_of(…).changes_of_belief(since=…)",
             )
 
     def __repr__(self) -> str:
