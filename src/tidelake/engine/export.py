@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.reshape import Source, rebuild
 from tidelake.errors import Unsupported
 from tidelake.model.extras import require
+from tidelake.model.literal import Value
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
@@ -62,12 +63,16 @@ def _arrow_leaf(column: Column, reference: str) -> str:
     return reference
 
 
-def described(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[Column, ...]:
+def described(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Value] | None
+) -> tuple[Column, ...]:
     """The columns of any query, in DuckLake's words."""
-    relation = connection.sql(sql)
-    return tuple(
-        _column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)
-    )
+    if parameters is None:
+        relation = connection.sql(sql)
+        return tuple(map(_column, relation.columns, relation.types))
+    # A relation with parameters would run at once; and a subquery would number equal names.
+    nothing = connection.execute(f"({sql}) UNION ALL ({sql}) LIMIT 0", parameters)
+    return tuple(_column(name, kind) for name, kind, *_ in nothing.description or ())
 
 
 _FROM_DUCKDB = {
@@ -98,7 +103,10 @@ def _column(name: str, kind: Any) -> Column:
 
 
 def as_pandas(
-    connection: duckdb.DuckDBPyConnection, sql: str, columns: Sequence[Column]
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    columns: Sequence[Column],
+    parameters: Mapping[str, Value] | None,
 ) -> pandas.DataFrame:
     """A DataFrame that loses nothing: integers with nulls become pandas' nullable integers,
     decimals stay decimals, variants and zoned times are Python objects."""
@@ -110,10 +118,10 @@ def as_pandas(
     plain = [column for column in numbered if column not in objects]
     source = f"SELECT * FROM ({sql}) AS r({', '.join(c.name for c in numbered)})"
     if objects:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {source}")
-        source = "SELECT * FROM materialised"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {source}", parameters)
+        source, parameters = "SELECT * FROM materialised", None
     chosen = ", ".join(column.name for column in plain) or "1 AS none"
-    table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain))
+    table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain), parameters)
     found = table.to_arrow_table()
     series = dict(zip(found.column_names, map(_series, found.columns), strict=True))
     for column in objects:

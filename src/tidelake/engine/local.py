@@ -16,6 +16,7 @@ from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.literal import Value
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
@@ -71,13 +72,19 @@ class LocalEngine:
 
         return LocalJob(self, doing)
 
-    def query(self, sql: str, tables: Mapping[str, ScanPlan | AsOfPlan]) -> Reading:
-        """A DuckDB SELECT over plans, each standing under the name it is given here."""
+    def query(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Value] | None = None,
+    ) -> Reading:
+        """A DuckDB SELECT over plans, each standing under the name it is given here, and with
+        these values for the parameters in it."""
         work = self.workbench()
         with translated("cannot run the query"):
             for name, plan in tables.items():
                 work.define(name, plan)
-        return Reading(work, sql, "cannot run the query")
+        return Reading(work, sql, "cannot run the query", parameters=parameters)
 
 
 def _duckdb() -> duckdb.DuckDBPyConnection:
@@ -108,27 +115,33 @@ class Reading:
     """
 
     def __init__(
-        self, work: Workbench, sql: str, doing: str, columns: Sequence[Column] | None = None
+        self,
+        work: Workbench,
+        sql: str,
+        doing: str,
+        columns: Sequence[Column] | None = None,
+        parameters: Mapping[str, Value] | None = None,
     ) -> None:
         self._work = work
         self._sql = sql
         self._doing = doing
         self._columns = columns
+        self._parameters = dict(parameters) if parameters else None
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         with translated(self._doing):
-            return self._work.connection.sql(self._sql)
+            return self._work.connection.sql(self._sql, params=self._parameters)
 
     def to_arrow(self) -> pa.Table:
         with translated(self._doing):
-            return self._work.connection.execute(self._arrow_sql()).to_arrow_table()
+            return self._run(self._arrow_sql()).to_arrow_table()
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
         import pyarrow as pa
 
         with translated(self._doing):
-            reader = self._work.connection.execute(self._arrow_sql()).to_arrow_reader(rows)
+            reader = self._run(self._arrow_sql()).to_arrow_reader(rows)
         return pa.RecordBatchReader.from_batches(reader.schema, self._translated_batches(reader))
 
     def _translated_batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
@@ -137,20 +150,25 @@ class Reading:
 
     def to_pandas(self) -> pandas.DataFrame:
         with translated(self._doing):
-            return as_pandas(self._work.connection, self._sql, self._described())
+            connection = self._work.connection
+            return as_pandas(connection, self._sql, self._described(), self._parameters)
 
     def to_polars(self) -> polars.DataFrame:
         return as_polars(self.to_arrow(), self._described())
 
     def count(self) -> int:
         with translated(self._doing):
-            row = self._work.connection.execute(f"SELECT count(*) FROM ({self._sql})").fetchone()
+            row = self._run(f"SELECT count(*) FROM ({self._sql})").fetchone()
         return int(row[0]) if row else 0
 
     def _described(self) -> Sequence[Column]:
         if self._columns is None:
-            self._columns = described(self._work.connection, self._sql)
+            self._columns = described(self._work.connection, self._sql, self._parameters)
         return self._columns
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """The query, or one around it."""
+        return self._work.connection.execute(sql, self._parameters)
 
     def _arrow_sql(self) -> str:
         return arrow_sql(self._sql, self._described())

@@ -12,6 +12,7 @@ from tidelake.engine.conform import Shape, conformed, filled
 from tidelake.engine.incoming import Incoming
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 
 _FEW = 100_000
@@ -23,7 +24,7 @@ class Selection:
     columns that its values are for, by position."""
 
     sql: str
-    tables: Mapping[str, ScanPlan]
+    tables: Mapping[str, ScanPlan | AsOfPlan]
     columns: Sequence[Column]
 
     def incoming(self, columns: Sequence[Column], table: TableName, *, defaults: bool) -> Incoming:

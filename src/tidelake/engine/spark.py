@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from datetime import time
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
@@ -59,11 +60,19 @@ class SparkEngine:
         """The plan as a query that runs when its rows are asked for."""
         return SparkReading(self.frame(plan), f"cannot read {plan.table}")
 
-    def query(self, sql: str, tables: Mapping[str, ScanPlan | AsOfPlan]) -> SparkReading:
-        """A Spark SELECT over plans, each standing under the name it is given here."""
+    def query(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SparkReading:
+        """A Spark SELECT over plans, each standing under the name it is given here, and with
+        these values for the parameters in it."""
         frames = {name: self.frame(plan) for name, plan in tables.items()}
+        if any(isinstance(value, time) for value in (parameters or {}).values()):
+            self.spark.conf.set(_TIME_TYPE, "true")
         with translated("cannot run the query"):
-            found = self.select(sql, frames)
+            found = self.select(sql, frames, parameters)
         return SparkReading(found, "cannot run the query")
 
     def job(self, doing: str) -> SparkJob:
@@ -107,11 +116,17 @@ class SparkEngine:
         found = winners.where(where) if where else winners
         return found.select(*(ticked(name) for name in plan.output))
 
-    def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+    def select(
+        self,
+        text: str,
+        frames: Mapping[str, DataFrame],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> DataFrame:
         """A query in Spark's words over frames, each under the name it is given here."""
         named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
         escaped = text.replace("{", "{{").replace("}", "}}")
-        return self.spark.sql(f"WITH {named} ({escaped})" if frames else text, None, **frames)
+        whole = f"WITH {named} ({escaped})" if frames else text
+        return self.spark.sql(whole, dict(parameters) if parameters else None, **frames)
 
     def _native_parts(
         self, plan: ScanPlan, files: Sequence[DataFile], uris: dict[str, str]

@@ -24,7 +24,7 @@ from tidelake.model.settings import Settings, declared, with_required
 from tidelake.model.table import PartitionSpec, SchemaInfo, SortKey, TableInfo, ViewInfo
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.sql import Query
+from tidelake.session.sql import check_view
 
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
@@ -166,7 +166,7 @@ def create_view(
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
     if before is None:
         _free_name(tx, name)
-    Query(tx, sql)
+    check_view(tx, sql)
     if before is not None:
         drop_view(tx, name)
     home = schema_named(tx, name.schema)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -303,18 +303,28 @@ class Lake:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
         return diff_lake(self._committed, a, self._snapshot_id if b is None else b)
 
-    def sql(self, query: str) -> Any:
-        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan;
-        a table in it may be followed by `VERSION AS OF n`, `TIMESTAMP AS OF t`,
-        `FOR SYSTEM_TIME AS OF …` or `AT (VERSION => n | TIMESTAMP => t)`, with a snapshot id, a
-        time or a tag.
+    def sql(
+        self,
+        query: str,
+        parameters: Sequence[object] | Mapping[str, object] | None = None,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+    ) -> Any:
+        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
+
+        A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
+        `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
+        id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
+        not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
+        `:name`).
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult.
         """
         from tidelake.session.sql import run
 
-        return run(self, query)
+        return run(self, query, parameters, as_of, known_at)
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""

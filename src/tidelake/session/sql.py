@@ -5,21 +5,36 @@ What is not a query is a write, and becomes a call of the write API.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import Reader
 from tidelake.engine.selection import Selection
-from tidelake.errors import Invalid, NotFound, Unsupported
+from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
+from tidelake.model.event_time import EventTime, as_moment
+from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
-from tidelake.model.tag import parse_moment
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.sql_words import HINT, Words
+from tidelake.session.sql_clauses import clauses_of, refuse_clauses
+from tidelake.session.sql_conditions import own_condition
+from tidelake.session.sql_moments import Clock
+from tidelake.session.sql_parameters import (
+    NOTHING,
+    Beside,
+    Given,
+    bound,
+    name_parameters,
+    put_literals,
+)
+from tidelake.session.sql_statement import parsed, query_of
+from tidelake.session.sql_views import in_spark
+from tidelake.session.sql_words import Words
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,21 +42,41 @@ if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
 _DEEPEST_VIEW = 32
+_DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
 
 
-def run(lake: Lake, text: str) -> Query | WriteResult:
+def run(
+    lake: Lake,
+    text: str,
+    parameters: Given = None,
+    as_of: str | date | None = None,
+    known_at: int | str | datetime | None = None,
+) -> Query | WriteResult:
     """A query, which runs when its rows are asked for; anything else is done at once."""
     from tidelake.session.sql_definitions import definition
     from tidelake.session.sql_writes import is_write, write
 
+    beside = Beside(parameters, as_of, known_at)
     dialect = dialect_of(lake)
-    operation = definition(Words(text, dialect))
+    operation = definition(Words(text, dialect), beside)
     if operation is None:
-        statement = _parse(text, dialect)
-        if not is_write(statement):
-            return Query(lake, text, statement)
-        operation = write(statement)
+        tree, values = ask(text, dialect, beside)
+        if not is_write(tree):
+            return Query(lake, text, tree, values, beside)
+        operation = write(tree, values, beside)
     return lake._write(operation)
+
+
+def ask(text: str, dialect: str, beside: Beside = NOTHING) -> tuple[exp.Expr, dict[str, Value]]:
+    """A statement and the values of its parameters."""
+    statement = parsed(text, dialect)
+    return statement.tree, bound(statement, beside.parameters)
+
+
+def written_query(lake: Lake, text: str, beside: Beside) -> Query:
+    """A query whose rows are to be written."""
+    tree, values = ask(text, dialect_of(lake), beside)
+    return Query(lake, text, tree, values, beside, written=True)
 
 
 def is_query(text: str) -> bool:
@@ -49,7 +84,13 @@ def is_query(text: str) -> bool:
     from tidelake.session.sql_definitions import defines
     from tidelake.session.sql_writes import is_write
 
-    return not defines(Words(text, "duckdb")) and not is_write(_parse(text, "duckdb"))
+    return not defines(Words(text, "duckdb")) and not is_write(parsed(text, "duckdb").tree)
+
+
+def check_view(lake: Lake, text: str) -> None:
+    """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
+    tree, values = ask(text, "duckdb")
+    Query(lake, text, tree, values, dialect="duckdb")
 
 
 def dialect_of(lake: Lake) -> str:
@@ -57,19 +98,48 @@ def dialect_of(lake: Lake) -> str:
 
 
 class Query:
-    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked."""
+    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked.
 
-    def __init__(self, lake: Lake, text: str, statement: exp.Expr | None = None) -> None:
+    If its rows are to be `written`, parameters become part of the SQL where that is DuckDB's: it
+    goes into larger statements then.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        text: str,
+        tree: exp.Expr,
+        values: Mapping[str, Value],
+        beside: Beside = NOTHING,
+        *,
+        written: bool = False,
+        dialect: str | None = None,
+    ) -> None:
         self._lake = lake
         self._text = text
-        self._tables: dict[str, ScanPlan] = {}
-        dialect = dialect_of(lake)
-        statement = _read(_parse(text, dialect) if statement is None else statement)
-        self._is_values = statement.key == "values"
-        with lake._reading() as reader:
-            at = lake._at(reader)
-        self._bind(statement, DEFAULT_SCHEMA, _Seen(lake, at))
-        self._sql = statement.sql(dialect=dialect)
+        self._tables: dict[str, ScanPlan | AsOfPlan] = {}
+        self._clock = Clock(lake._local, values, datetime.now(UTC))
+        dialect = dialect or dialect_of(lake)
+        tree = query_of(tree)
+        self._is_values = tree.key == "values"
+        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside), dialect)
+        if written and not self._tables:
+            beside.refuse_moments("a write")
+        if beside.as_of is not None and not timed:
+            raise Invalid(
+                f"as_of={beside.as_of!r}, and no table of the query has an event time",
+                hint=_DECLARE,
+            )
+        if written and dialect == "duckdb":
+            tree = put_literals(tree, values)
+        tree, self._parameters = name_parameters(tree, values, dialect)
+        self._sql = tree.sql(dialect=dialect)
+
+    def _start(self, beside: Beside) -> _Seen:
+        as_of = None if beside.as_of is None else as_moment(beside.as_of)
+        with self._lake._reading() as reader:
+            seen = _Seen(self._lake, self._lake._at(reader), as_of)
+            return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
         return int(self._read().count())
@@ -94,13 +164,14 @@ class Query:
             raise Unsupported(
                 "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
             )
-        return self._lake._spark_engine(spark).query(self._sql, self._tables).to_spark()
+        engine = self._lake._spark_engine(spark)
+        return engine.query(self._sql, self._tables, self._parameters).to_spark()
 
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Any:
-        return self._lake._engine.query(self._sql, self._tables)
+        return self._lake._engine.query(self._sql, self._tables, self._parameters)
 
     # For writes of what a query gives.
 
@@ -128,68 +199,97 @@ class Query:
         self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
         return self.to_arrow() if self._is_values else self.to_spark()
 
-    def _bind(self, statement: exp.Expr, schema: str, seen: _Seen, depth: int = 0) -> None:
-        """Replace every table of the lake by the name its plan goes under.
+    def _bind(self, tree: exp.Expr, schema: str, seen: _Seen, dialect: str, depth: int = 0) -> bool:
+        """Replace every table of the lake by the name its plan goes under; whether one of them
+        has an event time.
 
-        All of them are read at one snapshot, unless the query names another for a table; what
-        it names for a view holds for the tables behind it.
+        All of them are read at the same moments, unless the query names others for a table; what
+        it names for a view holds for the tables behind it that name none.
         """
         if depth > _DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
-        _shorten_columns(statement)
-        for node in list(_tables(statement)):
+        _shorten_columns(tree)
+        timed = False
+        for node in list(_tables(tree)):
             with self._lake._reading() as reader:
-                own = seen.moved(reader, _moment(node))
+                own = seen.asked(reader, node, self._clock)
                 name, view = own.resolve(reader, node, schema)
             if view is not None:
-                self._expand(node, view, own, depth)
+                timed |= self._expand(node, view, own, dialect, depth)
             else:
-                self._replace(node, name, own)
+                timed |= self._replace(node, name, own)
+        return timed
 
-    def _replace(self, node: exp.Table, name: TableName, seen: _Seen) -> None:
+    def _replace(self, node: exp.Table, name: TableName, seen: _Seen) -> bool:
         from sqlglot import exp
 
-        condition = _own_condition(node, seen.lake, name, seen.at)
-        plan = seen.lake._plan(name, seen.at, prune_by=condition)
+        with seen.lake._reading() as reader:
+            table = seen.lake._table_info(reader, seen.at, name)
+        timed = EventTime.maybe(table) is not None
+        condition = own_condition(node, table.schema, self._clock.values)
+        plan: ScanPlan | AsOfPlan
+        if seen.as_of is None or not (timed or seen.insists):
+            plan = seen.lake._plan(name, seen.at, prune_by=condition)
+        else:
+            plan = seen.lake._plan_as_of(name, seen.at, seen.as_of, prune_by=condition)
         handle = f"_tidelake_{len(self._tables)}"
         self._tables[handle] = plan
         alias = node.args.get("alias") or _alias_of(node)
-        rest = {k: v for k, v in node.args.items() if k in ("joins", "sample", "pivots") and v}
-        node.replace(exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias, **rest))
+        table_node = exp.Table(this=exp.to_identifier(handle, quoted=True), alias=alias)
+        node.replace(_with_rest(table_node, node))
+        return timed
 
-    def _expand(self, node: exp.Table, view: ViewInfo, seen: _Seen, depth: int) -> None:
+    def _expand(
+        self, node: exp.Table, view: ViewInfo, seen: _Seen, dialect: str, depth: int
+    ) -> bool:
         from sqlglot import exp
 
-        if view.dialect != "duckdb" or self._lake.engine != "local":
+        if view.dialect != "duckdb":
             raise Unsupported(
-                f"view {view.name} is written in {view.dialect}'s SQL, which the"
-                f" {self._lake.engine} engine does not run",
-                hint="read it with engine='local', or query the tables behind it",
+                f"view {view.name} is written in {view.dialect}'s SQL",
+                hint="query the tables behind it",
             )
-        inner = _read(_parse(view.sql, "duckdb"))
-        self._bind(inner, view.name.schema, seen, depth + 1)
+        inner = query_of(ask(view.sql, "duckdb")[0])
+        within = replace(seen, insists=False)
+        timed = self._bind(inner, view.name.schema, within, "duckdb", depth + 1)
+        if seen.insists and not timed:
+            raise Invalid(f"no table behind view {view.name} has an event time", hint=_DECLARE)
+        if dialect == "spark":
+            inner = in_spark(inner, view.name)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
-        joins = node.args.get("joins")
-        subquery = exp.Subquery(this=inner, alias=alias, **({"joins": joins} if joins else {}))
-        node.replace(subquery)
+        node.replace(_with_rest(exp.Subquery(this=inner, alias=alias), node))
+        return timed
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """Where the names of a query are looked up: a lake, which may be a transaction with writes of
-    its own, at a snapshot."""
+    its own, at a snapshot; and as of which moment. `insists`: on a table that has no event time
+    that is an error."""
 
     lake: Lake
     at: int
+    as_of: int | None = None
+    insists: bool = False
 
-    def moved(self, reader: Reader, moment: int | str | None) -> _Seen:
-        """At a moment that the query names; nothing uncommitted was there then."""
+    def asked(self, reader: Reader, node: exp.Table, clock: Clock) -> _Seen:
+        """At the moments that the query names for a table."""
+        found = self
+        for clause in clauses_of(node):
+            if clause.clock == "valid time":
+                found = replace(found, as_of=clock.valid_time(clause), insists=True)
+            else:
+                found = found.moved(reader, clock.system_time(clause))
+        return found
+
+    def moved(self, reader: Reader, moment: int | str | datetime | None) -> _Seen:
+        """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
         snapshot = self.lake._snapshot(reader, moment)
-        return _Seen(self.lake._committed, snapshot.snapshot_id)
+        return replace(self, lake=self.lake._committed, at=snapshot.snapshot_id)
 
     def resolve(
         self, reader: Reader, node: exp.Table, schema: str
@@ -205,47 +305,52 @@ class _Seen:
         raise self.lake._unknown(reader, self.at, name)
 
 
-def _parse(text: str, dialect: str) -> exp.Expr:
-    import sqlglot
-
-    try:
-        statements = [s for s in sqlglot.parse(text, dialect=dialect) if s is not None]
-    except sqlglot.errors.SqlglotError as error:
-        reason = str(error).split("\n")[0]
-        raise Invalid(f"cannot read the SQL: {reason}", hint=HINT) from error
-    if len(statements) != 1:
-        raise Invalid(f"{len(statements)} statements in one query", hint=HINT)
-    return statements[0]
+def _with_rest(made: exp.Expr, node: exp.Table) -> exp.Expr:
+    """With what stood behind a table besides its alias."""
+    for each in ("joins", "sample", "pivots"):
+        if node.args.get(each):
+            made.set(each, node.args[each])
+    return made
 
 
-def _read(statement: exp.Expr) -> exp.Expr:
-    from sqlglot import exp
-
-    if not isinstance(statement, exp.Query | exp.Values):
-        raise Unsupported(f"{statement.key.upper()} is not a query", hint=HINT)
-    return statement
-
-
-def _tables(statement: exp.Expr) -> Iterator[exp.Table]:
+def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
     """Tables that are not names of the query's own CTEs, nor functions such as range()."""
     from sqlglot import exp
 
-    for node in statement.find_all(exp.Table):
+    for node in tree.find_all(exp.Table):
         if not isinstance(node.this, exp.Identifier):
             continue
         if not node.db and node.name.casefold() in _ctes_in_sight(node):
+            refuse_clauses(node, f"{node.name}, a name of the query's own,")
             continue
         yield node
 
 
 def _ctes_in_sight(node: exp.Expr) -> set[str]:
-    names = set()
+    """A CTE sees those before it, and itself if it is recursive."""
+    from sqlglot import exp
+
+    names: set[str] = set()
+    within: exp.Expr | None = None
     parent = node.parent
     while parent is not None:
-        with_ = parent.args.get("with_") or parent.args.get("with")
+        if isinstance(parent, exp.CTE):
+            within = parent
+        with_ = parent.args.get("with_")
         if with_ is not None:
-            names |= {cte.alias_or_name.casefold() for cte in with_.expressions}
+            names |= _names_before(with_, within)
         parent = parent.parent
+    return names
+
+
+def _names_before(with_: exp.Expr, within: exp.Expr | None) -> set[str]:
+    names = set()
+    for cte in with_.expressions:
+        if cte is within and not with_.args.get("recursive"):
+            break
+        names.add(cte.alias_or_name.casefold())
+        if cte is within:
+            break
     return names
 
 
@@ -279,80 +384,3 @@ def _shorten_columns(statement: exp.Expr) -> None:
             column.set("table", exp.to_identifier(name, quoted=True))
         column.set("db", None)
         column.set("catalog", None)
-
-
-def _moment(node: exp.Table) -> int | str | None:
-    """The snapshot or time that a table reference names, in any of the spellings we take."""
-    from sqlglot import exp
-
-    clause = node.args.get("version") or node.args.get("when")
-    if clause is None:
-        return None
-    value = clause.expression
-    if isinstance(value, exp.Cast):
-        value = value.this
-    kind = (clause.name if isinstance(clause, exp.Version) else clause.text("kind")).upper()
-    if not isinstance(value, exp.Literal) or kind not in ("VERSION", "TIMESTAMP"):
-        raise Invalid(
-            f"cannot tell the moment in {clause.sql(dialect='duckdb')!r}",
-            hint="write a snapshot id, a time or a tag as a plain literal",
-        )
-    if kind == "VERSION" and isinstance(parse_moment(value.this), datetime):
-        raise Invalid(
-            f"version {value.this!r} is not a snapshot id, nor a tag",
-            hint="name a time with TIMESTAMP AS OF",
-        )
-    return str(value.this)
-
-
-def _own_condition(node: exp.Table, lake: Lake, name: TableName, at: int) -> str | None:
-    """The part of the enclosing WHERE that speaks of this table alone, for skipping files.
-
-    Only where no outer join could bring back rows that the condition would drop.
-    """
-    from sqlglot import exp
-
-    select = node.parent.parent if isinstance(node.parent, exp.From | exp.Join) else None
-    if not isinstance(select, exp.Select) or select.args.get("where") is None:
-        return None
-    joins = select.args.get("joins") or []
-    if any(join.side for join in joins) or node.args.get("joins"):
-        return None
-    alone = not joins
-    alias = node.alias_or_name.casefold()
-    chosen = []
-    for part in conjuncts(select.args["where"].this):
-        columns = list(part.find_all(exp.Column))
-        if part.find(exp.Query) or not columns:
-            continue
-        qualifiers = {column.table.casefold() for column in columns}
-        if qualifiers == {alias} or (alone and qualifiers <= {alias, ""}):
-            bare = part.copy()
-            for column in bare.find_all(exp.Column):
-                column.set("table", None)
-            chosen.append(f"({bare.sql(dialect='duckdb')})")
-    return _accepted(" AND ".join(chosen), lake, name, at) if chosen else None
-
-
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    from sqlglot import exp
-
-    if isinstance(condition, exp.And):
-        yield from conjuncts(condition.left)
-        yield from conjuncts(condition.right)
-    elif isinstance(condition, exp.Paren):
-        yield from conjuncts(condition.this)
-    else:
-        yield condition
-
-
-def _accepted(condition: str, lake: Lake, name: TableName, at: int) -> str | None:
-    from tidelake.plan.where import parse_where
-
-    with lake._reading() as reader:
-        schema = lake._table_info(reader, at, name).schema
-    try:
-        parse_where(condition, schema)
-    except (Invalid, NotFound):
-        return None
-    return condition

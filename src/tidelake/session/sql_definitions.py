@@ -13,7 +13,8 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 from tidelake.session import definitions, writes
 from tidelake.session.definitions import DONE
-from tidelake.session.sql import Query
+from tidelake.session.sql import Query, written_query
+from tidelake.session.sql_parameters import NOTHING, Beside
 from tidelake.session.sql_words import Words
 
 if TYPE_CHECKING:
@@ -23,15 +24,30 @@ Operation = Callable[["Transaction"], WriteResult]
 Alteration = Callable[["Transaction", TableName], WriteResult]
 
 
-def definition(words: Words) -> Operation | None:
+def definition(words: Words, beside: Beside = NOTHING) -> Operation | None:
     """What the statement does, or None if it defines nothing."""
+    operation = _of_a_query(words, beside) or _of_itself(words, beside)
+    if operation is not None:
+        words.end()
+    elif defines(words):
+        raise words.unknown()
+    return operation
+
+
+def _of_a_query(words: Words, beside: Beside) -> Operation | None:
+    """What may hold a query, and so parameters and moments."""
+    if words.take("CREATE", "TABLE"):
+        return _create_table(words, beside)
+    if words.take("CREATE", "OR", "REPLACE", "TABLE"):
+        return _create_table(words, beside, replaces=True)
+    return None
+
+
+def _of_itself(words: Words, beside: Beside) -> Operation | None:
     for start, read in _STATEMENTS.items():
         if words.take(*start.split()):
-            operation = read(words)
-            words.end()
-            return operation
-    if defines(words):
-        raise words.unknown()
+            beside.refuse(start)
+            return read(words)
     return None
 
 
@@ -51,7 +67,7 @@ def _create_schema(words: Words) -> Operation:
     return create
 
 
-def _create_table(words: Words, *, replaces: bool = False) -> Operation:
+def _create_table(words: Words, beside: Beside, *, replaces: bool = False) -> Operation:
     tolerant = words.take("IF", "NOT", "EXISTS")
     name = words.table()
     columns = ", ".join(words.listed()) if words.next == "(" else None
@@ -60,12 +76,14 @@ def _create_table(words: Words, *, replaces: bool = False) -> Operation:
     select = words.rest() if words.take("AS") else None
     if (columns is None) == (select is None):
         raise words.strange("expected either columns in parentheses or AS and a query")
+    if select is None:
+        beside.refuse("CREATE TABLE")
 
     def create(tx: Transaction) -> WriteResult:
         exists = _exists(tx, "table", name)
         if tolerant and exists:
             return DONE
-        query = None if select is None else Query(tx, select)
+        query = None if select is None else written_query(tx, select, beside)
         if replaces and exists:
             definitions.drop(tx, name)
         definitions.create_table(
@@ -272,8 +290,6 @@ def _has_column(tx: Transaction, name: TableName, path: str) -> bool:
 
 _STATEMENTS: dict[str, Callable[[Words], Operation]] = {
     "CREATE SCHEMA": _create_schema,
-    "CREATE TABLE": _create_table,
-    "CREATE OR REPLACE TABLE": lambda words: _create_table(words, replaces=True),
     "CREATE VIEW": _create_view,
     "CREATE OR REPLACE VIEW": lambda words: _create_view(words, replaces=True),
     "DROP TABLE": _drop("table"),

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.conform import filled
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
+from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.schema import Column, Schema
 from tidelake.session import merge as merging
 from tidelake.session import writes
 from tidelake.session.merge import Clause, Clauses
-from tidelake.session.sql import Query, conjuncts
+from tidelake.session.sql import Query
+from tidelake.session.sql_clauses import refuse_clauses
+from tidelake.session.sql_conditions import conjuncts
 from tidelake.session.sql_definitions import append_rows
+from tidelake.session.sql_parameters import Beside, put_literals
 from tidelake.session.sql_words import HINT
 
 if TYPE_CHECKING:
@@ -38,16 +42,19 @@ def is_write(statement: exp.Expr) -> bool:
     return statement.key in _CLAUSES
 
 
-def write(statement: exp.Expr) -> Operation:
+def write(statement: exp.Expr, values: Mapping[str, Value], beside: Beside) -> Operation:
     """What an INSERT, UPDATE, DELETE or MERGE does."""
     for clause, value in statement.args.items():
         if value and clause not in _CLAUSES[statement.key]:
             kind, what = statement.key.upper(), clause.strip("_").replace("_", " ").upper()
             raise Unsupported(f"{kind} with {what} is not supported", hint=HINT)
-    return _WRITES[statement.key](statement)
+    if statement.key in ("update", "delete"):
+        beside.refuse_moments(statement.key.upper())
+        return _WRITES[statement.key](put_literals(statement, values))
+    return _READS[statement.key](statement, values, beside)
 
 
-def _insert(statement: exp.Expr) -> Operation:
+def _insert(statement: exp.Expr, values: Mapping[str, Value], beside: Beside) -> Operation:
     from sqlglot import exp
 
     into = statement.this
@@ -64,7 +71,7 @@ def _insert(statement: exp.Expr) -> Operation:
         rows = source.copy()
         if isinstance(rows, exp.Values):
             _fill_in(rows, columns, name)
-        query = Query(tx, statement.sql(), rows)
+        query = Query(tx, statement.sql(), rows, values, beside, written=True)
         names = query._names()
         if by_name:
             columns = [schema.column(each) for each in names]
@@ -168,6 +175,7 @@ def _name(table: exp.Expr) -> TableName:
 
     if not isinstance(table, exp.Table) or not table.name:
         raise Unsupported(f"{table.sql('duckdb')} is not a table", hint=HINT)
+    refuse_clauses(table, f"{table.name}, which is written to,")
     return TableName(table.db or DEFAULT_SCHEMA, table.name)
 
 
@@ -175,14 +183,15 @@ def _own(table: exp.Expr) -> dict[str, str | None]:
     return {table.alias_or_name.casefold(): None}
 
 
-def _merge(statement: exp.Expr) -> Operation:
+def _merge(statement: exp.Expr, values: Mapping[str, Value], beside: Beside) -> Operation:
     match = _Match.of(statement)
+    put_literals(statement.args["whens"], values)
     whens = statement.args["whens"].expressions
     name = _name(statement.this)
 
     def merge(tx: Transaction) -> WriteResult:
         schema = writes.writable(tx, name).after.schema
-        query = Query(tx, statement.sql(), match.source.copy())
+        query = Query(tx, statement.sql(), match.source.copy(), values, beside, written=True)
         names = query._names()
         rows = query._rows([schema.column(each) for each in names])
         reading = _Reading(match, schema, names, exact=tx.engine == "local")
@@ -319,9 +328,8 @@ _VALUES: dict[str, Callable[[_Reading, Any, str | None], dict[str, Any] | None]]
     "update": _Reading.updated,
     "insert": _Reading.inserted,
 }
-_WRITES: dict[str, Callable[[Any], Operation]] = {
+_WRITES: dict[str, Callable[[Any], Operation]] = {"update": _update, "delete": _delete}
+_READS: dict[str, Callable[[Any, Mapping[str, Value], Beside], Operation]] = {
     "insert": _insert,
-    "update": _update,
-    "delete": _delete,
     "merge": _merge,
 }

@@ -1,0 +1,266 @@
+"""The moments that tables of a statement are asked for: `FOR VALID_TIME AS OF …` and its kin.
+
+They are taken out of the words of the statement before it is parsed, and given to the tables that
+they follow afterwards: so they may stand before the alias or behind it, in any order and in any
+dialect, and the parser only ever sees what it knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidelake.errors import Invalid, Unsupported
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.tokenizer_core import Token
+
+_META = "tidelake_clauses"
+_WORD = re.compile(r"[^\W\d]\w*")
+_NAMED = {
+    "VALID_TIME": ("valid time", "time"),
+    "SYSTEM_TIME": ("system time", "any"),
+    "TIMESTAMP": ("system time", "any"),
+    "SYSTEM_VERSION": ("system time", "version"),
+    "VERSION": ("system time", "version"),
+}
+_UNITS = {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
+_BARE = {"CURRENT_TIMESTAMP", "CURRENT_DATE"}
+_AFTER_A_TABLE = "write it right behind a table of the lake, before or after its alias"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One moment as it was written: on which clock, what it may be (a time, a version, or any of
+    both), and its expression."""
+
+    clock: str
+    kind: str
+    moment: exp.Expr
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A clause among the words of a statement: which of them, and those of its moment."""
+
+    clock: str
+    kind: str
+    span: tuple[int, int]
+    moment: tuple[int, int]
+
+
+def clauses_of(table: exp.Expr) -> tuple[Clause, ...]:
+    found: tuple[Clause, ...] = table.meta.get(_META, ())
+    return found
+
+
+def set_clauses(table: exp.Expr, clauses: Sequence[Clause]) -> None:
+    table.meta[_META] = tuple(clauses)
+
+
+def refuse_clauses(table: exp.Expr, what: str) -> None:
+    for clause in clauses_of(table):
+        raise Invalid(f"{what} cannot be asked for {clause.written}", hint=_AFTER_A_TABLE)
+
+
+class Finder:
+    """Goes through the words of a statement; quoted ones are never taken for keywords."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._words = [self._word(token) for token in tokens]
+
+    def clauses(self) -> Iterator[Found]:
+        place = 0
+        while place < len(self._words):
+            found = self._clause(place)
+            if found is not None:
+                yield found
+            place = place + 1 if found is None else found.span[1]
+
+    def written(self, start: int, end: int) -> str:
+        return self._text[self._tokens[start].start : self._tokens[end - 1].end + 1]
+
+    def _word(self, token: Token) -> str:
+        """In capitals; empty for what is in quotes."""
+        written = self._text[token.start : token.end + 1]
+        return " ".join(written.upper().split()) if written == token.text else ""
+
+    def _at(self, place: int) -> str:
+        return self._words[place] if 0 <= place < len(self._words) else ""
+
+    def _take(self, place: int, *words: str) -> int | None:
+        """The place behind these words if they stand at a place."""
+        left = " ".join(words)
+        while left:
+            word = self._at(place)
+            if not word or not f"{left} ".startswith(f"{word} "):
+                return None
+            left = left[len(word) + 1 :]
+            place += 1
+        return place
+
+    def _clause(self, place: int) -> Found | None:
+        self._refuse_portions(place)
+        if self._take(place, "AT", "("):
+            return self._in_brackets(place)
+        name = place + 1 if self._at(place) == "FOR" else place
+        if self._at(name) not in _NAMED or (name == place and not self._follows_a_name(place)):
+            return None
+        clock, kind = _NAMED[self._at(name)]
+        start = self._take(name, self._at(name), "AS", "OF")
+        if start is None:
+            self._refuse_spans(place, name)
+            return None
+        if name == place and not self._starts_a_moment(start):
+            return None
+        end = self._moment(start)
+        return Found(clock, kind, (place, end), (start, end))
+
+    def _in_brackets(self, place: int) -> Found | None:
+        for kind in ("VERSION", "TIMESTAMP"):
+            start = self._take(place, "AT", "(", kind, "=>")
+            if start is not None:
+                end = self._moment(start)
+                if self._at(end) != ")":
+                    raise Invalid(
+                        f"cannot read {self.written(place, min(end + 1, len(self._tokens)))!r}",
+                        hint="write AT (VERSION => n) or AT (TIMESTAMP => t)",
+                    )
+                return Found("system time", _NAMED[kind][1], (place, end + 1), (start, end))
+        return None
+
+    def _refuse_portions(self, place: int) -> None:
+        if self._take(place, "FOR", "PORTION", "OF"):
+            raise Unsupported(
+                "FOR PORTION OF is not supported",
+                hint="a fact holds from its event time on: t.put({…}) adds one, t.end(key, at=…)"
+                " ends a key",
+            )
+
+    def _refuse_spans(self, place: int, name: int) -> None:
+        word, after = self._at(name), self._at(name + 1)
+        if name == place or after == "IN":
+            return
+        if after not in ("FROM", "BETWEEN", "ALL", "CONTAINED"):
+            raise Invalid(f"FOR {word} must be followed by AS OF", hint=f"FOR {word} AS OF '…'")
+        instead = (
+            "t.history(key), or a plain WHERE on the event time"
+            if word == "VALID_TIME"
+            else "t.changes(since=…, until=…) or t.diff(…)"
+        )
+        raise Unsupported(f"FOR {word} {after} is not supported", hint=f"use {instead}")
+
+    def _follows_a_name(self, place: int) -> bool:
+        """Whether what stands before could be the end of a table, its alias or its clause."""
+        if place == 0:
+            return False
+        before = self._text[self._tokens[place - 1].start : self._tokens[place - 1].end + 1]
+        plain = self._at(place - 1) not in ("SELECT", "DISTINCT", "ALL", ",", ".", "(")
+        return plain and bool(re.fullmatch(r"[\w)'\"`\]]", before[-1]))
+
+    def _starts_a_moment(self, place: int) -> bool:
+        """Whether it can be told from `version AS of` in a list of columns."""
+        word = self._at(place)
+        after = self._tokens[place + 1] if place + 1 < len(self._tokens) else None
+        if not word or not _WORD.fullmatch(word):
+            return place < len(self._tokens) and word not in (",", ")", ";")
+        quoted = after is not None and self._text[after.start] == "'"
+        called = self._at(place + 1) == "(" and word not in ("FROM", "WHERE", "UNION", "ORDER")
+        return quoted or called or word in _BARE
+
+    def _moment(self, place: int) -> int:
+        """The place behind an expression of a moment."""
+        place = self._operand(place)
+        while self._at(place) in ("+", "-"):
+            place = self._operand(place + 1)
+        return place
+
+    def _operand(self, place: int) -> int:
+        while self._at(place) in ("-", "+"):
+            place += 1
+        if place >= len(self._tokens):
+            raise Invalid("the SQL ends where a moment should stand", hint="… AS OF '2024-03-15'")
+        word = self._at(place)
+        if word == "(":
+            place = self._closing(place)
+        elif word in (":", "$"):
+            place += 2
+        elif word == "INTERVAL":
+            place = self._operand(place + 1)
+            place += self._at(place).removesuffix("S") in _UNITS
+        elif _WORD.fullmatch(word):
+            place = self._named(place)
+        else:
+            place += 1
+        return self._converted(place)
+
+    def _named(self, place: int) -> int:
+        """A function, or a type before a text."""
+        zoned = self._take(place + 1, "WITH", "TIME", "ZONE")
+        after = zoned or place + 1
+        if self._at(after) == "(":
+            return self._closing(after)
+        quoted = after < len(self._tokens) and self._text[self._tokens[after].start] == "'"
+        return after + 1 if quoted else after
+
+    def _converted(self, place: int) -> int:
+        while True:
+            if self._at(place) == "::":
+                place += 2
+                place = self._take(place, "WITH", "TIME", "ZONE") or place
+                place = self._closing(place) if self._at(place) == "(" else place
+            elif zone := self._take(place, "AT", "TIME", "ZONE"):
+                place = zone + 1
+            else:
+                return place
+
+    def _closing(self, place: int) -> int:
+        depth = 0
+        for at in range(place, len(self._words)):
+            depth += (self._words[at] == "(") - (self._words[at] == ")")
+            if depth == 0:
+                return at + 1
+        raise Invalid("a parenthesis is not closed", hint="close it")
+
+
+def attach(
+    tree: exp.Expr, tokens: Sequence[Token], clauses: Sequence[Clause], starts: Sequence[int]
+) -> None:
+    """Give every clause to the table that it follows; `tokens` are the others, and `starts` say
+    where in the text the clauses began."""
+    from sqlglot import exp
+
+    tables = [node for node in tree.find_all(exp.Table) if "end" in node.this.meta]
+    for clause, start in zip(clauses, starts, strict=True):
+        before = [node for node in tables if node.this.meta["end"] < start]
+        table = max(before, key=lambda node: int(node.this.meta["end"]), default=None)
+        if table is None or not _is_next(table, tokens, start):
+            raise Invalid(f"{clause.written} follows no table", hint=_AFTER_A_TABLE)
+        known = clauses_of(table)
+        if any(other.clock == clause.clock for other in known):
+            raise Invalid(
+                f"{table.name} is asked for two moments of {clause.clock}:"
+                f" {' and '.join(each.written for each in (*known, clause))}",
+                hint="name one valid time and one system time at most",
+            )
+        set_clauses(table, (*known, clause))
+
+
+def _is_next(table: exp.Table, tokens: Sequence[Token], start: int) -> bool:
+    """Whether nothing but the alias stands between the table and a place in the text."""
+    end = table.this.meta["end"]
+    between = [token.text for token in tokens if end < token.start < start]
+    if between and between[0].upper() == "AS":
+        between = between[1:]
+    if not between:
+        return True
+    if between[0] != table.alias:
+        return False
+    listed = between[1:]
+    return not listed or (listed[0] == "(" and listed[-1] == ")" and "(" not in listed[1:])

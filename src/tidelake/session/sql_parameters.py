@@ -1,0 +1,197 @@
+"""The parameters of a statement: checked, and bound by the engine or as exact literals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from tidelake.errors import Invalid, TidelakeError, Unsupported
+from tidelake.model.literal import Value, in_utc, plain, sql_literal
+from tidelake.session.sql_clauses import clauses_of, set_clauses
+from tidelake.session.sql_statement import Statement
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Given = Sequence[object] | Mapping[str, object] | None
+
+_SPELLED = {"duckdb": "?, $1 or $name", "spark": "? or :name"}
+_LONG = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a caller gives beside a statement: parameters, and the moments that hold where the
+    statement names none."""
+
+    parameters: Given = None
+    as_of: str | date | None = None
+    known_at: int | str | datetime | None = None
+
+    @property
+    def moments(self) -> str:
+        """The names of the moments that are given."""
+        given = {"as_of": self.as_of, "known_at": self.known_at}
+        return " and ".join(f"{name}=" for name, value in given.items() if value is not None)
+
+    def refuse(self, what: str) -> None:
+        """For a statement that has no use for any of it."""
+        if self.parameters:
+            raise Invalid(f"{what} takes no parameters", hint="write the values into it")
+        self.refuse_moments(what)
+
+    def refuse_moments(self, what: str) -> None:
+        if self.moments:
+            raise Invalid(
+                f"{self.moments} given to {what}, which reads no table at a moment",
+                hint="they hold for what a statement reads: SELECT, INSERT … SELECT, MERGE … USING",
+            )
+
+
+NOTHING = Beside()
+
+
+def bound(statement: Statement, given: Given) -> dict[str, Value]:
+    """The values of all parameters, by name or number; Invalid unless they fit."""
+    wanted = _wanted(statement)
+    if given is None and not wanted:
+        return {}
+    values = _by_name(given, wanted, statement.dialect)
+    missing = [name for name in wanted if name not in values]
+    unknown = [name for name in values if name not in wanted]
+    if missing or unknown:
+        raise _unfit(wanted, values, missing, unknown)
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _wanted(statement: Statement) -> list[str]:
+    from sqlglot import exp
+
+    nodes = list(statement.parameters())
+    for node in nodes:
+        if not isinstance(node, exp.Placeholder) or not node.name:
+            spelled = _SPELLED[statement.dialect]
+            raise Invalid(
+                f"{node.sql(statement.dialect)} is not a parameter", hint=f"write {spelled}"
+            )
+    names = list(dict.fromkeys(node.name for node in nodes))
+    numbers = [name for name in names if name.isdigit()]
+    if (statement.marks and len(nodes) > statement.marks) or 0 < len(numbers) < len(names):
+        raise Invalid(
+            "the statement mixes kinds of parameters",
+            hint=f"use one of {_SPELLED[statement.dialect]} throughout",
+        )
+    highest = max(map(int, numbers), default=0)
+    return [str(n + 1) for n in range(highest)] if numbers else names
+
+
+def _by_name(given: Given, wanted: Sequence[str], dialect: str) -> dict[str, object]:
+    numbered = bool(wanted) and wanted[0].isdigit()
+    if isinstance(given, Mapping):
+        if numbered and given:
+            raise Invalid("the statement's parameters have no names", hint="give a list of values")
+        return {str(name): value for name, value in given.items()}
+    if given is None:
+        return {}
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise Invalid(
+            f"parameters={given!r} is neither a list nor a dict",
+            hint='parameters=[1, "a"] or parameters={"name": 1}',
+        )
+    if wanted and not numbered:
+        raise Invalid(
+            f"the statement's parameters have names: {', '.join(wanted)}",
+            hint=f"give a dict of them, or write {_SPELLED[dialect].split(' or ')[0]}",
+        )
+    return {str(place + 1): value for place, value in enumerate(given)}
+
+
+def _unfit(
+    wanted: Sequence[str], values: Mapping[str, object], missing: list[str], unknown: list[str]
+) -> Invalid:
+    if (wanted or list(values))[0].isdigit():
+        return Invalid(
+            f"{len(values)} values for {len(wanted)} parameters",
+            hint="give parameters=[…], a value for each",
+        )
+    lines = [f"no value for {', '.join(missing)}"] if missing else []
+    lines += [f"no parameter named {', '.join(unknown)}"] if unknown else []
+    hint = f"the statement's parameters are: {', '.join(wanted) or 'none'}"
+    return Invalid(" and ".join(lines), hint=hint)
+
+
+def _value(name: str, given: object) -> Value:
+    try:
+        value = plain(given)
+        sql_literal(value)
+    except TidelakeError as error:
+        raise Invalid(f"parameter {name}: {error.message}", hint=error.hint) from None
+    if isinstance(value, Decimal):
+        return Decimal(format(value, "f"))  # DuckDB takes 1E+3 for 1.000
+    return value
+
+
+def put_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
+    """The tree with values where its parameters stood, in DuckDB's words. Given a tree that is
+    part of another, it is changed in place."""
+    from sqlglot import exp
+
+    def said(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Table):
+            settled = (replace(c, moment=put_literals(c.moment, values)) for c in clauses_of(node))
+            set_clauses(node, tuple(settled))
+        return _literal(values[node.name]) if isinstance(node, exp.Placeholder) else node
+
+    return tree.transform(said, copy=False)
+
+
+def _literal(value: Value) -> exp.Expr:
+    import sqlglot
+    from sqlglot import exp
+
+    found: exp.Expr = sqlglot.parse_one(sql_literal(value), read="duckdb")
+    return found if isinstance(found, exp.Literal) else exp.Paren(this=found)
+
+
+def name_parameters(
+    tree: exp.Expr, values: Mapping[str, Value], dialect: str
+) -> tuple[exp.Expr, dict[str, Any]]:
+    """The tree with our own names for its parameters, and what the engine is to bind to them."""
+    from sqlglot import exp
+
+    places = {name: f"p{place}" for place, name in enumerate(values)}
+    used: dict[str, Any] = {}
+
+    def said(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Placeholder):
+            return node
+        renamed = exp.Placeholder(this=places[node.name])
+        value = values[node.name]
+        used[renamed.name] = value if dialect == "duckdb" else _for_spark(value)
+        kind = None if dialect == "duckdb" else _spark_type(value)
+        return exp.Cast(this=renamed, to=exp.DataType.build(kind, "spark")) if kind else renamed
+
+    return tree.transform(said, copy=False), used
+
+
+def _for_spark(value: Value) -> object:
+    """Times go as text: Spark would read those without a zone in the zone of this process."""
+    if isinstance(value, datetime):
+        return str(value if value.tzinfo is None else in_utc(value))
+    if isinstance(value, UUID) or (isinstance(value, int) and not -_LONG <= value < _LONG):
+        return str(value)
+    if isinstance(value, time) and value.tzinfo is not None:
+        raise Unsupported(f"{value} has a zone, and Spark's TIME has none", hint="leave it out")
+    return value
+
+
+def _spark_type(value: Value) -> str | None:
+    if isinstance(value, datetime):
+        return "TIMESTAMP_NTZ" if value.tzinfo is None else "TIMESTAMP"
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        return "DECIMAL(38, 0)"
+    return None
