@@ -35,6 +35,7 @@ _PARTS = {
     "ducklake_macro_impl": ("macro_id", "ducklake_macro"),
     "ducklake_macro_parameters": ("macro_id", "ducklake_macro"),
     fingerprints.TABLE: ("snapshot_id", "ducklake_snapshot"),
+    rollups.TABLE: ("table_id", "ducklake_table"),
 }
 """Rows that belong to one of another table, by what they name it."""
 
@@ -132,7 +133,7 @@ def rows(writer: Writer, name: str, gaps: Sequence[Gap]) -> None:
 
 def parts(reader: Reader) -> dict[str, list[int]]:
     """What belonged to mappings and macros that have gone, by table and the owner's id; and what
-    was known of snapshots that somebody else has expired."""
+    was known of snapshots and tables that somebody else has expired."""
     found = {}
     for name, (key, owner) in _PARTS.items():
         if not reader.has_table(name):
@@ -145,6 +146,9 @@ def parts(reader: Reader) -> dict[str, list[int]]:
 
 
 def part(writer: Writer, name: str, owners: Sequence[int]) -> None:
+    if name == rollups.TABLE:
+        rollups.remove_of_tables(writer, owners)
+        return
     writer.execute(f"DELETE FROM {name} WHERE {_PARTS[name][0]} IN ({_listed(owners)})")
 
 

@@ -224,6 +224,17 @@ def known_files(reader: Reader, data_path: str) -> dict[str, datetime | None]:
     }
 
 
+def files_without(reader: Reader) -> list[str]:
+    """Files in use of which there is no rollup, as they are spelled in the catalog."""
+    if not (reader.has_table(FILES) and reader.has_table(TABLE)):
+        return []
+    rows = reader.rows(
+        f"SELECT path FROM {FILES} f WHERE ended_at IS NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM {TABLE} r WHERE r.rollup_id = f.rollup_id)"
+    )
+    return [row[0] for row in rows]
+
+
 def forget_files(writer: Writer, gone: Collection[str], data_path: str) -> None:
     """Strike off files that have been removed."""
     for path in gone:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.errors import Corrupt
 from tidelake.model.event_time import EventTime, spelled
 
 SUFFIX = "rollup"
@@ -51,6 +52,19 @@ class Rollup:
     files: tuple[RollupFile, ...] = ()
     usable: bool | None = None
 
+    def facts(self) -> dict[str, object]:
+        """What matters of it, in plain values."""
+        return {
+            "as_of": spelled(self.as_of),
+            "snapshot_id": self.snapshot_id,
+            "valid_through": self.valid_through,
+            "rows": self.rows,
+            "files": len(self.files),
+            "bytes": self.bytes,
+            "made_at": self.made_at,
+            "usable": self.usable,
+        }
+
     def __str__(self) -> str:
         state = {True: "", False: ", no longer usable", None: ""}[self.usable]
         return (
@@ -89,4 +103,10 @@ def lacks_text(ids: Iterable[int]) -> str:
 
 
 def parse_lacks(text: str) -> frozenset[int]:
-    return frozenset(json.loads(text))
+    try:
+        return frozenset(int(each) for each in json.loads(text))
+    except (TypeError, ValueError):
+        raise Corrupt(
+            f"a rollup lacks the columns {text!r}, which is no list of ids",
+            hint="drop the tables tidelake_rollup and tidelake_rollup_file: no answer changes",
+        ) from None

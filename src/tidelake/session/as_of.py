@@ -70,11 +70,8 @@ class _Facts:
     def of_rollup(self, rollup: Rollup) -> ScanPlan:
         """The facts that held at the rollup's moment. All of them are early enough."""
         where = together(self.keys)
-        schema = self.table.info.schema
-        columns = tuple(column for column in schema if column.name in self.wanted)
         return replace(
-            plan_all(self.at, self.table, columns, self.wanted),
-            files=_as_data_files(rollup),
+            plan_rollup(self.at, self.table, rollup, self.wanted),
             where=where.sql if where else None,
             predicate=where.predicate if where else None,
         )
@@ -106,6 +103,12 @@ class _Facts:
 def _last(file: DataFile) -> int:
     """The last snapshot of which the file has rows."""
     return max(file.begin_snapshot, file.partial_max or 0)
+
+
+def plan_rollup(at: int, table: TableFacts, rollup: Rollup, wanted: tuple[str, ...]) -> ScanPlan:
+    """A read of the rollup itself."""
+    columns = tuple(column for column in table.info.schema if column.name in wanted)
+    return replace(plan_all(at, table, columns, wanted), files=_as_data_files(rollup))
 
 
 def _as_data_files(rollup: Rollup) -> tuple[DataFile, ...]:

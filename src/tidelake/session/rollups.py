@@ -13,7 +13,7 @@ from tidelake.catalog.database import Reader
 from tidelake.catalog.rollup_evidence import Proof
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.change import NewFile
-from tidelake.model.event_time import EventTime, spelled
+from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.physical import with_new_columns
@@ -229,17 +229,3 @@ def drop(lake: Lake, found: Iterable[Rollup]) -> None:
     if ids:
         alone(lake, rollups.remove, ids)
     lake._states.clear()
-
-
-def describe(rollup: Rollup) -> dict[str, object]:
-    """The rollup in plain values."""
-    return {
-        "as_of": spelled(rollup.as_of),
-        "snapshot_id": rollup.snapshot_id,
-        "valid_through": rollup.valid_through,
-        "rows": rollup.rows,
-        "files": len(rollup.files),
-        "bytes": rollup.bytes,
-        "made_at": rollup.made_at,
-        "usable": rollup.usable,
-    }

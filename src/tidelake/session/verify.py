@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.catalog import (
     checks_files,
     checks_references,
+    checks_rollups,
     checks_snapshots,
     checks_statistics,
     consumers,
@@ -27,6 +28,7 @@ from tidelake.model.verify import Problem, VerifyReport
 from tidelake.session import verify_deep
 from tidelake.session.expected_files import expected_files
 from tidelake.session.progress import Tell, progress
+from tidelake.session.verify_rollups import check_rollups
 from tidelake.store.files import Store, is_local
 
 if TYPE_CHECKING:
@@ -37,7 +39,11 @@ _CATALOG_CHECKS = (
     *checks_references.CHECKS,
     *checks_files.CHECKS,
 )
-_READING_CHECKS = (*checks_references.READING_CHECKS, *checks_files.READING_CHECKS)
+_READING_CHECKS = (
+    *checks_references.READING_CHECKS,
+    *checks_files.READING_CHECKS,
+    *checks_rollups.READING_CHECKS,
+)
 _FEW = 100
 _DOUBTFUL = {"missing-files", "file-sizes", "unreadable-files", "row-counts", "field-ids"}
 
@@ -54,6 +60,8 @@ def verify(
         files = _check_tables(reader, known, found) if known.of("snapshot") else []
     with progress("verifying", files=len(files), bytes=sum(file.bytes for file in files)) as tell:
         found.attempt(_check_files, lake, files, tell)
+        if known.of("snapshot"):
+            found.attempt(check_rollups, lake, known, deep)
         if (deep or fingerprint) and known.of("snapshot"):
             rows = verify_deep.Pass(lake, known, found, deep, fingerprint)
             verify_deep.check_rows(rows, files, tell)
