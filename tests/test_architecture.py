@@ -56,6 +56,7 @@ PUBLIC = [
     "Snapshot",
     "Table",
     "__version__",
+    "asof_join",
     "col",
     "connect",
     "errors",

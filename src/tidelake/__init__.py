@@ -15,6 +15,7 @@ from tidelake import errors
 if TYPE_CHECKING:
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
+    from tidelake.session.asof_join import asof_join
     from tidelake.session.compatible import is_compatible
     from tidelake.session.lake import Lake
     from tidelake.session.opening import connect
@@ -29,6 +30,7 @@ __all__ = [
     "Snapshot",
     "Table",
     "__version__",
+    "asof_join",
     "col",
     "connect",
     "errors",
@@ -40,6 +42,7 @@ _HOMES = {
     "Scan": "tidelake.session.scan",
     "Snapshot": "tidelake.model.snapshot",
     "Table": "tidelake.session.table",
+    "asof_join": "tidelake.session.asof_join",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.session.opening",
     "is_compatible": "tidelake.session.compatible",

@@ -20,7 +20,7 @@ from tidelake.engine.selection import Selection
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
-from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.rebuild import Rebuild
 from tidelake.plan.scan import ScanPlan
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 class LocalJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    on_spark = False
 
     def __init__(self, engine: LocalEngine, doing: str) -> None:
         self._engine = engine
@@ -66,6 +68,10 @@ class LocalJob:
         """A relation of the query's rows, computed when they are asked for."""
         with translated(self._doing):
             self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+
+    def number(self, name: str, sql: str) -> None:
+        """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
+        self.define(name, f"SELECT *, row_number() OVER () AS {ROW_NUMBER} FROM ({sql}) AS r")
 
     def reading(self, sql: str) -> Reading:
         """The query's rows, for the caller; it outlives the job if that is not closed."""

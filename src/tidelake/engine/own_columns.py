@@ -25,7 +25,8 @@ def own_columns(connection: duckdb.DuckDBPyConnection, data: Any) -> tuple[Colum
         return file_columns(connection, [str(item) for item in items])
     if items and all(isinstance(item, Mapping) for item in items):
         return columns_of(_inferred(items))
-    return columns_of(data) if hasattr(data, "schema") or hasattr(data, "columns") else ()
+    described = any(hasattr(type(data), name) for name in ("schema", "columns"))
+    return columns_of(data) if described else ()
 
 
 def _inferred(rows: Any) -> Any:

@@ -35,7 +35,7 @@ from tidelake.engine.spark_types import is_exact
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
-from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.plan.write import Target
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Relation:
 
 class SparkJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    on_spark = True
 
     def __init__(self, engine: SparkEngine, local: LocalEngine, doing: str) -> None:
         self._engine = engine
@@ -114,6 +116,14 @@ class SparkJob:
         """A relation of the query's rows, computed when they are asked for."""
         with self._translated():
             self._add(name, self._evaluated(tree_of.parsed(sql)))
+
+    def number(self, name: str, sql: str) -> None:
+        """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
+        with self._translated():
+            found = self._evaluated(tree_of.parsed(sql))
+            frame = found.frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW_NUMBER}")
+            columns = (*found.columns, Column(0, ROW_NUMBER, "int64"))
+            self._add(name, Relation(frame, columns))
 
     def reading(self, sql: str) -> SparkReading:
         """The query's rows, for the caller."""

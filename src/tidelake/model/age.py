@@ -50,6 +50,17 @@ def check_span(text: str, *, name: str) -> None:
         raise Invalid(f"{name}={text!r} is not a span of time", hint='for example "7 days"')
 
 
+def as_span(value: str | timedelta, *, name: str) -> timedelta:
+    """A length of time, from words such as "5m" too. Months have none."""
+    found = (0, value) if isinstance(value, timedelta) else _span(value)
+    if found is None or found[0]:
+        what = "is not a span of time" if found is None else "has months, which differ in length"
+        raise Invalid(f"{name}={value!r} {what}", hint='for example "5m", "12 hours" or "7 days"')
+    if found[1] != found[1] or found[1] < timedelta():
+        raise Invalid(f"{name}={value!r} is no length of time", hint='for example "5m"')
+    return found[1]
+
+
 def _span(text: str) -> tuple[int, timedelta] | None:
     """DuckDB's words for an interval as months and the rest; None if it is none."""
     months, seconds, rest = 0.0, 0.0, text.lower().strip()
