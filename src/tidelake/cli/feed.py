@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import (
+    Options,
+    as_of_option,
+    global_options,
+    known_at_option,
+    pass_options,
+)
 from tidelake.cli.rows import limit_option, print_rows, split_columns
 from tidelake.errors import NotFound
 from tidelake.model.names import TableName
 
 if TYPE_CHECKING:
-    from tidelake.session.diff import TableDiff
+    from tidelake.session.diff import LakeDiff, TableDiff
     from tidelake.session.lake import Lake
 
 
@@ -56,47 +62,95 @@ def changes(
 
 @click.command()
 @click.argument("a")
-@click.argument("b")
+@click.argument("b", required=False)
 @click.argument("table", required=False)
 @click.option("--rows", is_flag=True, help="Print the rows of TABLE that differ.")
+@click.option(
+    "--late", is_flag=True, help="Of TABLE, print the keys whose state as of TIME differs."
+)
+@as_of_option
+@click.option("--since", metavar="N|TIME|TAG", help="With --late: the snapshot to compare with.")
+@known_at_option
 @limit_option
 @global_options
 @pass_options
 def diff(
-    options: Options, a: str, b: str, table: str | None, rows: bool, limit: int | None
+    options: Options,
+    /,
+    a: str,
+    b: str | None,
+    table: str | None,
+    rows: bool,
+    limit: int | None,
+    **late: Any,
 ) -> None:
     """Show what differs from snapshot A to snapshot B, in all tables or in TABLE: what is
     declared, how many rows, which files. A and B are numbers, times or tags; B may be older.
+
+    With --late it is `diff TABLE --late --as-of TIME --since N`: what was answered for that
+    moment at that snapshot, and what is answered now, or at --known-at.
 
     \b
     Example:
         tidelake diff 12 15
         tidelake diff eod-thursday eod-friday prices
         tidelake diff 12 15 prices --rows --json
+        tidelake diff prices --late --as-of 2024-03-15 --since eod-friday
     """
+    if late.pop("late"):
+        if b is not None or rows:
+            raise click.UsageError("--late wants a TABLE alone")
+        _print_late(options, a, limit, **late)
+        return
+    if given := [name for name, value in late.items() if value is not None]:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} wants --late")
+    if b is None:
+        raise click.UsageError("Missing argument 'B'.")
     if rows and table is None:
         raise click.UsageError("--rows wants a TABLE")
     with options.lake() as lake:
-        if table is not None:
-            found = _of_table(lake, table, a, b)
-            if rows:
-                print_rows(found.rows, limit, options.as_json)
-            elif options.as_json:
-                render.document(_told(found))
-            else:
-                render.line(str(found))
-        elif options.as_json:
-            whole = lake.diff(a, b)
-            render.document(
-                {
-                    "before": whole.before,
-                    "after": whole.after,
-                    "schema": [asdict(difference) for difference in whole.schema],
-                    "tables": [_told(each) for each in whole],
-                }
-            )
+        if table is None:
+            _print_lake(lake.diff(a, b), options.as_json)
+        elif rows:
+            print_rows(_of_table(lake, table, a, b).rows, limit, options.as_json)
         else:
-            render.line(str(lake.diff(a, b)))
+            _print_table(_of_table(lake, table, a, b), options.as_json)
+
+
+def _print_late(
+    options: Options,
+    table: str,
+    limit: int | None,
+    as_of: str | None,
+    since: str | None,
+    known_at: str | None,
+) -> None:
+    if as_of is None or since is None:
+        raise click.UsageError("--late wants --as-of and --since")
+    with options.lake(known_at) as lake:
+        found = lake.table(table).as_of(as_of).changes_of_belief(since)
+        print_rows(found, limit, options.as_json)
+
+
+def _print_table(found: TableDiff, as_json: bool) -> None:
+    if as_json:
+        render.document(_told(found))
+    else:
+        render.line(str(found))
+
+
+def _print_lake(found: LakeDiff, as_json: bool) -> None:
+    if not as_json:
+        render.line(str(found))
+        return
+    render.document(
+        {
+            "before": found.before,
+            "after": found.after,
+            "schema": [asdict(difference) for difference in found.schema],
+            "tables": [_told(each) for each in found],
+        }
+    )
 
 
 def _of_table(lake: Lake, name: str, a: str, b: str) -> TableDiff:

@@ -118,6 +118,12 @@ known_at_option = click.option(
     help="Take the lake as it was known at a snapshot, a time (UTC if it has no zone), or a tag.",
 )
 
+as_of_option = click.option(
+    "--as-of",
+    metavar="TIME",
+    help="Take the table's state as of a moment of event time (UTC if it has no zone).",
+)
+
 
 def commit_options(function: Function) -> Function:
     """The options of every command that writes."""

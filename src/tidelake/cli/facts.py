@@ -1,0 +1,86 @@
+"""What was answered about a key: `history`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidelake.cli.program import (
+    Options,
+    as_of_option,
+    global_options,
+    known_at_option,
+    pass_options,
+)
+from tidelake.cli.rows import limit_option, print_rows
+
+if TYPE_CHECKING:
+    from tidelake.model.schema import Column
+    from tidelake.session.table import Table
+
+
+@click.command()
+@click.argument("table")
+@click.argument("key", nargs=-1, required=True)
+@limit_option
+@as_of_option
+@known_at_option
+@global_options
+@pass_options
+def history(
+    options: Options,
+    table: str,
+    key: tuple[str, ...],
+    limit: int | None,
+    as_of: str | None,
+    known_at: str | None,
+) -> None:
+    """Print all that the lake ever answered about KEY in TABLE: each row with the times for
+    which it was the answer (valid_from, valid_to), and while the lake knew no better
+    (known_from, known_to). A key of several columns is given as NAME=VALUE pairs.
+
+    \b
+    Example:
+        tidelake history prices ACME
+        tidelake history prices ACME --as-of 2024-03-15T14:30:00 --json
+        tidelake history positions account=7 symbol=ACME --known-at eod-friday
+    """
+    with options.lake(known_at) as lake:
+        found = lake.table(table)
+        chosen = found if as_of is None else found.as_of(as_of)
+        print_rows(chosen.history(_key(found, key)), limit, options.as_json)
+
+
+def _key(table: Table, words: Sequence[str]) -> Any:
+    """A value, or values by column; each as the column has it, or as text if it is none."""
+    from tidelake.model.event_time import EventTime
+
+    event = EventTime.maybe(table.info)
+    columns = {column.name.casefold(): column for column in event.key} if event else {}
+    pairs = [word.partition("=") for word in words]
+    named = all(mark and name.casefold() in columns for name, mark, _ in pairs)
+    if len(words) == 1 and len(columns) <= 1 and not named:
+        return _typed(next(iter(columns.values()), None), words[0])
+    if not all(mark for _, mark, _ in pairs):
+        listed = " ".join(f"{column.name}=…" for column in columns.values())
+        raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
+    return {name: _typed(columns.get(name.casefold()), value) for name, _, value in pairs}
+
+
+def _typed(column: Column | None, text: str) -> Any:
+    kind = column.type if column else "varchar"
+    try:
+        if "int" in kind:
+            return int(text)
+        if kind.startswith("float"):
+            return float(text)
+        if kind.startswith("decimal"):
+            return Decimal(text)
+        if kind == "blob":
+            return bytes.fromhex(text)
+    except (ValueError, ArithmeticError):
+        return text
+    return {"true": True, "false": False}.get(text, text) if kind == "boolean" else text
