@@ -66,14 +66,9 @@ class RollupPolicy:
         return json.dumps({"every": self.every, "keep": self.keep})
 
     def boundaries(self, first: int, last: int) -> list[int]:
-        """The boundaries after the first event and up to the last, the earliest first."""
-        found = list(islice(self._backwards(first, last), self.keep or MOST + 1))
-        if len(found) > MOST:
-            raise Invalid(
-                f"every={self.every!r} makes more than {MOST:,} rollups of this table",
-                hint="take a longer span, or say how many to keep: keep=36",
-            )
-        return found[::-1]
+        """The boundaries from the first event up to the last, the earliest first: the last `keep`
+        of them, and never many more than `MOST`."""
+        return list(islice(self._backwards(first, last), self.keep or MOST + 1))[::-1]
 
     def is_boundary(self, moment: int) -> bool:
         return self._floor(moment) == moment

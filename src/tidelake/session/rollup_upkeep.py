@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import rollups, snapshots
-from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model import instant
 from tidelake.model.change import WriteResult
@@ -16,7 +15,7 @@ from tidelake.model.compaction import RollupAction
 from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.names import TableName, quote
 from tidelake.model.rollup import Rollup, settings_text
-from tidelake.model.rollup_policy import TAG, RollupPolicy
+from tidelake.model.rollup_policy import MOST, TAG, RollupPolicy
 from tidelake.model.table import TableInfo
 from tidelake.session import rollups as making
 from tidelake.session.planning import Request, TableFacts, plan_scan
@@ -53,11 +52,17 @@ def roll_up(
         return making.make(lake, name, as_moment(as_of))
     policy = RollupPolicy.checked(every, keep)
     with lake._reading() as reader:
-        tags = lake._table_info(reader, lake._at(reader), name).tags
-    if tags.get(TAG) != policy.text():
+        at = lake._at(reader)
+        table = lake._table_info(reader, at, name)
+    if len(_boundaries(lake, table, EventTime.of(table, at), policy)) > MOST:
+        raise Invalid(
+            f"every={policy.every!r} makes more than {MOST:,} rollups of {name}",
+            hint="take a longer span, or say how many to keep: keep=36",
+        )
+    if table.tags.get(TAG) != policy.text():
         lake._write(lambda tx: set_policy(tx, name, policy))
     before = {each.id for each in _listed(lake, name)}
-    keep_up(lake, name)
+    _keep_up(lake, name)
     return [each for each in _listed(lake, name) if each.id not in before]
 
 
@@ -87,14 +92,18 @@ def set_policy(tx: Transaction, name: TableName, policy: RollupPolicy | None) ->
 
 
 def keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
+    """What compaction does for the rollups of a table. Where its facts cannot be put in order, or
+    it has been dropped meanwhile, that is nothing: whoever reads the table is told."""
+    try:
+        return _keep_up(lake, name, dry_run=dry_run)
+    except (Invalid, NotFound):
+        return ()
+
+
+def _keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
     """Make the rollups that are due, the earliest first so that each begins with the one before,
     and drop those that are not wanted or can never be used again."""
-    try:
-        due = _due(lake, name)
-    except NotFound:  # dropped, or renamed, meanwhile
-        return ()
-    if lake.encrypted:
-        due = replace(due, make=())
+    due = _due(lake, name)
     if not dry_run:
         making.drop(lake, due.drop)
         due = replace(due, make=_made(lake, name, due.make))
@@ -124,50 +133,46 @@ def _due(lake: Lake, name: TableName) -> Due:
         table = lake._table_info(reader, at, name)
         found = making.listed(lake, reader, at, table)
         there = set(snapshots.ids(reader)) if found else set()
-        lost = tuple(each for each in found if each.valid_through not in there)
-        event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
-        if event is None or policy is None:
-            return Due(drop=lost)
-        span = _span(reader, table, event)
-    span = span or _span_of_rows(lake, name, event)
-    if span is None:
-        return Due(drop=lost)
-    wanted = policy.boundaries(*span)
+    lost = [each for each in found if each.valid_through not in there]
+    event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
+    if event is None or policy is None:
+        return Due(drop=tuple(lost))
+    wanted = _boundaries(lake, table, event, policy)
     done = {each.as_of for each in found if each.usable}
-    settings = settings_text(event)
-    beyond = tuple(
-        each
-        for each in found
-        if policy.keep is not None
-        and wanted
-        and each.as_of < wanted[0]
-        and each.settings == settings
-        and policy.is_boundary(each.as_of)
-    )
-    drop = {each.id: each for each in (*lost, *beyond)}
-    return Due(tuple(moment for moment in wanted if moment not in done), tuple(drop.values()))
+    make = tuple(moment for moment in wanted if moment not in done)
+    rest = [each for each in found if each not in lost and each.settings == settings_text(event)]
+    return Due(make, (*lost, *_beyond(policy, wanted, rest)))
 
 
-def _span(reader: Reader, table: TableInfo, event: EventTime) -> tuple[int, int] | None:
-    """The first and the last event of the table by its statistics, the last not in the future:
-    one event with a wrong date must not keep all others from being rolled up."""
-    found = rollups.bounds(reader, table.id, event.time.id)
-    if found is None:
+def _beyond(policy: RollupPolicy, wanted: Sequence[int], found: Iterable[Rollup]) -> list[Rollup]:
+    """Rollups of boundaries that are no longer among the last."""
+    if policy.keep is None or not wanted:
+        return []
+    return [each for each in found if each.as_of < wanted[0] and policy.is_boundary(each.as_of)]
+
+
+def _boundaries(lake: Lake, table: TableInfo, event: EventTime, policy: RollupPolicy) -> list[int]:
+    """The moments of which there should be rollups."""
+    with lake._reading() as reader:
+        found = rollups.bounds(reader, table.id, event.time.id)
+    span = _moments(*(found or _bounds_of_rows(lake, table.name, event)))
+    return [] if span is None else policy.boundaries(*span)
+
+
+def _moments(low: str | None, high: str | None) -> tuple[int, int] | None:
+    """The first and the last event, the last not in the future: one event with a wrong date must
+    not keep all others from being rolled up."""
+    if low is None or high is None:
         return None
-    return _moments(*found)
-
-
-def _moments(low: str, high: str) -> tuple[int, int] | None:
     first, last = (instant.parse_moment(text, zoned=None) for text in (low, high))
     if first is None or last is None:
         return None
-    now = instant.of_date(datetime.now(UTC))
-    earliest = instant.of_date(datetime.min)
-    return int(max(first, earliest)), int(min(last, now))
+    earliest, now = instant.of_date(datetime.min), instant.of_date(datetime.now(UTC))
+    return int(min(max(first, earliest), now)), int(min(max(last, earliest), now))
 
 
-def _span_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[int, int] | None:
-    """The same from the rows, where nothing is known of the column."""
+def _bounds_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[str | None, str | None]:
+    """The first and the last event from the rows, where nothing is known of the column."""
     with lake._reading() as reader:
         at = lake._at(reader)
         facts = TableFacts.gather(reader, lake._table_info(reader, at, name))
@@ -178,4 +183,4 @@ def _span_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[int, i
         job.scan(_FACTS, plan)
         sql = f"SELECT CAST(min({time}) AS VARCHAR), CAST(max({time}) AS VARCHAR) FROM {_FACTS}"
         ((low, high),) = job.rows(sql)
-    return None if low is None else _moments(low, high)
+    return low, high
