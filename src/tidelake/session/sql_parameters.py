@@ -160,19 +160,22 @@ def _literal(value: Value) -> exp.Expr:
 def name_parameters(
     tree: exp.Expr, values: Mapping[str, Value], dialect: str
 ) -> tuple[exp.Expr, dict[str, Any]]:
-    """The tree with our own names for its parameters, and what the engine is to bind to them."""
+    """The tree with a name for each parameter that is left in it, and what the engine is to bind
+    to them."""
     from sqlglot import exp
 
-    places = {name: f"p{place}" for place, name in enumerate(values)}
     used: dict[str, Any] = {}
 
     def said(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
             return node
-        renamed = exp.Placeholder(this=places[node.name])
         value = values[node.name]
-        used[renamed.name] = value if dialect == "duckdb" else _for_spark(value)
-        kind = None if dialect == "duckdb" else _spark_type(value)
+        if dialect == "duckdb":
+            used[node.name] = value
+            return node
+        renamed = exp.Placeholder(this=f"p{node.name}")
+        used[renamed.name] = _for_spark(value)
+        kind = _spark_type(value)
         return exp.Cast(this=renamed, to=exp.DataType.build(kind, "spark")) if kind else renamed
 
     return tree.transform(said, copy=False), used

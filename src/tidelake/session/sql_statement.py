@@ -50,7 +50,7 @@ def parsed(text: str, dialect: str) -> Statement:
         tokens = list(_whole(speech.tokenize(text)))
         finder = Finder(text, tokens)
         found = list(finder.clauses())
-        numbered, marks = _numbered(tokens)
+        numbered, marks = _numbered(tokens, dialect)
         clauses = [_clause(each, finder, numbered, text, speech) for each in found]
         rest = [place for place in range(len(tokens)) if not _is_inside(place, found)]
         kept = [token for place in rest for token in numbered[place]]
@@ -86,10 +86,11 @@ def _whole(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _numbered(tokens: Sequence[Token]) -> tuple[list[list[Token]], int]:
+def _numbered(tokens: Sequence[Token], dialect: str) -> tuple[list[list[Token]], int]:
     """For each token what the parser is to see: `?` gets its number. And how many they are."""
     from sqlglot.tokenizer_core import Token, TokenType
 
+    sign = TokenType.PARAMETER if dialect == "duckdb" else TokenType.COLON
     marks = 0
     found = []
     for token in tokens:
@@ -97,7 +98,7 @@ def _numbered(tokens: Sequence[Token]) -> tuple[list[list[Token]], int]:
             marks += 1
             at = (token.line, token.col, token.start, token.end)
             number = Token(TokenType.NUMBER, str(marks), *at)
-            found.append([Token(TokenType.COLON, ":", *at), number])
+            found.append([Token(sign, "?", *at), number])
         else:
             found.append([token])
     return found, marks

@@ -1,0 +1,391 @@
+"""SQL that names moments: every spelling, order and place, against states worked out by hand and
+put into plain DuckDB tables."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import tidelake
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
+
+START = datetime(2024, 1, 1)
+Row = tuple[str, datetime, int | None, bool]
+
+
+def day(number: float) -> datetime:
+    return START + timedelta(days=number)
+
+
+COMMITS: list[list[Row]] = [
+    [("a", day(1), 1, False), ("b", day(2), 2, False), ("a", day(4), 4, False)],
+    [("a", day(2), 20, False), ("c", day(3), 3, False), ("b", day(5), None, True)],
+    [("a", day(4), 40, False), ("b", day(2.5), 25, False), ("c", day(6), None, True)],
+]
+"""Late rows, corrections of one moment, and ends of keys."""
+
+
+def state(as_of: datetime, commits: int) -> list[Row]:
+    """Of every key the last fact; of two of one time the one committed later."""
+    known = [row for commit in COMMITS[:commits] for row in commit if row[1] <= as_of]
+    last: dict[str, Row] = {}
+    for row in known:
+        if row[0] not in last or row[1] >= last[row[0]][1]:
+            last[row[0]] = row
+    return sorted(row for row in last.values() if not row[3])
+
+
+class Place:
+    """A lake, and which snapshot has how many of the commits."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self.lake = tidelake.connect(f"sqlite:///{path}/c.db", data_path=f"{path}/d/", **options)
+        self.snapshots: dict[int, int] = {}
+
+    def fill(self) -> None:
+        self.lake.create_table(
+            "facts",
+            "id VARCHAR NOT NULL, ts TIMESTAMP NOT NULL, v INTEGER, gone BOOLEAN",
+            key=["id"],
+            event_time="ts",
+            tombstone="gone",
+        )
+        self.lake.create_table("plain", "id VARCHAR, name VARCHAR")
+        self.lake.set_option("data_inlining_row_limit", 0, table="facts")
+        self.lake.table("plain").append([{"id": each, "name": each.upper()} for each in "abc"])
+        for number, rows in enumerate(COMMITS, 1):
+            names = ("id", "ts", "v", "gone")
+            facts = [dict(zip(names, row, strict=True)) for row in rows]
+            done = self.lake.table("facts").append(facts)
+            assert done.snapshot_id is not None
+            self.snapshots[number] = done.snapshot_id
+        self.lake.create_view("seen", "SELECT id, v FROM facts WHERE v < 30")
+        self.lake.create_view(
+            "fixed", "SELECT id, v FROM facts FOR VALID_TIME AS OF '2024-01-03' AS f"
+        )
+        self.lake.create_view("nested", "SELECT s.id, p.name FROM seen s JOIN plain p USING (id)")
+        self.lake.tag("second", self.snapshots[2])
+
+    def rows(self, query: str, parameters: Any = None, **moments: Any) -> list[tuple[Any, ...]]:
+        found = self.lake.sql(query, parameters, **moments).to_arrow()
+        return sorted(zip(*(c.to_pylist() for c in found.columns), strict=True), key=repr)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    made = Place(tmp_path_factory.mktemp("clocks"))
+    made.fill()
+    yield made
+    made.lake.close()
+
+
+def pairs(rows: list[Row]) -> list[tuple[Any, ...]]:
+    return sorted(((row[0], row[2]) for row in rows), key=repr)
+
+
+SYSTEM = [
+    "FOR SYSTEM_TIME AS OF {id}",
+    "FOR SYSTEM_TIME AS OF 'second'",
+    "FOR SYSTEM_TIME AS OF '{time}'",
+    "FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{time}'",
+    "FOR SYSTEM_VERSION AS OF {id}",
+    "FOR VERSION AS OF {id}",
+    "FOR TIMESTAMP AS OF '{time}'",
+    "VERSION AS OF {id}",
+    "VERSION AS OF 'second'",
+    "TIMESTAMP AS OF '{time}'",
+    "TIMESTAMP AS OF CAST('{time}' AS TIMESTAMPTZ)",
+    "AT (VERSION => {id})",
+    "AT (TIMESTAMP => '{time}')",
+    "AT (TIMESTAMP => '{time}'::TIMESTAMPTZ)",
+    "at\n(version=>{id})",
+    "version /* of the lake */ as of {id}",
+]
+VALID = [
+    "FOR VALID_TIME AS OF '2024-01-03 12:00:00'",
+    "FOR VALID_TIME AS OF '2024-01-03T12:00:00Z'",
+    "FOR VALID_TIME AS OF '2024-01-03T14:00:00+02:00'",
+    "FOR VALID_TIME AS OF TIMESTAMP '2024-01-03 12:00:00'",
+    "FOR VALID_TIME AS OF TIMESTAMPTZ '2024-01-03 12:00:00+00'",
+    "FOR VALID_TIME AS OF TIMESTAMP WITH TIME ZONE '2024-01-03 12:00:00+00'",
+    "FOR VALID_TIME AS OF CAST('2024-01-03 12:00' AS TIMESTAMP)",
+    "FOR VALID_TIME AS OF '2024-01-03 12:00:00'::TIMESTAMP",
+    "FOR VALID_TIME AS OF ('2024-01-03 12:00:00')",
+    "FOR VALID_TIME AS OF DATE '2024-01-03' + INTERVAL 12 HOUR",
+    "FOR VALID_TIME AS OF DATE '2024-01-03' + INTERVAL '12' HOURS",
+    "FOR VALID_TIME AS OF TIMESTAMP '2024-01-04' - INTERVAL '12 hours'",
+    "FOR VALID_TIME AS OF date_trunc('day', TIMESTAMP '2024-01-03 18:00') + INTERVAL (12) HOUR",
+    "FOR VALID_TIME AS OF TIMESTAMP '2024-01-03 13:00:00' AT TIME ZONE 'Europe/Berlin'",
+    "for valid_time as of '2024-01-03 12:00:00'",
+    "For\n-- FOR VALID_TIME AS OF '1999-01-01'\n\tValid_Time /**/ as   Of\n'2024-01-03 12:00:00'",
+    "VALID_TIME AS OF '2024-01-03 12:00:00'",
+]
+
+
+def spelled(clause: str, place: Place) -> str:
+    snapshot = place.lake.snapshots()[place.snapshots[2]]
+    return clause.format(id=snapshot.snapshot_id, time=snapshot.time.isoformat())
+
+
+@pytest.mark.parametrize("clause", VALID)
+def test_spellings_of_valid_time(place: Place, clause: str) -> None:
+    expected = pairs(state(day(2.5), 3))
+    assert expected == [("a", 20), ("b", 25)]
+    for after in ("", "AS x", "x"):
+        assert place.rows(f"SELECT id, v FROM facts {clause} {after}") == expected
+    assert place.rows(f"SELECT x.id, x.v FROM main.facts x {clause}") == expected
+
+
+@pytest.mark.parametrize("clause", SYSTEM)
+def test_spellings_of_system_time(place: Place, clause: str) -> None:
+    own = spelled(clause, place)
+    assert place.rows(f"SELECT count(*) FROM facts {own}") == [(6,)]
+    assert place.rows(f"SELECT count(x.v) FROM facts AS x {own}") == [(5,)]
+
+
+@pytest.mark.parametrize("system", SYSTEM)
+def test_both_clocks_in_any_order_around_the_alias(place: Place, system: str) -> None:
+    expected = pairs(state(day(2.5), 2))
+    assert expected == [("a", 20), ("b", 2)]
+    valid, own = VALID[SYSTEM.index(system)], spelled(system, place)
+    for tail in (
+        f"{valid} {own}",
+        f"{own} {valid}",
+        f"{valid} AS x {own}",
+        f"{own} x {valid}",
+        f"AS x {own} {valid}",
+        f"x {valid} {own}",
+    ):
+        assert place.rows(f"SELECT id, v FROM facts {tail} WHERE v > 1") == expected, tail
+
+
+@pytest.mark.parametrize("moment", [day(0), day(1), day(1) - timedelta(microseconds=1), day(99)])
+def test_the_moment_itself_is_included(place: Place, moment: datetime) -> None:
+    query = f"SELECT id, v FROM facts FOR VALID_TIME AS OF TIMESTAMP '{moment}'"
+    assert place.rows(query) == pairs(state(moment, 3))
+
+
+TEMPLATES = [
+    "SELECT id, v FROM {0:facts}",
+    "SELECT x.id, x.v, x.ts FROM {0:x} WHERE x.v > 2",
+    "SELECT id FROM {0:x} WHERE v < 30 AND id <> 'b'",
+    "SELECT x.id, x.v, y.v FROM {0:x} JOIN {1:y} ON x.id = y.id WHERE x.v < y.v OR x.v > 10",
+    "SELECT x.id, x.v, y.v FROM {0:x} LEFT JOIN {1:y} USING (id) WHERE y.v IS NULL OR y.v < 30",
+    "SELECT x.id, y.id, y.v FROM {0:x} FULL JOIN {1:y} ON x.id = y.id AND x.v = y.v",
+    "SELECT x.id, y.v FROM {0:x}, {1:y} WHERE x.id = y.id AND y.v >= 3",
+    "SELECT id, v FROM {0:x} EXCEPT SELECT id, v FROM {1:y}",
+    "SELECT id, v FROM {0:x} WHERE v > 2 UNION ALL SELECT id, v FROM {1:y} WHERE v < 25",
+    "SELECT id FROM {0:x} WHERE EXISTS (SELECT 1 FROM {1:y} WHERE y.id = x.id AND y.v <> x.v)",
+    "SELECT id FROM {0:x} WHERE v NOT IN (SELECT v FROM {1:y} WHERE v IS NOT NULL)",
+    "SELECT id, (SELECT max(v) FROM {1:y} WHERE y.id = x.id) AS m FROM {0:x}",
+    "WITH facts AS (SELECT * FROM {0:facts}) SELECT id, v FROM facts WHERE v > 3",
+    "WITH p AS (SELECT id, v FROM {0:x}), q AS (SELECT * FROM p, LATERAL (SELECT p.v + 1 AS w))"
+    " SELECT q.id, q.w, y.v FROM q JOIN {1:y} ON y.id = q.id",
+    "SELECT * FROM (SELECT id, v FROM {0:x} WHERE v < 30) s JOIN {1:y} ON s.v <= y.v",
+    "SELECT x.id, l.w FROM {0:x}, LATERAL (SELECT sum(y.v) AS w FROM {1:y} WHERE y.v <= x.v) l",
+    "SELECT v, count(*) AS n FROM (SELECT * FROM {0:x} UNION ALL SELECT * FROM {1:y}) u GROUP BY v",
+    "SELECT id, v FROM {0:x} WHERE ts > TIMESTAMP '2024-01-03' AND v > 3",
+    "SELECT id, v FROM {0:x} WHERE ts < TIMESTAMP '2024-01-03'",
+    "SELECT id FROM {0:x} QUALIFY row_number() OVER (ORDER BY v DESC, id) = 1",
+    "FROM {0:x} SELECT id, v ORDER BY v",
+    "SELECT a.id, b.v FROM {0:a} ASOF JOIN {1:b} ON a.ts >= b.ts WHERE b.v > 2",
+    "SELECT r.id, r.w FROM {0:r(id, t, w, g)} WHERE w > 2",
+]
+
+
+class Reference:
+    """How a template names a table: with its clauses, or as a table that holds the state."""
+
+    def __init__(self, *words: str, before: str = "", after: str = "") -> None:
+        self.name, self.before, self.after = " ".join(words), before, after
+
+    def __format__(self, alias: str) -> str:
+        return f"{self.name} {self.before} AS {alias} {self.after}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_queries_at_random_moments_are_queries_of_the_states_then(place: Place, seed: int) -> None:
+    chance = random.Random(seed)
+    for template in TEMPLATES:
+        plain = duckdb.connect()
+        ours, theirs = [], []
+        for number in range(2):
+            moment, commits = day(chance.choice([1, 2, 2.5, 3.5, 4, 5, 6, 7])), chance.randint(1, 3)
+            valid = f"FOR VALID_TIME AS OF TIMESTAMP '{moment}'"
+            system = chance.choice(["VERSION AS OF {}", "AT (VERSION => {})"])
+            clauses = [valid, system.format(place.snapshots[commits])]
+            chance.shuffle(clauses)
+            cut = chance.randint(0, 2)
+            before, after = " ".join(clauses[:cut]), " ".join(clauses[cut:])
+            ours.append(Reference("facts", before=before, after=after))
+            plain.execute(f"CREATE TABLE s{number} (id TEXT, ts TIMESTAMP, v INTEGER, gone BOOL)")
+            if rows := state(moment, commits):
+                plain.executemany(f"INSERT INTO s{number} VALUES (?, ?, ?, ?)", rows)
+            theirs.append(Reference(f"s{number}"))
+        truth = sorted(plain.execute(template.format(*theirs)).fetchall(), key=repr)
+        assert place.rows(template.format(*ours)) == truth, template.format(*ours)
+
+
+def test_words_in_quotes_names_and_comments_are_no_clauses(place: Place) -> None:
+    quoted = "'x FOR VALID_TIME AS OF ''2024-01-01'' AT (VERSION => 1)'"
+    assert place.rows(f"SELECT {quoted} AS y FROM plain /* VERSION AS OF 1 */") == 3 * [
+        ("x FOR VALID_TIME AS OF '2024-01-01' AT (VERSION => 1)",)
+    ]
+    odd = 'SELECT "FOR VALID_TIME AS OF", "of" FROM (SELECT 1 AS "FOR VALID_TIME AS OF", 2 AS of)'
+    assert place.rows(odd) == [(1, 2)]
+    names = "SELECT version AS of, timestamp AS at FROM (SELECT 1 AS version, 2 AS timestamp)"
+    assert place.rows(names) == [(1, 2)]
+    assert place.rows("SELECT DISTINCT x.version AS of FROM (SELECT 5 AS version) x") == [(5,)]
+    assert place.rows("SELECT [valid_time FOR valid_time IN [1, 2]]") == [([1, 2],)]
+    assert place.rows("SELECT valid_time.id FROM plain AS valid_time WHERE id = 'a'") == [("a",)]
+    assert place.rows('SELECT "version".id FROM plain "version" VERSION AS OF 2') == []
+    assert place.rows("SELECT $$FOR VALID_TIME AS OF$$, e'VERSION AS OF'") == [
+        ("FOR VALID_TIME AS OF", "VERSION AS OF")
+    ]
+
+
+def test_clauses_hold_through_views_and_those_inside_win(place: Place) -> None:
+    def then(moment: datetime, commits: int) -> list[tuple[Any, ...]]:
+        return [row for row in pairs(state(moment, commits)) if row[1] < 30]
+
+    valid, second = "FOR VALID_TIME AS OF '2024-01-03 12:00'", f"VERSION AS OF {place.snapshots[2]}"
+    assert place.rows(f"SELECT * FROM seen {valid}") == then(day(2.5), 3)
+    assert place.rows(f"SELECT * FROM fixed {valid}") == pairs(state(day(2), 3))
+    with pytest.raises(NotFound, match="seen"):
+        place.rows(f"SELECT * FROM seen {valid} {second}")
+    assert place.rows(f"SELECT n.id FROM nested AS n {valid}") == [("a",), ("b",)]
+    with place.lake.transaction() as tx:
+        tx.create_view("only_plain", "SELECT * FROM plain")
+        with pytest.raises(Invalid, match=r"no table behind view main\.only_plain has an event"):
+            tx.sql(f"SELECT * FROM only_plain {valid}")
+        tx.rollback()
+
+
+def test_moments_for_a_whole_query(place: Place) -> None:
+    second = place.snapshots[2]
+    query = "SELECT id, v FROM facts"
+    assert place.rows(query, as_of="2024-01-03T12:00:00Z") == pairs(state(day(2.5), 3))
+    assert place.rows(query, as_of=day(2.5), known_at="second") == pairs(state(day(2.5), 2))
+    assert place.rows(query, as_of=date(2024, 1, 3), known_at=second) == pairs(state(day(2), 2))
+    assert place.rows("SELECT count(*) FROM facts", known_at=second) == [(6,)]
+    own = f"{query} FOR VALID_TIME AS OF '2024-01-05' VERSION AS OF {place.snapshots[3]}"
+    assert place.rows(own, as_of=day(1), known_at=1) == pairs(state(day(4), 3))
+    half = f"{query} FOR VALID_TIME AS OF '2024-01-05'"
+    assert place.rows(half, as_of=day(1), known_at=second) == pairs(state(day(4), 2))
+    joined = "SELECT f.id, name FROM facts f JOIN plain USING (id)"
+    assert place.rows(joined, as_of=day(1)) == [("a", "A")]
+    assert place.rows("SELECT * FROM fixed", as_of=day(9)) == pairs(state(day(2), 3))
+    for reads in ("SELECT * FROM plain", "SELECT 1", "SELECT * FROM range(3)"):
+        with pytest.raises(Invalid, match=r"no table .* has an event time"):
+            place.rows(reads, as_of=day(1))
+
+
+def test_an_explicit_moment_may_be_later_than_the_default_but_not_than_a_pin(place: Place) -> None:
+    later = f"SELECT count(*) FROM facts VERSION AS OF {place.snapshots[3]}"
+    assert place.rows(later, known_at=place.snapshots[1]) == [(9,)]
+    pinned = place.lake.known_at(place.snapshots[1])
+    with pytest.raises(Denied, match="pinned"):
+        pinned.sql(later)
+    with pytest.raises(Denied, match="pinned"):
+        pinned.sql("SELECT 1 FROM facts", known_at=place.snapshots[3])
+
+
+def test_now_is_one_moment_in_a_query(place: Place) -> None:
+    query = "SELECT count(*) FROM facts FOR VALID_TIME AS OF {} x"
+    for moment in ("now()", "CURRENT_TIMESTAMP", "current_date", "now() - INTERVAL 1 DAY"):
+        assert place.rows(query.format(moment)) == [(len(state(day(99), 3)),)]
+    both = "SELECT 1 FROM facts FOR VALID_TIME AS OF now() a, facts FOR VALID_TIME AS OF now() b"
+    moments = [plan.as_of for plan in place.lake.sql(both)._tables.values()]
+    assert moments[0] == moments[1]
+    assert datetime.fromtimestamp(moments[0] / 1e9, UTC).year >= 2026
+
+
+def test_conditions_on_values_never_change_the_winner_but_keys_skip_files(place: Place) -> None:
+    valid = "FOR VALID_TIME AS OF '2024-01-05'"
+    for condition in ("v < 40", "v = 4", "ts < TIMESTAMP '2024-01-05'", "gone", "v IS NULL"):
+        inside = place.rows(f"SELECT id, v FROM facts {valid} WHERE {condition}")
+        around = f"SELECT id, v FROM (SELECT * FROM facts {valid}) s WHERE {condition}"
+        assert inside == place.rows(around), condition
+    assert place.rows(f"SELECT id FROM facts {valid} WHERE v = 4") == []
+    assert place.rows(f"SELECT id FROM seen {valid} WHERE v < 30") == [("b",), ("c",)]
+    plan = place.lake.sql(f"SELECT id FROM facts {valid} WHERE id = 'a' AND v = 4")._tables
+    assert "\"id\" = 'a'" in str(plan["_tidelake_0"].parts[0].where).replace("id =", '"id" =')
+
+
+ERRORS: list[tuple[str, type[TidelakeError], str]] = [
+    ("facts FOR VALID_TIME AS OF '2024-01-01' FOR VALID_TIME AS OF '2024-01-01'", Invalid, "two"),
+    ("facts AT (VERSION => 2) FOR SYSTEM_TIME AS OF 2", Invalid, "two moments of system time"),
+    ("facts VERSION AS OF 2 AS x TIMESTAMP AS OF '2024-01-01'", Invalid, "two moments"),
+    ("plain FOR VALID_TIME AS OF '2024-01-01'", Invalid, "main.plain has no key and event time"),
+    ("facts FOR VALID_TIME AS OF 'soon'", Invalid, "'soon' is not a time"),
+    ("facts FOR VALID_TIME AS OF 5", Invalid, "names no time"),
+    ("facts FOR VALID_TIME AS OF NULL", Unsupported, "cannot tell"),
+    ("facts FOR VALID_TIME AS OF ts", Unsupported, "cannot tell the moment"),
+    ("facts FOR VALID_TIME AS OF (SELECT max(ts) FROM facts)", Unsupported, "cannot tell"),
+    ("facts FOR VALID_TIME AS OF read_text('x')", Unsupported, "cannot tell the moment"),
+    ("facts FOR VALID_TIME AS OF 5 + 5", Invalid, "5 \\+ 5"),
+    ("facts FOR VALID_TIME AS OF TIMESTAMP 'infinity'", Invalid, "out of range"),
+    ("facts FOR VALID_TIME AS OF DATE 'infinity' + INTERVAL 1 DAY", Invalid, "VALID_TIME"),
+    ("facts FOR VALID_TIME AS OF", Invalid, "ends where a moment should stand"),
+    ("facts FOR VALID_TIME '2024-01-01'", Invalid, "must be followed by AS OF"),
+    ("facts FOR VALID_TIME FROM '2024-01-01' TO '2025-01-01'", Unsupported, "VALID_TIME FROM"),
+    ("facts FOR VALID_TIME BETWEEN '2024-01-01' AND '2025-01-01'", Unsupported, "BETWEEN"),
+    ("facts FOR VALID_TIME ALL", Unsupported, "FOR VALID_TIME ALL"),
+    ("facts FOR SYSTEM_TIME ALL", Unsupported, "FOR SYSTEM_TIME ALL"),
+    ("facts FOR SYSTEM_TIME AS OF TRUE", Unsupported, "cannot tell"),
+    ("facts VERSION AS OF now()", Invalid, "not a snapshot id, nor a tag"),
+    ("facts VERSION AS OF '2024-01-01'", Invalid, "not a snapshot id, nor a tag"),
+    ("facts AT (VERSION => 2, 3)", Invalid, "cannot read"),
+    ("facts VERSION AS OF 999", NotFound, "999"),
+    ("(SELECT * FROM facts) x FOR VALID_TIME AS OF '2024-01-01'", Invalid, "follows no table"),
+    ("range(3) FOR VALID_TIME AS OF '2024-01-01'", Invalid, "follows no table"),
+    ("facts CROSS FOR VALID_TIME AS OF '2024-01-01' JOIN plain", Invalid, "follows no table"),
+    ("nowhere FOR VALID_TIME AS OF '2024-01-01'", NotFound, "main.nowhere"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "kind", "message"), ERRORS)
+def test_what_cannot_be_asked_says_so(
+    place: Place, source: str, kind: type[TidelakeError], message: str
+) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        place.rows(f"SELECT * FROM {source}")
+    assert caught.value.hint
+
+
+def test_names_of_the_querys_own_have_no_past(place: Place) -> None:
+    with pytest.raises(Invalid, match="a name of the query's own"):
+        place.rows("WITH q AS (SELECT 1) SELECT * FROM q FOR VALID_TIME AS OF '2024-01-01'")
+
+
+def test_a_recursive_name_is_not_a_table(place: Place) -> None:
+    query = "WITH RECURSIVE facts AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM facts WHERE n < 4)"
+    assert place.rows(f"{query} SELECT max(n) FROM facts") == [(4,)]
+
+
+def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> None:
+    """What a sample, a positional or an as-of join takes depends on all rows; and an alias may
+    call another column so."""
+    lake = place.lake
+    renamed = "SELECT count(*) FROM facts AS f(v, ts, id, gone) WHERE id > 100"
+    assert place.rows(renamed) == [(0,)]
+    paired = "SELECT a.v, b.v FROM facts a POSITIONAL JOIN facts b WHERE a.v = 40"
+    assert place.rows(paired) == [(40, 40)]
+    for query in (
+        renamed,
+        paired,
+        "SELECT 1 FROM facts a ASOF JOIN facts b ON a.ts >= b.ts WHERE b.v = 40",
+        "SELECT 1 FROM facts TABLESAMPLE 2 ROWS WHERE v = 40",
+    ):
+        plans = lake.sql(query)._tables.values()
+        files = [len(plan.files) + len(plan.inlined) for plan in plans]
+        whole = lake.sql("SELECT 1 FROM facts")._tables["_tidelake_0"]
+        assert set(files) == {len(whole.files) + len(whole.inlined)}, query
+
+
+def test_a_sample_of_a_view_is_a_sample(place: Place) -> None:
+    assert place.rows("SELECT count(*) FROM (SELECT * FROM nested TABLESAMPLE 1 ROWS)") == [(1,)]
