@@ -129,7 +129,8 @@ def _value(name: str, given: object) -> Value:
         value = plain(given)
         sql_literal(value)
     except TidelakeError as error:
-        raise Invalid(f"parameter {name}: {error.message}", hint=error.hint) from None
+        hint = error.hint or "give a value that SQL has"
+        raise Invalid(f"parameter {name}: {error.message}", hint=hint) from None
     if isinstance(value, Decimal):
         return Decimal(format(value, "f"))  # DuckDB takes 1E+3 for 1.000
     return value
