@@ -151,11 +151,22 @@ def _floor(column: Column, moment: int) -> Value:
         return time.date()
     if column.type == "timestamptz":
         return time.replace(tzinfo=UTC)
-    if column.type == "timestamp_ns" and moment % _MICROSECOND:
-        return f"{time.isoformat(sep=' ', timespec='microseconds')}{moment % _MICROSECOND:03d}"
+    if column.type == "timestamp_ns":
+        return _nanoseconds(moment)
     return time
 
 
+def _nanoseconds(moment: int) -> str:
+    """As text of a type that ends in 2262, and begins in 1677."""
+    if moment < _EARLIEST_NS:
+        return "-infinity"
+    whole, rest = divmod(min(moment, _LATEST_NS), _MICROSECOND)
+    time = _EPOCH + timedelta(microseconds=whole)
+    return f"{time.isoformat(sep=' ', timespec='microseconds')}{rest:03d}"
+
+
+_EARLIEST_NS = instant.of_date(datetime(1677, 9, 22))
+_LATEST_NS = 2**63 - 2
 _EARLIEST = instant.of_date(datetime.min)
 _LATEST = instant.of_date(datetime.max) + _MICROSECOND - 1
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
-from tidelake.model.predicate import And, Compare, Predicate
+from tidelake.model.predicate import And, Compare, Not, Opaque, Or, Predicate
 from tidelake.model.rollup import RollupUse
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 
 _BEST = "_tidelake_best"
+_VOLATILE = ("random", "uuid", "nextval", "currval")
 _PLACE = "_tidelake_place"
 
 
@@ -86,12 +87,20 @@ def _conjuncts(predicate: Predicate) -> list[Predicate]:
 
 
 def _may_go_first(part: Predicate, event: EventTime) -> bool:
-    """A condition on keys keeps or drops all facts of a key alike. One that asks for a later time
-    drops facts which the winner, if it passes, has beaten anyway."""
+    """A condition on keys keeps or drops all facts of a key alike, unless it throws dice. One that
+    asks for a later time drops facts which the winner, if it passes, has beaten anyway."""
     if part.columns() <= {column.name for column in event.key}:
-        return True
+        return not _is_volatile(part)
     later = isinstance(part, Compare) and part.op in (">", ">=")
     return later and part.columns() == {event.time.name}
+
+
+def _is_volatile(part: Predicate) -> bool:
+    """Whether a condition may differ between rows that it sees alike; rather yes than no."""
+    if isinstance(part, Opaque):
+        return any(word in part.text.casefold() for word in _VOLATILE)
+    below = part.parts if isinstance(part, And | Or) else ()
+    return any(map(_is_volatile, (part.part,) if isinstance(part, Not) else below))
 
 
 def together(parts: Sequence[Predicate]) -> Where | None:
