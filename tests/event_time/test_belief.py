@@ -1,6 +1,7 @@
 """What is thought otherwise of a moment than it was, compared with the two answers."""
 
 from datetime import datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -130,6 +131,43 @@ def test_rows_that_had_no_key_when_it_was_not_declared(lake: tidelake.Lake) -> N
     with pytest.raises(Invalid, match="1 rows of main"):
         rows(t.as_of(day(5)).changes_of_belief(before))
     assert rows(t.as_of(day(5)).changes_of_belief(before + 1)) == []
+
+
+@pytest.mark.parametrize(("kind", "keys"), [("INTEGER", 450), ("DATE", 20), ("BLOB", 20)])
+def test_many_keys_and_keys_that_are_not_listed(lake: tidelake.Lake, kind: str, keys: int) -> None:
+    t = lake.create_table("t", f"k {kind}, part INTEGER, ts DATE, v INTEGER")
+    t.set_event_time("ts", key=["k", "part"])
+    made = f"SELECT {MADE[kind]} AS k, 1 AS part, DATE '2024-03-01' AS ts"
+    some = f"FROM range({keys}) r(i)"
+    t.append(duckdb.sql(f"{made}, 1 AS v {some}").to_arrow_table())
+    then = newest(lake)
+    t.append(duckdb.sql(f"{made}, (1 + i % 2)::INTEGER AS v {some}").to_arrow_table())
+    found = rows(t.as_of("2024-03-02").changes_of_belief(then))
+    assert len(found) == keys // 2
+    assert {(row["change"], row["v_before"], row["v_after"]) for row in found} == {
+        ("changed", 1, 2)
+    }
+
+
+MADE = {
+    "INTEGER": "i::INTEGER",
+    "DATE": "DATE '2024-01-01' + i::INTEGER",
+    "BLOB": "encode(i::VARCHAR)",
+}
+
+
+def test_only_files_of_keys_with_other_rows_are_read(
+    lake: tidelake.Lake, t: tidelake.Table
+) -> None:
+    for name in "abc":
+        t.append([fact(name, n, n) for n in range(1, 21)])
+    then = newest(lake)
+    t.put(fact("b", 20, 99))
+    (kept,) = [f.path for f in t.scan(where="name = 'b'").files()]
+    for file in t.files():
+        if file.path != kept:
+            Path(file.path).unlink()
+    assert told(t, day(25), then) == [("b", "changed", 20, 99)]
 
 
 def test_names_that_are_taken(lake: tidelake.Lake) -> None:

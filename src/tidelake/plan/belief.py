@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
+from tidelake.model.predicate import And, In, Predicate
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
-from tidelake.plan.changes import free_names
+from tidelake.plan.changes import CAME, WENT, free_names
 from tidelake.plan.difference import values_differ
 
 BEFORE, AFTER = "_tidelake_before", "_tidelake_after"
@@ -17,6 +19,13 @@ PAIRS, DIFFERING = "_tidelake_pairs", "_tidelake_differing"
 _A, _B = "_tidelake_a", "_tidelake_b"
 _KEY, _OLD, _NEW = "_tidelake_key", "_tidelake_old", "_tidelake_new"
 _HAD, _HAS = "_tidelake_had", "_tidelake_has"
+
+
+_LISTED = frozenset(
+    {"boolean", "varchar", "uuid"}
+    | {f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)}
+)
+_MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,30 @@ class BeliefPlan:
         keys = {column.id for column in self.event.key}
         columns = {column.name: column for column in self.after.columns}
         return tuple(columns[n] for n in self.after.output if columns[n].id not in keys)
+
+
+def can_list(event: EventTime) -> bool:
+    """Whether Python holds every value of the key exactly."""
+    return all(column.type in _LISTED for column in event.key)
+
+
+def touched_sql(event: EventTime) -> str:
+    """The keys of rows that came or went, or of more of them than are worth listing some."""
+    keys = ", ".join(quote(column.name) for column in event.key)
+    united = f"SELECT {keys} FROM {CAME} UNION ALL SELECT {keys} FROM {WENT}"
+    return f"SELECT DISTINCT {keys} FROM ({united}) AS {_A} LIMIT {_MOST + 1}"
+
+
+def among(event: EventTime, keys: Sequence[Sequence[Any]]) -> Predicate | None:
+    """A condition that all these keys meet, and no others if the key has one column; None if
+    they are too many."""
+    if len(keys) > _MOST:
+        return None
+    parts = tuple(
+        In(column.name, tuple({key[place] for key in keys if key[place] is not None}))
+        for place, column in enumerate(event.key)
+    )
+    return And(parts)
 
 
 def pairs_sql(plan: BeliefPlan) -> str:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tidelake.catalog import snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Invalid
 from tidelake.model.event_time import EventTime, spelled
-from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
 from tidelake.plan import belief as plan_of
+from tidelake.plan.as_of import together
 from tidelake.plan.belief import BeliefPlan
+from tidelake.plan.changes import ChangePlan
 from tidelake.session.as_of import plan_as_of, unplaced
-from tidelake.session.changes import check_same, facts_until
+from tidelake.session.changes import Span, check_same, define, facts_until, known, plan_changes
 from tidelake.session.lazy import LazyRows
 from tidelake.session.planning import Request
 
@@ -40,15 +43,31 @@ class BeliefChanges(LazyRows):
         self._since = since
         self._known_at = known_at
 
-    def plan(self) -> BeliefPlan:
-        """Which files and rows tell both answers."""
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        """Only keys about which rows came or went can have another answer. Where these are few,
+        it is they that are asked for."""
+        doing = f"cannot compare what was known of {self._name}"
         with self._lake._reading() as reader:
-            plan, doubtful = self._planned(reader)
+            span = self._span(reader)
+            event = EventTime.of(span.facts.info, span.until)
+            until = together([event.until(self._as_of)])
+            changes = plan_changes(reader, span, (*event.key, event.time), until)
+            doubtful = _unplaced(reader, span, event)
         for each in doubtful:
-            self._lake._check_placed(each, plan.event)
-        return plan
+            self._lake._check_placed(each, event)
+        keys = _few_keys(engine, doing, changes, event)
+        with self._lake._reading() as reader:
+            for at in (span.after, span.until):
+                snapshots.check_there(reader, at)
+            plan = self._plan(reader, span, keys)
+        job = engine.job(doing)
+        job.scan(plan_of.BEFORE, plan.before)
+        job.scan(plan_of.AFTER, plan.after)
+        job.define(plan_of.PAIRS, plan_of.pairs_sql(plan))
+        job.define(plan_of.DIFFERING, plan_of.differing_sql(plan.values))
+        return job.reading(plan_of.changes_sql(plan, ordered=ordered))
 
-    def _planned(self, reader: Reader) -> tuple[BeliefPlan, list[ScanPlan | None]]:
+    def _span(self, reader: Reader) -> Span:
         last = self._lake._at(reader) if self._known_at is None else self._known_at
         first = self._lake._snapshot(reader, self._since).snapshot_id
         if first > last:
@@ -59,34 +78,36 @@ class BeliefChanges(LazyRows):
         info = self._lake._table_info(reader, last, self._name)
         check_same(reader, self._name, info.id, first)
         facts = facts_until(reader, info, last)
-        plans = [plan_as_of(reader, at, facts, Request(), self._as_of) for at in (first, last)]
-        event = plans[1].event
-        doubtful = [
-            unplaced(reader, first, facts, _loose(event)),
-            unplaced(reader, last, facts, event),
-        ]
-        return BeliefPlan(*plans), doubtful
+        return Span(facts, first, last, None, known(reader, first, last))
 
-    def files(self) -> list[DataFile]:
-        """The data files that would be read."""
-        plan = self.plan()
-        found = {file.id: file for each in (plan.before, plan.after) for file in each.files}
-        return [found[file_id] for file_id in sorted(found)]
-
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
-        plan = self.plan()
-        job = engine.job(f"cannot compare what was known of {self._name}")
-        job.scan(plan_of.BEFORE, plan.before)
-        job.scan(plan_of.AFTER, plan.after)
-        job.define(plan_of.PAIRS, plan_of.pairs_sql(plan))
-        job.define(plan_of.DIFFERING, plan_of.differing_sql(plan.values))
-        return job.reading(plan_of.changes_sql(plan, ordered=ordered))
+    def _plan(self, reader: Reader, span: Span, keys: Predicate | None) -> BeliefPlan:
+        request = Request(None, None if keys is None else together([keys]))
+        return BeliefPlan(
+            *(
+                plan_as_of(reader, at, span.facts, request, self._as_of)
+                for at in (span.after, span.until)
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<changes of belief in {self._name} as of {spelled(self._as_of)}>"
 
 
-def _loose(event: EventTime) -> EventTime:
-    """Before the columns were declared, they may have held nulls."""
+def _few_keys(engine: Any, doing: str, changes: ChangePlan, event: EventTime) -> Predicate | None:
+    """A condition that keeps all keys of the changes, and not many more; None if they are many."""
+    if not plan_of.can_list(event):
+        return None
+    with engine.job(doing) as job:
+        define(job, changes)
+        return plan_of.among(event, job.rows(plan_of.touched_sql(event)))
+
+
+def _unplaced(reader: Reader, span: Span, event: EventTime) -> list[ScanPlan | None]:
+    """Rows without a key or a time at both ends. Before the columns were declared, they may have
+    held nulls."""
     key = tuple(replace(column, nullable=True) for column in event.key)
-    return replace(event, key=key, time=replace(event.time, nullable=True))
+    loose = replace(event, key=key, time=replace(event.time, nullable=True))
+    return [
+        unplaced(reader, span.after, span.facts, loose),
+        unplaced(reader, span.until, span.facts, event),
+    ]
