@@ -118,13 +118,16 @@ class Trial:
     def story(self, end: str) -> str:
         return "\n".join([*self.log, end])
 
+    def _some_action(self, chance: Random) -> Action:
+        return any_action(self.model, chance)
+
     def _act(self, action: Action, on: tidelake.Lake) -> None:
         self.log.append(f"tide: {action.text}")
         action.tide(on)
         action.on_model(self.model)
 
     def _tide(self, chance: Random) -> None:
-        self._act(any_action(self.model, chance), self.lake)
+        self._act(self._some_action(chance), self.lake)
 
     def _tide_transaction(self, chance: Random) -> None:
         with self.lake.transaction(author="me") as tx:
@@ -134,7 +137,7 @@ class Trial:
 
     def _several(self, tx: tidelake.Lake, chance: Random) -> None:
         for _ in range(chance.randint(1, 4)):
-            self._act(any_action(self.model, chance), tx)
+            self._act(self._some_action(chance), tx)
             if chance.random() < 0.5:
                 self.log.append("tide: read inside")
                 self._expect(check.tide_state(tx, self.model.now, "inside"))
@@ -173,7 +176,7 @@ class Trial:
         """Something that DuckDB does, and does right: in a transaction no table twice, as rows
         that it has inserted and then updates get ids from nowhere."""
         for _ in range(50):
-            action = any_action(self.model, chance)
+            action = self._some_action(chance)
             table = action.table and self.model.now.tables.get(action.table)
             if action.duck is None or (table and table.uid in (done or ())):
                 continue
@@ -202,9 +205,9 @@ class Trial:
         the one had come after the other."""
         if self.place.exclusive:
             return
-        mine = any_action(self.model, chance)
+        mine = self._some_action(chance)
         while mine.table is None:  # a view may be left without its table
-            mine = any_action(self.model, chance)
+            mine = self._some_action(chance)
         self.log.append("tide: begin")
         tx = self.lake.transaction()
         self._act(mine, tx)
