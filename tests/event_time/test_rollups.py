@@ -583,3 +583,21 @@ def test_a_random_history(lake: tidelake.Lake, duck: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_many_random_histories(lake: tidelake.Lake, duck: Any, seed: int) -> None:
     run(seed, lake, duck, steps=40)
+
+
+def test_rows_that_duckdb_has_renumbered(lake: tidelake.Lake, t: tidelake.Table, duck: Any) -> None:
+    """Of two facts with one time the one with the greater row id wins. DuckDB's merge may give
+    rows that it has updated greater ones, at every snapshot."""
+    duck.execute("CALL lake.set_option('data_inlining_row_limit', 0)")
+    t.overwrite([fact(1, "2024-02-10", 1), fact(9, "2024-02-10", 9)])
+    t.append([fact(1, "2024-02-10", 2)])
+    for value in (1, 9):
+        duck.execute(f"UPDATE facts SET v = {value} WHERE v = {value}")
+    made = head(t)
+    t.rollup(as_of="2024-03-01")
+    t.append([fact(5, "2024-03-10", 5)])
+    assert used(t, "2024-03-01") == "2024-03-01"
+    duck.execute("CALL ducklake_merge_adjacent_files('lake')")
+    assert used(t, "2024-03-01") is None
+    assert used(t, "2024-03-01", made) is None
+    check(t)

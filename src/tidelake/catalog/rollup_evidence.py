@@ -1,9 +1,9 @@
 """Whether rows that a rollup rests on have gone since.
 
-Rows only come to files that begin after the rollup's snapshot, so nothing but a delete, or an
-update, of a row that it saw can make it wrong. Those leave traces as long as every snapshot from
-the one up to which the rollup is known to hold is still there; where one has been expired, the
-traces may have gone with it, and the rollup is not used.
+Whatever is added later is found by its own snapshot, so nothing but a delete, or an update, of a
+row that the rollup saw can make it wrong. Those leave traces as long as every snapshot from the
+one up to which the rollup is known to hold is still there; where one has been expired, the traces
+may have gone with it, and the rollup is not used.
 """
 
 from __future__ import annotations
@@ -41,48 +41,63 @@ def extended(reader: Reader, proof: Proof, until: int) -> Proof | None:
     """The proof up to a later snapshot; None if a row has gone, or nobody can tell any more."""
     if until <= proof.through:
         return proof
-    window = {"after": proof.through, "until": until}
-    token = f":{proof.table_id}"
+    seen = _seen(reader, proof.table_id, proof.through, until)
+    if seen is None:
+        return None
+    known = replace(proof, moved=proof.moved or seen.moved)
+    if seen.deletes and _disturbed(reader, known, until, seen):
+        return None
+    return replace(known, through=until)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What happened to a table after one snapshot and up to another. `next_file` was the first
+    free file id at the former, `deletes` are snapshots that deleted rows, `moved`: rows were put
+    into files that began later."""
+
+    next_file: int
+    deletes: frozenset[int]
+    moved: bool
+
+
+def _seen(reader: Reader, table_id: int, after: int, until: int) -> _Seen | None:
+    """None if not all of the snapshots are there, from the former on."""
+    window = {"after": after, "until": until}
+    token = f":{table_id}"
     counted: Query = (
         "SELECT count(c.changes_made), min(s.next_file_id) FROM ducklake_snapshot s"
         " JOIN ducklake_snapshot_changes c ON c.snapshot_id = s.snapshot_id"
         " WHERE s.snapshot_id >= :after AND s.snapshot_id <= :until",
         window,
     )
-    suspect: Query = (
+    told: Query = (
         "SELECT snapshot_id, changes_made FROM ducklake_snapshot_changes"
         " WHERE snapshot_id > :after AND snapshot_id <= :until"
-        " AND lower(changes_made) LIKE :pattern",
-        {**window, "pattern": f"%delete%{token}%"},
+        " AND lower(changes_made) LIKE :deletes",
+        {**window, "deletes": f"%delete%{token}%"},
     )
-    ((there, next_file),), told = reader.rows_of([counted, suspect])
-    if there != until - proof.through + 1:
+    ((there, next_file),), rows = reader.rows_of([counted, told])
+    if there != until - after + 1:
         return None
-    deletes, moves = _sorted(told, token)
-    known = replace(proof, moved=proof.moved or bool(moves))
-    if deletes and _disturbed(reader, known, until, int(next_file), deletes):
-        return None
-    return replace(known, through=until)
+    changes = {row[0]: {each.lower() for each in split_changes(row[1])} for row in rows}
+    return _Seen(
+        int(next_file),
+        frozenset(at for at, each in changes.items() if any(_deletes(c, token) for c in each)),
+        any(f"rewrite_delete{token}" in each for each in changes.values()),
+    )
 
 
-def _sorted(told: list[tuple[int, str]], token: str) -> tuple[set[int], set[int]]:
-    """Snapshots that deleted rows of the table, and those that only moved what was left."""
-    deletes, moves = set(), set()
-    for snapshot_id, text in told:
-        changes = [each.lower() for each in split_changes(text)]
-        for change in changes:
-            if change == f"rewrite_delete{token}":
-                moves.add(snapshot_id)
-            elif "delete" in change and change.endswith(token):
-                deletes.add(snapshot_id)
-    return deletes, moves
+def _deletes(change: str, token: str) -> bool:
+    kind = change.removesuffix(token)
+    return kind != change and "delete" in kind and kind != "rewrite_delete"
 
 
-def _disturbed(reader: Reader, proof: Proof, until: int, next_file: int, deletes: set[int]) -> bool:
-    """Whether one of these deletes may have been of a row that was there at first. A delete file
+def _disturbed(reader: Reader, proof: Proof, until: int, seen: _Seen) -> bool:
+    """Whether one of the deletes may have been of a row that was there at first. A delete file
     that had its id by then holds none of the window, whatever else it says."""
-    ended, *others = _questions(reader, proof, until, next_file)
-    if any(row[0] in deletes for row in reader.rows(ended[0], **ended[1])):
+    ended, *others = _questions(reader, proof, until, seen.next_file)
+    if any(row[0] in seen.deletes for row in reader.rows(ended[0], **ended[1])):
         return True
     return any(reader.rows(sql, **values) for sql, values in others)
 
@@ -124,3 +139,24 @@ def _may_be_old(proof: Proof) -> str:
     if proof.moved:
         new += f" AND coalesce(f.row_id_start, -1) >= {proof.next_row_id}"
     return f"NOT ({new})"
+
+
+def renumbered(reader: Reader, rollup: Rollup) -> bool:
+    """Whether rows that the rollup rests on may have other ids by now, in the past as well, so
+    that of two facts with one time the other would win. Where DuckDB merges files into one with
+    consecutive ids, it forgets those of rows that it had updated, and of sorted tables all."""
+    ((first, last),) = reader.rows(
+        "SELECT min(begin_snapshot), max(coalesce(partial_max, begin_snapshot))"
+        " FROM ducklake_data_file WHERE data_file_id >= :next AND +table_id = :id"
+        " AND begin_snapshot <= :since AND row_id_start IS NOT NULL",
+        next=rollup.next_file_id,
+        id=rollup.table_id,
+        since=rollup.snapshot_id,
+    )
+    if first is None:
+        return False
+    ordered = "SELECT 1 FROM ducklake_sort_info WHERE table_id = :id LIMIT 1"
+    if reader.row(ordered, id=rollup.table_id):
+        return True
+    before = _seen(reader, rollup.table_id, first - 1, min(last, rollup.snapshot_id))
+    return before is None or bool(before.deletes)

@@ -79,11 +79,16 @@ class Search:
         for rollup in found:
             if rollup.settings != settings or rollup.lacks & columns:
                 continue
-            if self.proofs.hold(reader, rollup, at):
+            if self.holds(reader, rollup, at):
                 (whole,) = rollups.with_files(reader, [rollup], self.data_path)
                 if are_there(self.store, whole.files):
                     return whole
         return None
+
+    def holds(self, reader: Reader, rollup: Rollup, at: int) -> bool:
+        """Whether all rows that the rollup rests on are at a snapshot what they were."""
+        held = self.proofs.hold(reader, rollup, at)
+        return held and not rollup_evidence.renumbered(reader, rollup)
 
 
 def are_there(store: Store, files: Sequence[RollupFile | DataFile]) -> bool:
@@ -214,7 +219,7 @@ def listed(lake: Lake, reader: Reader, at: int, table: TableInfo) -> list[Rollup
             usable=rollup.settings == settings
             and not rollup.lacks & columns
             and rollup.valid_through <= at
-            and lake._rollups.proofs.hold(reader, rollup, at)
+            and lake._rollups.holds(reader, rollup, at)
             and are_there(lake._local.store, rollup.files),
         )
         for rollup in found
