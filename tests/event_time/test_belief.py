@@ -232,7 +232,10 @@ def grow(t: tidelake.Table, duck: Duck, seed: int) -> None:
 
 
 def test_as_the_two_answers_differ(lake: tidelake.Lake, t: tidelake.Table, duck: Duck) -> None:
+    t.rollup(as_of=day(1))
     grow(t, duck, 3)
+    t.rollup(as_of=day(5))
+    t.put(fact("a", 3, 77))
     ids = [s.snapshot_id for s in lake.snapshots()][1:]
     seen = 0
     for one, other in [(ids[0], ids[-1]), (ids[2], ids[-2]), (ids[5], ids[9]), (ids[-2], ids[-1])]:

@@ -261,6 +261,8 @@ def test_keys_that_are_none(lake: tidelake.Lake, key: Any) -> None:
     with pytest.raises(Invalid) as error:
         t.history(key)
     assert error.value.hint
+    with pytest.raises(Invalid, match="no value for 'name'"):
+        t.history()
 
 
 def test_one_value_is_no_key_of_two_columns(lake: tidelake.Lake) -> None:

@@ -82,12 +82,12 @@ class BeliefChanges(LazyRows):
 
     def _plan(self, reader: Reader, span: Span, keys: Predicate | None) -> BeliefPlan:
         request = Request(None, None if keys is None else together([keys]))
-        return BeliefPlan(
-            *(
-                plan_as_of(reader, at, span.facts, request, self._as_of)
-                for at in (span.after, span.until)
-            )
-        )
+        info = span.facts.info
+        plans = []
+        for at in (span.after, span.until):
+            best = self._lake._best_rollup(reader, at, info, request, self._as_of)
+            plans.append(plan_as_of(reader, at, span.facts, request, self._as_of, rollup=best))
+        return BeliefPlan(*plans)
 
     def __repr__(self) -> str:
         return f"<changes of belief in {self._name} as of {spelled(self._as_of)}>"

@@ -160,7 +160,7 @@ class Table:
         end = self._snapshot_id if until is None else until
         return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
 
-    def history(self, key: Any) -> History:
+    def history(self, key: Any = None) -> History:
         """All that the lake ever answered about a key: from when to when each row held
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
