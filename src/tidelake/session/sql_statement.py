@@ -90,15 +90,16 @@ def _numbered(tokens: Sequence[Token], dialect: str) -> tuple[list[list[Token]],
     """For each token what the parser is to see: `?` gets its number. And how many they are."""
     from sqlglot.tokenizer_core import Token, TokenType
 
-    sign = TokenType.PARAMETER if dialect == "duckdb" else TokenType.COLON
+    duckdb = dialect == "duckdb"
+    sign = TokenType.PARAMETER if duckdb else TokenType.COLON
+    kind = TokenType.NUMBER if duckdb else TokenType.VAR
     marks = 0
     found = []
     for token in tokens:
         if token.token_type is TokenType.PLACEHOLDER:
             marks += 1
             at = (token.line, token.col, token.start, token.end)
-            number = Token(TokenType.NUMBER, str(marks), *at)
-            found.append([Token(sign, "?", *at), number])
+            found.append([Token(sign, "?", *at), Token(kind, str(marks), *at)])
         else:
             found.append([token])
     return found, marks

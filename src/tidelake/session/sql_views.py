@@ -24,6 +24,8 @@ def in_spark(tree: exp.Expr, view: TableName) -> exp.Expr:
     for node in tree.walk():
         if isinstance(node, exp.Anonymous):
             raise _unsupported(view, node, "the function is DuckDB's own")
+        if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
+            raise _unsupported(view, node, "it joins otherwise")
         if isinstance(node, exp.Cast) and node.to.this.name in _UNKNOWN:
             raise _unsupported(view, node, "Spark has no such type")
         if isinstance(node, exp.Cast) and node.to.this.name in _WHOLE:
