@@ -385,6 +385,13 @@ def test_files_without_the_key_are_not_opened(days: tidelake.Table) -> None:
     assert days.scan(where="v = 3", as_of=datetime.max).explain().files == 10
 
 
+def test_an_explanation_tells_the_whole_condition(days: tidelake.Table) -> None:
+    told = days.scan(where="k = 40 AND v > 3", as_of="2024-03-20").explain()
+    assert told.where == '(("k" = 40) AND ("v" > 3))'
+    assert "as of 2024-03-20T00:00:00Z" in str(told)
+    assert days.scan(as_of="2024-03-20").explain().where is None
+
+
 def test_files_that_are_too_early_are_not_opened(days: tidelake.Table) -> None:
     since = "ts >= TIMESTAMP '2024-03-20'"
     assert days.scan(where=since, as_of=datetime.max).explain().files == 2

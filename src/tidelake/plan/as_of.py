@@ -30,8 +30,8 @@ class AsOfPlan:
     """A complete, picklable description of one read of a table's state as of a moment.
 
     `parts` read, together, every row that may be the fact that holds; each gives the columns that
-    `wanted` names. `where` is what is left to ask of the winners, `predicate` the same. Where a
-    `rollup` is used, the first part reads it. `keeps_ended`: keys that are no more come too, each
+    `wanted` names. `where` is what is left to ask of the winners, `predicate` the same; `asked` is
+    the whole condition. Where a `rollup` is used, the first part reads it. `keeps_ended`: keys that are no more come too, each
     as the tombstone that ended it.
     """
 
@@ -42,6 +42,7 @@ class AsOfPlan:
     output: tuple[str, ...]
     where: str | None = None
     predicate: Predicate | None = None
+    asked: str | None = None
     rollup: RollupUse | None = None
     keeps_ended: bool = False
     total_files: int = 0

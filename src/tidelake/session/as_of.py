@@ -47,6 +47,7 @@ def plan_as_of(
         output=output,
         where=rest.sql if rest else None,
         predicate=rest.predicate if rest else None,
+        asked=request.filter.sql if request.filter else None,
         total_files=scan.total_files if scan else 0,
         pruned=scan.pruned if scan else (),
     )

@@ -97,7 +97,7 @@ class Scan:
             snapshot_id=plan.snapshot_id,
             engine=self._table._lake.engine,
             columns=plan.output,
-            where=plan.where,
+            where=plan.asked if isinstance(plan, AsOfPlan) else plan.where,
             files=len(plan.files),
             total_files=plan.total_files,
             rows_in_files=sum(file.rows for file in plan.files),
