@@ -31,8 +31,8 @@ class AsOfPlan:
 
     `parts` read, together, every row that may be the fact that holds; each gives the columns that
     `wanted` names. `where` is what is left to ask of the winners, `predicate` the same; `asked` is
-    the whole condition. Where a `rollup` is used, the first part reads it. `keeps_ended`: keys that are no more come too, each
-    as the tombstone that ended it.
+    the whole condition. Where a `rollup` is used, the first part reads it. `keeps_ended`: keys
+    that are no more come too, each as the tombstone that ended it.
     """
 
     as_of: int
