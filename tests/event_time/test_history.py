@@ -200,6 +200,7 @@ KEYS = {
     "DATE": (date(2024, 1, 1), "2024-01-02"),
     "DECIMAL(9,2)": (1, 2),
     "BLOB": (b"\x00a", b"b"),
+    "FLOAT": (0.1, 2),
     "TIMESTAMPTZ": (datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2)),
 }
 TIMES = ["DATE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP"]
@@ -263,6 +264,16 @@ def test_keys_that_are_none(lake: tidelake.Lake, key: Any) -> None:
     assert error.value.hint
     with pytest.raises(Invalid, match="no value for 'name'"):
         t.history()
+
+
+def test_facts_that_duckdb_left_without_a_time(lake: tidelake.Lake, duck: Duck) -> None:
+    t = facts_table(lake)
+    t.put(fact("a", 1))
+    duck.execute("ALTER TABLE t ALTER COLUMN ts DROP NOT NULL")
+    assert t.history("a").count() == 1
+    duck.execute("INSERT INTO t(name) VALUES ('a')")
+    with pytest.raises(Invalid, match="no key or no event time"):
+        t.history("a").count()
 
 
 def test_one_value_is_no_key_of_two_columns(lake: tidelake.Lake) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -174,9 +175,15 @@ def key_is(event: EventTime, given: object) -> Predicate:
     parts = []
     for column, value in zip(event.key, event.key_values(given).values(), strict=True):
         try:
-            parts.append(Compare(column.name, "=", converter(column)(value)))
+            found = converter(column)(value)
         except ValueError as error:
             raise Invalid(
                 f"key: column {column.name!r}: {error}", hint=f"the column is {column.duckdb_type}"
             ) from None
+        parts.append(Compare(column.name, "=", _kept(column, found)))
     return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _kept(column: Column, value: Any) -> Any:
+    """The value as the column keeps it, which of 0.1 is not quite that in a FLOAT."""
+    return struct.unpack("<f", struct.pack("<f", value))[0] if column.type == "float32" else value
