@@ -26,6 +26,7 @@ for _command in (
     look.tables,
     look.show,
     rows.scan,
+    rows.count,
     history.log,
     facts.history,
     feed.changes,

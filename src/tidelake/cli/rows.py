@@ -1,9 +1,9 @@
-"""Rows: `scan` and `sql`."""
+"""Rows: `scan`, `count` and `sql`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,11 +11,15 @@ from tidelake.cli import render, stream, written
 from tidelake.cli.program import (
     Commit,
     Options,
+    as_of_option,
     commit_options,
     global_options,
     known_at_option,
     pass_options,
 )
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
 
 _SHOWN = 50
 _BATCH_ROWS = 122_880
@@ -26,13 +30,18 @@ limit_option = click.option(
     help=f"Stop after N rows, 0 for all of them [default: {_SHOWN}; all with --json].",
 )
 
+where_option = click.option(
+    "--where", metavar="SQL", help="Keep the rows for which this condition is true."
+)
+
 
 @click.command()
 @click.argument("table")
 @click.option("--columns", metavar="A,B", help="Read only these columns, in this order.")
-@click.option("--where", metavar="SQL", help="Keep the rows for which this condition is true.")
+@where_option
 @limit_option
 @click.option("--explain", is_flag=True, help="Show which files would be read, not the rows.")
+@as_of_option
 @known_at_option
 @global_options
 @pass_options
@@ -43,19 +52,20 @@ def scan(
     where: str | None,
     limit: int | None,
     explain: bool,
+    as_of: str | None,
     known_at: str | None,
 ) -> None:
-    """Print the rows of TABLE.
+    """Print the rows of TABLE; with --as-of, its state at a moment of event time.
 
     \b
     Example:
         tidelake scan prices --columns symbol,price --where "price > 100"
-        tidelake scan prices --known-at 3 --limit 10
+        tidelake scan prices --as-of 2024-03-15T14:30:00 --known-at 3 --limit 10
         tidelake scan prices --where "day = DATE '2024-03-15'" --explain
     """
     with options.lake(known_at) as lake:
         wanted = None if columns is None else split_columns(columns)
-        chosen = lake.table(table).scan(columns=wanted, where=where)
+        chosen = lake.table(table).scan(columns=wanted, where=where, as_of=as_of)
         if explain:
             _print_explanation(chosen.explain(), options.as_json)
         else:
@@ -63,8 +73,41 @@ def scan(
 
 
 @click.command()
+@click.argument("table")
+@where_option
+@as_of_option
+@known_at_option
+@global_options
+@pass_options
+def count(
+    options: Options, table: str, where: str | None, as_of: str | None, known_at: str | None
+) -> None:
+    """Print how many rows TABLE has.
+
+    \b
+    Example:
+        tidelake count prices
+        tidelake count prices --where "price > 100" --as-of 2024-03-15 --known-at eod-friday
+    """
+    with options.lake(known_at) as lake:
+        rows = lake.table(table).scan(where=where, as_of=as_of).count()
+    if options.as_json:
+        render.document({"table": table, "rows": rows})
+    else:
+        render.line(f"{rows:,}")
+
+
+@click.command()
 @click.argument("query")
+@click.option(
+    "--param",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="The value of $NAME in the query, as text; again for others.",
+)
 @limit_option
+@as_of_option
 @known_at_option
 @commit_options
 @global_options
@@ -72,7 +115,9 @@ def scan(
 def sql(
     options: Options,
     query: str,
+    parameters: tuple[str, ...],
     limit: int | None,
+    as_of: str | None,
     known_at: str | None,
     author: str | None,
     message: str | None,
@@ -80,11 +125,13 @@ def sql(
     """Run one statement: a SELECT over tables and views, or a write such as INSERT, UPDATE,
     DELETE, MERGE, CREATE TABLE or ALTER TABLE. QUERY may be - for standard input.
 
-    In a SELECT a table may be followed by AT (VERSION => n) or AT (TIMESTAMP => t).
+    A table that is read may be followed by FOR VALID_TIME AS OF t, and by FOR SYSTEM_TIME
+    AS OF, VERSION AS OF or AT (VERSION => n). --as-of and --known-at hold for the others.
 
     \b
     Example:
         tidelake sql "SELECT symbol, max(price) FROM prices GROUP BY symbol"
+        tidelake sql "SELECT * FROM prices WHERE symbol = $s" --param s=ACME --as-of 2024-03-15
         tidelake sql "SELECT count(*) FROM prices AT (VERSION => 3)"
         tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
         tidelake sql - --json < report.sql
@@ -92,12 +139,23 @@ def sql(
     from tidelake.session.sql import is_query
 
     text = sys.stdin.read() if query == "-" else query
-    if known_at is None and not is_query(text):
-        done = options.write(Commit(author, message), lambda lake: lake.sql(text))
-        written.show(done, options.as_json)
-        return
-    with options.lake(known_at) as lake:
-        print_rows(lake.sql(text), limit, options.as_json)
+    given = dict(map(_pair, parameters)) or None
+
+    def run(lake: Lake) -> Any:
+        return lake.sql(text, given, as_of=as_of, known_at=known_at)
+
+    if is_query(text):
+        with options.lake() as lake:
+            print_rows(run(lake), limit, options.as_json)
+    else:
+        written.show(options.write(Commit(author, message), run), options.as_json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, value = text.partition("=")
+    if not found:
+        raise click.UsageError(f"--param {text} is not NAME=VALUE")
+    return name, value
 
 
 def split_columns(text: str) -> list[str]:

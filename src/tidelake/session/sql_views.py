@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tidelake.model.names import TableName
 
 _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT")
+_PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE")
 _UNKNOWN = ("HUGEINT", "UHUGEINT", "INT128", "UINT128", "TIME", "TIMETZ", "INTERVAL", "JSON")
 
 
@@ -21,19 +22,51 @@ def in_spark(tree: exp.Expr, view: TableName) -> exp.Expr:
     import sqlglot
     from sqlglot import exp
 
+    tree = tree.transform(_as_written, copy=False)
     for node in tree.walk():
-        if isinstance(node, exp.Anonymous):
-            raise _unsupported(view, node, "the function is DuckDB's own")
-        if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
-            raise _unsupported(view, node, "it joins otherwise")
-        if isinstance(node, exp.Cast) and node.to.this.name in _UNKNOWN:
-            raise _unsupported(view, node, "Spark has no such type")
-        if isinstance(node, exp.Cast) and node.to.this.name in _WHOLE:
-            raise _unsupported(view, node, "DuckDB rounds where Spark cuts off")
+        if reason := _difference(node):
+            raise _unsupported(view, node, reason)
     try:
         return exp.Var(this=tree.sql("spark", unsupported_level=sqlglot.ErrorLevel.RAISE))
     except sqlglot.errors.UnsupportedError as error:
         raise _unsupported(view, tree, str(error).split("\n")[0]) from None
+
+
+def _difference(node: exp.Expr) -> str | None:
+    """What Spark would make of it otherwise, without a word."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        return "the function is DuckDB's own"
+    if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
+        return "it joins otherwise"
+    if isinstance(node, exp.ArrayAgg):
+        return "Spark leaves out nulls"
+    if isinstance(node, exp.DayOfWeek | exp.Extract) and node.name.upper() not in _PARTS:
+        return "Spark counts otherwise"
+    if not isinstance(node, exp.Cast):
+        return None
+    kind = node.to.this.name
+    if kind in _WHOLE:
+        return "DuckDB rounds where Spark cuts off"
+    return "Spark has no such type" if kind in _UNKNOWN else None
+
+
+def _as_written(node: exp.Expr) -> exp.Expr:
+    """What DuckDB spells otherwise when it keeps a view: `count_star()`, `main.trim(…)`."""
+    import sqlglot
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous) and node.name.casefold() == "count_star":
+        return exp.Count(this=exp.Star())
+    if isinstance(node, exp.Dot) and node.this.name.casefold() == "main":
+        function = node.expression
+        if isinstance(function, exp.Anonymous):
+            given = ", ".join(each.sql("duckdb") for each in function.expressions)
+            return sqlglot.parse_one(f"{function.name}({given})", read="duckdb")
+        if isinstance(function, exp.Func):
+            return function
+    return node
 
 
 def _unsupported(view: TableName, node: exp.Expr, reason: str) -> Unsupported:
