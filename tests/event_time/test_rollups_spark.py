@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.event_time.test_rollups import fact, month, state, used
+from tests.event_time.rolled_up import fact, month, state, used
 from tests.writes.place import Place
 
 pytestmark = pytest.mark.spark
