@@ -37,6 +37,17 @@ def around(times: Iterable[date]) -> list[datetime]:
     return [found[0] - step, *(each for value in found for each in (value, value + step))]
 
 
+def alike(found: list[dict[str, Any]], answer: list[dict[str, Any]]) -> bool:
+    """Whether the rows are the same, in the columns that both have."""
+    if not (found and answer):
+        return found == answer
+    shared = answer[0].keys() & found[0].keys()
+    assert {"name", "ts", "v"} <= shared
+    return [{k: row[k] for k in shared} for row in found] == [
+        {k: row[k] for k in shared} for row in answer
+    ]
+
+
 def check_histories(
     t: tidelake.Table,
     keys: dict[Any, Any],
@@ -57,9 +68,8 @@ def check_histories(
             answers = {row["name"]: row for row in rows(then.as_of(moment))}
             for name, history in told.items():
                 found = [row for row in history if contains(row, moment, snapshot.time)]
-                plain = [{k: v for k, v in row.items() if k not in BOUNDS} for row in found]
-                answer = answers.get(name)
-                assert plain == ([] if answer is None else [answer]), (name, snapshot, moment)
+                answer = [answers[name]] if name in answers else []
+                assert alike(found, answer), (name, snapshot, moment, found, answer)
     for history in told.values():
         order = [(row["known_from"], instant(row["valid_from"])) for row in history]
         assert spark is not None or order == sorted(order)

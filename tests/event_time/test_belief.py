@@ -10,19 +10,12 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import rows
+from tests.event_time.growth import Growth, day, fact
 from tests.writes.place import Place
 from tidelake.errors import Invalid, NotFound
 
 Duck = duckdb.DuckDBPyConnection
 COLUMNS = "name VARCHAR, ts TIMESTAMP, v DOUBLE, s STRUCT(a INTEGER, b VARCHAR[]), gone BOOLEAN"
-
-
-def day(n: int) -> datetime:
-    return datetime(2024, 3, n)
-
-
-def fact(name: str, when: int, value: float | None = 0, **more: Any) -> dict[str, Any]:
-    return {"name": name, "ts": day(when), "v": value, **more}
 
 
 @pytest.fixture
@@ -218,27 +211,14 @@ def compared(t: tidelake.Table, moment: datetime, one: int, other: int) -> list[
     return found
 
 
-def grow(t: tidelake.Table, duck: Duck, seed: int) -> None:
-    chance = Random(seed)
-    for step in range(8):
-        t.append([fact(chance.choice("abcdef"), chance.randint(1, 9), step) for _ in range(9)])
-        if step % 3 == 0:
-            duck.execute("INSERT INTO t(name, ts, v) VALUES ('g', '2024-03-02', 1)")
-        if step % 3 == 1:
-            t.end(chance.choice("abcdef"), at=day(chance.randint(1, 9)))
-            t.delete(f"v = {chance.randint(0, step)} AND name < 'c'")
-        if step == 5:
-            t.compact()
-
-
 def test_as_the_two_answers_differ(lake: tidelake.Lake, t: tidelake.Table, duck: Duck) -> None:
     t.rollup(as_of=day(1))
-    grow(t, duck, 3)
+    Growth(t, duck, Random(3)).go(14)
     t.rollup(as_of=day(5))
     t.put(fact("a", 3, 77))
     ids = [s.snapshot_id for s in lake.snapshots()][1:]
     seen = 0
-    for one, other in [(ids[0], ids[-1]), (ids[2], ids[-2]), (ids[5], ids[9]), (ids[-2], ids[-1])]:
+    for one, other in [(ids[0], ids[-1]), (ids[2], ids[-2]), (ids[4], ids[8]), (ids[-2], ids[-1])]:
         for moment in (day(2), day(6), day(9)):
             wanted = compared(t, moment, one, other)
             assert told(t.known_at(other), moment, one) == wanted
@@ -250,7 +230,7 @@ def test_as_the_two_answers_differ(lake: tidelake.Lake, t: tidelake.Table, duck:
 def test_on_spark(
     place: Place, lake: tidelake.Lake, t: tidelake.Table, duck: Duck, spark: Any
 ) -> None:
-    grow(t, duck, 4)
+    Growth(t, duck, Random(7)).go(8)
     first = lake.snapshots()[3].snapshot_id
     nested = {"a": 1, "b": ["x", None]}
     t.put([fact("n", 1, float("nan"), s=nested), fact("m", 1, 0.0, s=nested)])

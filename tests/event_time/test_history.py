@@ -10,6 +10,7 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import BOUNDS, around, check_histories, instant, rows
+from tests.event_time.growth import Growth, day, fact
 from tests.writes.place import Place
 from tidelake.errors import Invalid
 
@@ -17,18 +18,10 @@ Duck = duckdb.DuckDBPyConnection
 ALL = "name VARCHAR, v INTEGER, gone BOOLEAN"
 
 
-def day(n: int) -> datetime:
-    return datetime(2024, 3, n)
-
-
 def facts_table(lake: tidelake.Lake, **more: Any) -> tidelake.Table:
     return lake.create_table(
         "t", f"{ALL}, ts TIMESTAMP", key="name", event_time="ts", tombstone="gone", **more
     )
-
-
-def fact(name: str, when: int, value: int = 0, **more: Any) -> dict[str, Any]:
-    return {"name": name, "ts": day(when), "v": value, **more}
 
 
 def bounds(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -112,38 +105,18 @@ def test_pinned_it_tells_what_was_known_then_and_for_that_moment(lake: tidelake.
     assert [row["v"] for row in rows(both.history("a"))] == [1, 1]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_answer_at_every_time_and_snapshot(lake: tidelake.Lake, duck: Duck, seed: int) -> None:
-    chance = Random(seed)
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [(1, 20), (2, 20), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (3, 4, 5, 6))],
+)
+def test_the_answer_at_every_time_and_snapshot(
+    lake: tidelake.Lake, duck: Duck, seed: int, steps: int
+) -> None:
     t = facts_table(lake)
     since = lake.snapshots()[-1].snapshot_id
-    for step in range(18):
-        _change(t, duck, chance, step)
+    Growth(t, duck, Random(seed)).go(steps)
     moments = around(day(n) for n in (1, 4, 6, 9))
-    assert check_histories(t, {n: n for n in "abc"}, moments, since) > 20
-
-
-def _change(t: tidelake.Table, duck: Duck, chance: Random, step: int) -> None:
-    some = [fact(chance.choice("abc"), chance.randint(1, 9), step) for _ in range(3)]
-    match chance.choice(("put", "put", "files", "duck", "end", "delete", "update", "upkeep")):
-        case "put":
-            t.put(some)
-        case "files":
-            t.append(some * 5)
-        case "duck":
-            values = ", ".join(f"('{f['name']}', {f['v']}, NULL, '{f['ts']}')" for f in some)
-            duck.execute(f"INSERT INTO t(name, v, gone, ts) VALUES {values}")
-        case "end":
-            t.end(chance.choice("abc"), at=day(chance.randint(1, 9)))
-        case "delete":
-            t.delete(f"v % 4 = {step % 4} AND name = '{chance.choice('abc')}'")
-        case "update":
-            t.update({"v": "v + 100", "ts": "ts + INTERVAL 1 DAY"}, where=f"v % 5 = {step % 5}")
-        case "upkeep":
-            if step % 2:
-                t.compact()
-            else:
-                duck.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert check_histories(t, {n: n for n in "abc"}, moments, since) > 10
 
 
 def test_compaction_and_flushes_are_invisible(lake: tidelake.Lake, duck: Duck) -> None:
