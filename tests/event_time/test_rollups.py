@@ -193,6 +193,26 @@ def test_conditions_on_keys_and_on_values(t: tidelake.Table) -> None:
     assert [row["id"] for row in found.to_arrow().to_pylist()] == [4]
 
 
+@pytest.mark.parametrize(
+    "kind", ["DATE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"]
+)
+def test_times_of_every_kind(lake: tidelake.Lake, kind: str) -> None:
+    """A rollup's moment may lie between two values of the column, or be one of them."""
+    t = lake.create_table("times", f"id INTEGER, ts {kind}, v INTEGER", key="id", event_time="ts")
+    for day in range(1, 5):
+        time = datetime(2024, 1, day).date() if kind == "DATE" else datetime(2024, 1, day)
+        t.append([{"id": n, "ts": time, "v": day} for n in range(20)])
+    moments = [f"2024-01-0{day}{rest}" for day in (2, 3) for rest in ("", "T12:00:00.000001001")]
+    asked = ["2024-01-01T23:59:59.999999999", *moments, "2024-01-03T23:59:59.999999999"]
+    before = [state(t, moment) for moment in asked]
+    assert [found[0][2] for found in before] == [1, 2, 2, 3, 3, 3]
+    for moment in moments:
+        t.rollup(as_of=moment)
+        assert [state(t, each) for each in asked] == before
+        assert used(t, asked[-1]) == moment[:10]
+        t.drop_rollups()
+
+
 def test_a_rollup_before_all_events(t: tidelake.Table) -> None:
     made = t.rollup(as_of="2020-01-01")
     assert (made.rows, made.files) == (0, ())

@@ -55,6 +55,24 @@ def test_reading_with_credentials(lake_url: str, s3_server: "S3Server") -> None:
         assert sorted(odd) == list(range(1, 100, 2))
 
 
+def test_rolling_up(lake_url: str, s3_server: "S3Server") -> None:
+    with tidelake.connect(lake_url, storage_options=s3_server.storage_options) as lake:
+        t = lake.create_table("f", "id INTEGER, ts TIMESTAMP", key="id", event_time="ts")
+        t.append([{"id": n % 20, "ts": f"2024-01-{n % 28 + 1:02d}"} for n in range(100)])
+        before = t.as_of("2024-02-02").to_arrow().sort_by("id")
+        made = t.rollup(as_of="2024-02-01")
+        assert made.files[0].path.startswith("s3://")
+        scan = t.scan(as_of="2024-02-02")
+        assert scan.explain().rollup is not None
+        assert scan.to_arrow().sort_by("id") == before
+        lake._local.store.delete([made.files[0].path])
+        assert scan.explain().rollup is None
+        assert scan.to_arrow().sort_by("id") == before
+        t.rollup(as_of="2024-02-01")
+        t.drop_rollups()
+        assert lake.cleanup(older_than="0 seconds").files == 1
+
+
 def test_compacting(lake_url: str, s3_server: "S3Server") -> None:
     with tidelake.connect(lake_url, storage_options=s3_server.storage_options) as lake:
         for _ in range(2):

@@ -114,8 +114,8 @@ def make(lake: Lake, name: TableName, moment: int) -> Rollup:
     check_place(lake, name)
     floored = moment - moment % _MICROSECOND
     with lake._reading() as reader:
-        known = rollups.facts(reader, lake._table_info(reader, lake._at(reader), name).id)
-        facts = TableFacts.gather(reader, lake._table_info(reader, known.snapshot_id, name))
+        facts = TableFacts.gather(reader, lake._table_info(reader, lake._at(reader), name))
+        known = rollups.facts(reader, facts.info.id)
         plan = _plan(lake, reader, facts, known.snapshot_id, floored)
         target = _target(reader, facts, plan.event)
         doubtful = unplaced(reader, known.snapshot_id, facts, plan.event)
