@@ -277,7 +277,8 @@ def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> 
     t.update({"v": "70"}, where="v = 7")
     t.end("a", at=day(8))
     t.compact()
-    assert check_histories(t, {"a": "a"}, around([day(1), day(5), day(8)]), since, spark) == 11
+    moments = [instant(day(n)) for n in (1, 5, 8)]
+    assert check_histories(t, {"a": "a"}, moments, since, spark) == 11
     with place.open(engine="spark", spark=spark) as other:
         found = other.table("t").as_of("2024-03-05T10:00").history("a")
         assert rows(found) == rows(t.as_of("2024-03-05T10:00").history("a"))
