@@ -236,7 +236,8 @@ def attach(
     where in the text the clauses began."""
     from sqlglot import exp
 
-    tables = [node for node in tree.find_all(exp.Table) if "end" in node.this.meta]
+    named = (node for node in tree.find_all(exp.Table) if isinstance(node.this, exp.Identifier))
+    tables = [node for node in named if "end" in node.this.meta]
     for clause, start in zip(clauses, starts, strict=True):
         before = [node for node in tables if node.this.meta["end"] < start]
         table = max(before, key=lambda node: int(node.this.meta["end"]), default=None)
