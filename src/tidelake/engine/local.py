@@ -99,6 +99,8 @@ def _duckdb() -> duckdb.DuckDBPyConnection:
         },
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    # A scan by field ids looks empty to DuckDB, which would then join every row with every other.
+    connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     return connection
 
 
