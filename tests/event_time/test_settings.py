@@ -171,8 +171,9 @@ def test_columns_that_settings_name(lake: tidelake.Lake, duck: Duck) -> None:
     t = lake.create_table("t", COLUMNS, key="id", event_time="ts", tombstone="gone")
     t.append(facts(1))
     for name in ("id", "ts", "gone"):
-        with pytest.raises(Invalid, match="cannot be dropped"):
+        with pytest.raises(Invalid, match="cannot be dropped") as error:
             t.evolve(drop=name)
+        assert "set_event_time" in str(error.value.hint)
     for name in ("id", "ts"):
         with pytest.raises(Invalid, match="cannot be nullable"):
             t.evolve(nullable={name: True})

@@ -255,14 +255,16 @@ def _check_dropped(draft: TableDraft, after: Schema) -> None:
     uses = {
         "the partitioning": {key.column_id for key in spec.keys} if spec else set(),
         "the sort order": {column.id for column in sorted_by if column is not None},
-        "the table's settings": Settings.of(draft.after.tags).columns,
+        "the table's event time": Settings.of(draft.after.tags).facts,
+        "the table's series": set(Settings.of(draft.after.tags).entity),
     }
+    how = {"the table's event time": "t.set_event_time(…) declares other columns, or none"}
     for column in draft.after.schema:
         for what, ids in uses.items():
             if column.id in ids and column.id not in kept:
                 raise Invalid(
                     f"column {column.name!r} cannot be dropped: {what} needs it",
-                    hint="change that first",
+                    hint=how.get(what, "change that first"),
                 )
 
 
