@@ -161,6 +161,23 @@ def test_several_in_one_transaction(lake: tidelake.Lake, t: tidelake.Table) -> N
     assert len(t.snapshots()) == 2
 
 
+@pytest.mark.parametrize("place", ["duckdb", "postgresql", "mariadb"], indirect=True)
+def test_on_every_catalog(lake: tidelake.Lake) -> None:
+    t = lake.create_table("t", "sym VARCHAR, ts TIMESTAMPTZ, v INTEGER NOT NULL, gone BOOLEAN")
+    t.append([{"sym": "a", "ts": day(1), "v": 1}, {"sym": None, "ts": day(1), "v": 1}])
+    with pytest.raises(Invalid, match="1 row without 'sym'"):
+        t.set_event_time("ts", key="sym", tombstone="gone")
+    t.delete("sym IS NULL")
+    t.set_event_time("ts", key="sym", tombstone="gone")
+    before = lake.snapshots()[-1].snapshot_id
+    t.put({"sym": "a", "ts": day(5), "v": 5})
+    t.end("a", at=day(3))
+    t.update({"v": "6"}, where="v = 5")
+    assert [row["v"] for row in rows(t.history("a"))] == [1, 1, 5, 1, 6]
+    (found,) = rows(t.as_of(day(4)).changes_of_belief(before))
+    assert (found["sym"], found["change"], found["v_before"]) == ("a", "vanished", 1)
+
+
 @pytest.mark.spark
 def test_on_spark(place: Place, lake: tidelake.Lake, spark: Any) -> None:
     lake.create_table(
