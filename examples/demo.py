@@ -27,7 +27,6 @@ COMPANIES = {"ACME": "Acme Corporation", "BOLT": "Bolt & Nut", "CRUX": "Crux Min
 OPENING = datetime(2024, 3, 12, 9, 30)
 NEXT_DAY = timedelta(days=1)
 MINUTES = 240
-NINE_THIRTY_FIVE = "symbol = 'ACME' AND ts = TIMESTAMP '2024-03-12 09:35:00'"
 ONE_DAY = "ts >= TIMESTAMP '2024-03-13' AND ts < TIMESTAMP '2024-03-14' AND symbol = 'BOLT'"
 
 console = Console(highlight=False)
@@ -49,8 +48,8 @@ def main() -> None:
             spark = spark_session(folder) if "--spark" in sys.argv else None
             agreed = compare(lake, duck, spark)
 
-        step("What did ACME cost on 12 March at 09:35? It depends on when you ask")
-        show_correction(lake)
+        step("Two clocks: what was true at a moment, and what was known of it at another")
+        show_two_clocks(lake)
 
         step("Only the files that matter are opened")
         explanation = lake.table("prices").scan(where=ONE_DAY).explain()
@@ -166,11 +165,27 @@ def compare(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, spark: Any) ->
     return agreed
 
 
-def show_correction(lake: tidelake.Lake) -> None:
-    for snapshot_id in (2, 3):
-        found = lake.table("prices").scan(where=NINE_THIRTY_FIVE, known_at=snapshot_id).to_arrow()
-        (price,) = found.column("price").to_pylist()
-        console.print(f"  known at snapshot {snapshot_id}: [bold]{price}[/]")
+def show_two_clocks(lake: tidelake.Lake) -> None:
+    """A restatement, months later, about a day in January."""
+    revenue = lake.create_table(
+        "revenue",
+        "symbol VARCHAR, reported DATE, millions DOUBLE",
+        key="symbol",
+        event_time="reported",
+    )
+    revenue.put({"symbol": "ACME", "reported": "2023-10-26", "millions": 812.4})
+    revenue.put({"symbol": "ACME", "reported": "2024-01-25", "millions": 861.0})
+    say("Tidelake", "ACME reports 812.4 millions on 26 October, 861.0 on 25 January")
+    lake.tag("annual review")
+    revenue.put({"symbol": "ACME", "reported": "2024-01-25", "millions": 790.5})
+    say("Tidelake", "after the annual review ACME corrects January to 790.5\n")
+
+    drawn = Table("ACME's revenue", "known at the review", "known now", box=None, pad_edge=False)
+    for day in ("2024-01-24", "2024-01-25", "2024-03-01"):
+        known = (revenue.as_of(day).known_at("annual review"), revenue.as_of(day))
+        answers = [str(table.to_arrow()["millions"][0]) for table in known]
+        drawn.add_row(f"as of {day}", *answers)
+    console.print(drawn)
 
 
 def spark_session(folder: Path) -> Any:
@@ -203,6 +218,7 @@ def farewell(folder: Path, url: str, seconds: float) -> None:
         "tidelake log",
         "tidelake show prices",
         "tidelake scan prices --known-at 2 --limit 5",
+        "tidelake scan revenue --as-of 2024-03-01 --known-at 'annual review'",
         "tidelake sql \"UPDATE companies SET name = 'Acme' WHERE symbol = 'ACME'\"",
         f"rm -r {folder}   # when you have seen enough",
     ):

@@ -146,7 +146,13 @@ def run_demo(tmp_path, *words):
 
 
 def test_the_demo_agrees_with_duckdb(tmp_path):
-    assert len(re.findall(r"yes *$", run_demo(tmp_path), re.MULTILINE)) == 8
+    told = run_demo(tmp_path)
+    assert len(re.findall(r"yes *$", told, re.MULTILINE)) == 8
+    assert re.findall(r"as of 2024-(\S+) +(\S+) +(\S+)", told) == [
+        ("01-24", "812.4", "812.4"),
+        ("01-25", "861.0", "790.5"),
+        ("03-01", "861.0", "790.5"),
+    ]
 
 
 @pytest.mark.slow
