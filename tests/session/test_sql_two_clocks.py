@@ -192,7 +192,7 @@ TEMPLATES = [
     "SELECT id, v FROM {0:x} WHERE ts < TIMESTAMP '2024-01-03'",
     "SELECT id FROM {0:x} QUALIFY row_number() OVER (ORDER BY v DESC, id) = 1",
     "FROM {0:x} SELECT id, v ORDER BY v",
-    "SELECT a.id, b.v FROM {0:a} ASOF JOIN {1:b} ON a.ts >= b.ts WHERE b.v > 2",
+    "SELECT a.id, b.v FROM {0:a} ASOF JOIN {1:b} ON a.id = b.id AND a.ts >= b.ts WHERE b.v > 2",
     "SELECT r.id, r.w FROM {0:r(id, t, w, g)} WHERE w > 2",
 ]
 
@@ -240,7 +240,12 @@ def test_words_in_quotes_names_and_comments_are_no_clauses(place: Place) -> None
     names = "SELECT version AS of, timestamp AS at FROM (SELECT 1 AS version, 2 AS timestamp)"
     assert place.rows(names) == [(1, 2)]
     assert place.rows("SELECT DISTINCT x.version AS of FROM (SELECT 5 AS version) x") == [(5,)]
+    assert place.rows("SELECT DISTINCT ON (1) version AS of FROM (SELECT 5 AS version)") == [(5,)]
+    assert place.rows("SELECT 1 AS version, version AS of UNION (SELECT 2, 3)") == [(1, 1), (2, 3)]
     assert place.rows("SELECT [valid_time FOR valid_time IN [1, 2]]") == [([1, 2],)]
+    assert place.rows("SELECT [version FOR version, n IN [1, 2] IF n > 1]") == [([2],)]
+    pivoted = "SELECT a FROM (SELECT id AS version, 1 AS n FROM plain)"
+    assert place.rows(f"{pivoted} PIVOT (sum(n) FOR version IN ('a', 'b'))") == [(1,)]
     assert place.rows("SELECT valid_time.id FROM plain AS valid_time WHERE id = 'a'") == [("a",)]
     assert place.rows('SELECT "version".id FROM plain "version" VERSION AS OF 2') == []
     assert place.rows("SELECT $$FOR VALID_TIME AS OF$$, e'VERSION AS OF'") == [

@@ -29,6 +29,10 @@ _NAMED = {
 }
 _UNITS = {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
 _BARE = {"CURRENT_TIMESTAMP", "CURRENT_DATE"}
+_AFTER_COLUMNS = {
+    *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET"),
+    *("UNION", "EXCEPT", "INTERSECT", "USING"),
+}
 _AFTER_A_TABLE = "write it right behind a table of the lake, before or after its alias"
 
 
@@ -145,7 +149,7 @@ class Finder:
 
     def _refuse_spans(self, place: int, name: int) -> None:
         word, after = self._at(name), self._at(name + 1)
-        if name == place or after == "IN":
+        if name == place or after in ("IN", ","):
             return
         if after not in ("FROM", "BETWEEN", "ALL", "CONTAINED"):
             raise Invalid(f"FOR {word} must be followed by AS OF", hint=f"FOR {word} AS OF '…'")
@@ -171,7 +175,7 @@ class Finder:
         if not word or not _WORD.fullmatch(word):
             return place < len(self._tokens) and word not in (",", ")", ";")
         quoted = after is not None and self._text[after.start] == "'"
-        called = self._at(place + 1) == "(" and word not in ("FROM", "WHERE", "UNION", "ORDER")
+        called = self._at(place + 1) == "(" and word not in _AFTER_COLUMNS
         return quoted or called or word in _BARE
 
     def _moment(self, place: int) -> int:
