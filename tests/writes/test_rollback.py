@@ -91,6 +91,30 @@ def test_types_become_narrow_again(lake: tidelake.Lake, agree: Agree) -> None:
     agree()
 
 
+@pytest.mark.parametrize(
+    ("narrow", "wide", "value"),
+    [
+        ("INTEGER", "BIGINT", "1099511627776"),
+        ("DECIMAL(9,2)", "DECIMAL(38,10)", "-9999999999999999999999999999.9999999999"),
+    ],
+)
+def test_values_that_went_with_a_wider_type(
+    lake: tidelake.Lake, narrow: str, wide: str, value: str
+) -> None:
+    """They are still in files, which compaction has made, and do not get in the way."""
+    t = lake.create_table("t", f"id INTEGER, v {narrow}")
+    t.append([{"id": n, "v": 1} for n in range(5)])
+    then = lake.snapshots()[-1].snapshot_id
+    t.evolve(widen={"v": wide})
+    lake.sql(f"INSERT INTO t VALUES (10, {value}), (11, {value})")
+    t.rollback(to=then)
+    t.append([{"id": 7, "v": 1}])
+    known = {s.snapshot_id: state(t.known_at(s.snapshot_id)) for s in t.snapshots()}
+    t.compact()
+    assert {at: state(t.known_at(at)) for at in known} == known
+    assert t.scan(where="v = 1").count() == 6
+
+
 def test_layout_and_settings_come_back(lake: tidelake.Lake, agree: Agree) -> None:
     t = lake.create_table(
         "t",

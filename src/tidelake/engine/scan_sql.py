@@ -24,6 +24,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT_FIELD,
     Column,
 )
+from tidelake.model.widening import widens
 from tidelake.plan.scan import ScanPlan
 
 _ROW_ID = Column(ROW_ID_FIELD, ROW_ID, "int64")
@@ -181,11 +182,27 @@ def _virtual(plan: ScanPlan) -> list[str]:
 
 def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str, str], str]:
     """DuckDB itself maps ids to columns, fills in defaults and casts."""
-    read = [*plan.columns, _ROW_ID, _ROW_SNAPSHOT]
+    read = [*(_at_its_widest(plan, column) for column in plan.columns), _ROW_ID, _ROW_SNAPSHOT]
     fields = ", ".join(_schema_entry(column) for column in read)
-    columns = {column.name: f'f."c{column.id}"' for column in plan.columns}
+    columns = {
+        column.name: _narrowed(column, wide, f'f."c{column.id}"')
+        for column, wide in zip(plan.columns, read, strict=False)
+    }
     lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')
     return columns, lineage, _read_parquet(group.files, f"schema = MAP {{{fields}}}")
+
+
+def _at_its_widest(plan: ScanPlan, column: Column) -> Column:
+    """A column that a rollback has made narrower. Rows that went with it may still be in files,
+    with values that it no longer holds."""
+    for former in plan.former_types.get(column.id, ()):
+        if not column.is_nested and widens(column.type, former):
+            column = replace(column, type=former)
+    return column
+
+
+def _narrowed(column: Column, wide: Column, value: str) -> str:
+    return value if wide == column else f"TRY_CAST({value} AS {column.duckdb_type})"
 
 
 def _schema_entry(column: Column) -> str:
@@ -209,7 +226,11 @@ def _by_shape(
         elif source is None:
             columns[column.name] = missing(column)
         else:
-            columns[column.name] = rebuild(column, source, f"f.{quote(source.name)}")
+            value = f"f.{quote(source.name)}"
+            wide = _at_its_widest(plan, column)
+            columns[column.name] = (
+                rebuild(column, source, value) if wide == column else _narrowed(column, wide, value)
+            )
     row_id, snapshot = (
         f"f.{quote(source.name)}" if (source := by_id(shape, field)) else "NULL"
         for field in (ROW_ID_FIELD, ROW_SNAPSHOT_FIELD)
