@@ -117,6 +117,22 @@ def test_every_value(place: Place) -> None:
         place.lake.sql("SELECT ?, :a", [1, 2])
 
 
+def test_times_are_utc_whatever_the_zone_of_the_session(place: Place, spark: Any) -> None:
+    zone = "spark.sql.session.timeZone"
+    spark.conf.set(zone, "Asia/Kolkata")
+    try:
+        for clause in CLAUSES[:5]:
+            own = clause.format(place.snapshots[2])
+            found = place.rows(f"SELECT id, v FROM facts {own}")
+            assert found == pairs(state(day(2.5), 2))
+        query = "SELECT id FROM facts FOR VALID_TIME AS OF :t WHERE ts = :ts"
+        assert place.rows(query, {"t": day(2.5), "ts": day(2)}) == [("a",)]
+        (row,) = place.rows("SELECT CAST(? AS STRING), CAST(? AS DATE)", [day(2.5), day(2.9)])
+        assert row == ("2024-01-03 12:00:00", date(2024, 1, 3))
+    finally:
+        spark.conf.set(zone, "UTC")
+
+
 def test_on_connect_too(place: Place, spark_connect: object) -> None:
     lake = tidelake.connect(
         place.lake.url, data_path=place.lake.data_path, engine="spark", spark=spark_connect

@@ -22,7 +22,7 @@ from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.sql_clauses import clauses_of, refuse_clauses
-from tidelake.session.sql_conditions import own_condition
+from tidelake.session.sql_conditions import own_condition, understood
 from tidelake.session.sql_moments import Clock
 from tidelake.session.sql_parameters import (
     NOTHING,
@@ -223,15 +223,7 @@ class Query:
     def _replace(self, node: exp.Table, name: TableName, seen: _Seen) -> bool:
         from sqlglot import exp
 
-        with seen.lake._reading() as reader:
-            table = seen.lake._table_info(reader, seen.at, name)
-        timed = EventTime.maybe(table) is not None
-        condition = own_condition(node, table.schema, self._clock.values)
-        plan: ScanPlan | AsOfPlan
-        if seen.as_of is None or not (timed or seen.insists):
-            plan = seen.lake._plan(name, seen.at, prune_by=condition)
-        else:
-            plan = seen.lake._plan_as_of(name, seen.at, seen.as_of, prune_by=condition)
+        plan, timed = seen.plan(name, own_condition(node, self._clock.values))
         handle = f"_tidelake_{len(self._tables)}"
         self._tables[handle] = plan
         alias = node.args.get("alias") or _alias_of(node)
@@ -283,6 +275,19 @@ class _Seen:
             else:
                 found = found.moved(reader, clock.system_time(clause))
         return found
+
+    def plan(self, name: TableName, condition: str | None) -> tuple[ScanPlan | AsOfPlan, bool]:
+        """A read of a table, and whether that has an event time, which is told only where it
+        matters. The condition is for skipping files alone."""
+        if condition is None and self.as_of is None:
+            return self.lake._plan(name, self.at), False
+        with self.lake._reading() as reader:
+            table = self.lake._table_info(reader, self.at, name)
+        known = understood(condition, table.schema)
+        timed = EventTime.maybe(table) is not None
+        if self.as_of is None or not (timed or self.insists):
+            return self.lake._plan(name, self.at, prune_by=known), timed
+        return self.lake._plan_as_of(name, self.at, self.as_of, prune_by=known), timed
 
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> _Seen:
         """At another snapshot; nothing uncommitted was there then."""

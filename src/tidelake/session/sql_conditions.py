@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.literal import Value
 from tidelake.model.schema import Schema
-from tidelake.plan.where import parse_where
+from tidelake.plan.where import as_where
 from tidelake.session.sql_parameters import put_literals
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def own_condition(node: exp.Table, schema: Schema, values: Mapping[str, Value]) -> str | None:
+def own_condition(node: exp.Table, values: Mapping[str, Value]) -> str | None:
     """The part of the enclosing WHERE that speaks of this table alone.
 
     Only where no join could bring back, or match with others, rows that the condition would drop.
@@ -34,7 +34,7 @@ def own_condition(node: exp.Table, schema: Schema, values: Mapping[str, Value]) 
         f"({put_literals(part, values).sql(dialect='duckdb')})"
         for part in _own_parts(select.args["where"].this, node.alias_or_name, alone=not joins)
     ]
-    return _accepted(" AND ".join(chosen), schema) if chosen else None
+    return " AND ".join(chosen) or None
 
 
 def _is_changed(node: exp.Table) -> bool:
@@ -71,9 +71,10 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield condition
 
 
-def _accepted(condition: str, schema: Schema) -> str | None:
+def understood(condition: str | None, schema: Schema) -> str | None:
+    """The condition, if it is one on columns of the table."""
     try:
-        parse_where(condition, schema)
+        as_where(condition, schema)
     except (Invalid, NotFound):
         return None
     return condition
