@@ -171,9 +171,11 @@ def _by_asof(plan: JoinPlan, source: str, direction: str, matches: Sequence[str]
 
 
 def _met(plan: JoinPlan, direction: str) -> str:
-    """The condition of an ASOF join. Where times may be equal it is one of rank, and as a rank is
-    never NULL to DuckDB, a left row without a time has no key then."""
+    """The condition of an ASOF join. Where times may be equal it is one of rank. DuckDB takes a
+    NULL for the greatest of all times, so a left row without a time has no key either."""
     equal = _same(plan.key_names, "l", "r")
+    if plan.clock.times.left.nullable:
+        equal = equal.replace("l.k0", "CASE WHEN l.t IS NOT NULL THEN l.k0 END", 1)
     sign = (">" if direction == "backward" else "<") + ("=" if plan.exact else "")
     if plan.untied:
         return f"{equal} AND l.t {sign} r.t"
@@ -182,8 +184,7 @@ def _met(plan: JoinPlan, direction: str) -> str:
     names = ["n", "v"] if plan.known else ["n"]
     mine = ", ".join(f"'{name}': {edge}" for name in names)
     theirs = ", ".join(f"'{name}': {'-' if forward else ''}r.{name}" for name in names)
-    timed = equal.replace("l.k0", "CASE WHEN l.t IS NOT NULL THEN l.k0 END", 1)
-    return f"{timed} AND {{'t': l.t, {mine}}} {sign} {{'t': r.t, {theirs}}}"
+    return f"{equal} AND {{'t': l.t, {mine}}} {sign} {{'t': r.t, {theirs}}}"
 
 
 def _by_window(plan: JoinPlan, source: str, direction: str, matches: Sequence[str]) -> str:
