@@ -394,3 +394,70 @@ def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> 
 
 def test_a_sample_of_a_view_is_a_sample(place: Place) -> None:
     assert place.rows("SELECT count(*) FROM (SELECT * FROM nested TABLESAMPLE 1 ROWS)") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("FROM day_facts {}", [("A", date(2024, 1, 1), 1)]),
+        ("TABLE day_facts {}", [("A", date(2024, 1, 1), 1)]),
+        ('SELECT v FROM "day_facts" {};', [(1,)]),
+        (
+            "SELECT v FROM main.day_facts {} WHERE main.day_facts.v > 0 AND day_facts.id = 'A'",
+            [(1,)],
+        ),
+        ("SELECT x.v FROM day_facts AS x, day_facts AS y {} WHERE x.v = y.v", [(1,)]),
+        ("SELECT d.v FROM (day_facts d {} JOIN day_facts e USING (id))", [(1,), (1,)]),
+        ("SELECT b FROM day_facts AS f(a, b, v) {} WHERE a = 'A'", [(date(2024, 1, 1),)]),
+        ("SELECT * FROM day_facts {} PIVOT (sum(v) FOR id IN ('A'))", [(date(2024, 1, 1), 1)]),
+        ("SELECT v FROM day_facts {} TABLESAMPLE 100 PERCENT", [(1,)]),
+        ("SELECT v FROM day_facts {} x SEMI JOIN day_facts y ON x.v < y.v", [(1,)]),
+        (
+            "WITH RECURSIVE r AS (SELECT v FROM day_facts {} UNION ALL"
+            " SELECT r.v + f.v FROM r JOIN day_facts f {} ON r.v < 3) SELECT v FROM r",
+            [(1,), (2,), (3,)],
+        ),
+    ],
+)
+def test_wherever_a_table_can_stand(
+    other: tidelake.Lake, query: str, rows: list[tuple[Any, ...]]
+) -> None:
+    found = other.sql(query.replace("{}", "FOR VALID_TIME AS OF '2024-01-01 23:00'")).to_arrow()
+    assert sorted(zip(*(c.to_pylist() for c in found.columns), strict=True)) == rows
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tidelake.Lake]:
+    """Event times of other types."""
+    path = tmp_path_factory.mktemp("other")
+    with tidelake.connect(f"sqlite:///{path}/c.db", data_path=f"{path}/d/") as lake:
+        for name, kind, first in (
+            ("day_facts", "DATE", "2024-01-01"),
+            ("exact_facts", "TIMESTAMP_NS", "2024-01-01 00:00:00.123456789"),
+            ("zoned_facts", "TIMESTAMPTZ", "2024-01-01 00:00:00+02"),
+        ):
+            columns = f"id VARCHAR NOT NULL, ts {kind} NOT NULL, v INTEGER"
+            lake.create_table(name, columns, key=["id"], event_time="ts")
+            lake.sql(f"INSERT INTO {name} VALUES ('A', '{first}', 1), ('A', '2024-01-02', 2)")
+        yield lake
+
+
+@pytest.mark.parametrize(
+    ("table", "moment", "rows"),
+    [
+        ("day_facts", "'2023-12-31 23:59:59.999999'", []),
+        ("day_facts", "TIMESTAMP '2024-01-02' - INTERVAL 1 MICROSECOND", [1]),
+        ("day_facts", "'2024-01-02'::DATE - 1", [1]),
+        ("day_facts", "DATE '2024-01-02'", [2]),
+        ("exact_facts", "'2024-01-01 00:00:00.123456788'", []),
+        ("exact_facts", "TIMESTAMP_NS '2024-01-01 00:00:00.123456789'", [1]),
+        ("zoned_facts", "'2023-12-31 21:59:59.999999'", []),
+        ("zoned_facts", "TIMESTAMP '2023-12-31 22:00:00'", [1]),
+        ("zoned_facts", "TIMESTAMPTZ '2024-01-01 03:00:00+05:00'", [1]),
+    ],
+)
+def test_other_types_of_event_time(
+    other: tidelake.Lake, table: str, moment: str, rows: list[int]
+) -> None:
+    found = other.sql(f"SELECT v FROM {table} FOR VALID_TIME AS OF {moment} AS f").to_arrow()
+    assert found["v"].to_pylist() == rows

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMES = {"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"}
+_TIMES = {"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "TIMESTAMP_NS", "DATETIME"}
 _LITERALLY = "write a time, a snapshot id or a tag as a literal, or bind it as a parameter"
 
 
