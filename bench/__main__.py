@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from bench import as_of, compact, expire, plan, scan, spark_write, start, write
+from bench import as_of, asof_join, compact, expire, plan, scan, spark_write, start, write
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -17,6 +17,7 @@ PARTS = {
     "compact": compact.run,
     "expire": expire.run,
     "as-of": as_of.run,
+    "asof-join": asof_join.run,
 }
 
 

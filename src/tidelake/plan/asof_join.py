@@ -188,29 +188,29 @@ def _met(plan: JoinPlan, direction: str) -> str:
 
 
 def _by_window(plan: JoinPlan, source: str, direction: str, matches: Sequence[str]) -> str:
-    """Both sides in one, in order of time: the last right row before each left row."""
+    """Both sides in one, in order of time: the last right row before each left row. Of one time,
+    right rows go by their numbers, and left rows have a number before or behind all of them."""
     *carried, found = matches
-    asked = plan.asked
-    values = [*(name for name, _ in plan.left_values), *carried]
+    asked, own = plan.asked, [*plan.key_names, "t"]
+    values = [*_names(plan.left_values), *carried]
+    mine = _MOST if plan.exact else -1
     packed = ", ".join(f"'{name}': {name}" for name in plan.match)
-    own = [*plan.key_names, "t"]
-    unasked = [f"NULL AS {name}" for name in (*asked[len(own) :], *values)]
-    ranks = ["n", "v"] if plan.known else ["n"]
-    left = [*asked, *values, "1 AS side", *(f"NULL AS {name}" for name in ranks), "NULL AS m"]
-    right = [*own, *unasked, "0 AS side", *ranks, f"{{{packed}}} AS m"]
+    version = ["v"] if plan.known else []
+    left = [*asked, *values, f"{mine} AS n", *(f"NULL AS {name}" for name in version), "NULL AS m"]
+    unasked = (f"NULL AS {name}" for name in (*asked[len(own) :], *values))
+    right = [*own, *unasked, "n", *version, f"{{{packed}}} AS m"]
     order = " DESC" if direction == "forward" else ""
-    first = "side" if plan.exact else "side DESC"
     window = (
         f"PARTITION BY {', '.join(plan.key_names)}"
-        f" ORDER BY t{order} NULLS FIRST, {first}, {', '.join(ranks)}"
+        f" ORDER BY t{order} NULLS FIRST, {', '.join(['n', *version])}"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     )
     listed = ", ".join([*asked, *values])
     return (
-        f"SELECT {listed}, {found} FROM (SELECT {listed}, side,"
+        f"SELECT {listed}, {found} FROM (SELECT {listed}, n,"
         f" last_value(m IGNORE NULLS) OVER ({window}) AS {found} FROM ("
         f"SELECT {', '.join(left)} FROM {source} UNION ALL SELECT {', '.join(right)}"
-        f" FROM {RIGHT_ROWS}) AS both_sides) AS in_order WHERE side = 1"
+        f" FROM {RIGHT_ROWS}) AS both_sides) AS in_order WHERE n = {mine}"
     )
 
 

@@ -1,0 +1,171 @@
+"""Point-in-time joins on Spark, classic and Connect: the same answers as in this process."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tidelake
+from tests.event_time.pairs import Row, flattened, in_order, joined
+from tidelake.errors import Invalid, Unsupported
+
+pytestmark = pytest.mark.spark
+
+START = datetime(2024, 3, 10, tzinfo=UTC)
+
+
+@pytest.fixture(params=["classic", "connect"])
+def session(request):
+    return request.getfixturevalue("spark" if request.param == "classic" else "spark_connect")
+
+
+def sides(seed: int) -> tuple[list[Row], list[Row]]:
+    chance = random.Random(seed)
+
+    def moment() -> datetime | None:
+        return None if chance.random() < 0.05 else START + timedelta(minutes=chance.randrange(30))
+
+    def row(**more: Any) -> Row:
+        return {"k": chance.choice(["a", "b", None]), "n": chance.choice([1, 2]), **more}
+
+    left = [row(t=moment(), x=place) for place in range(60)]
+    right = [row(at=moment(), p=place, gone=chance.random() < 0.1) for place in range(60)]
+    return left, right
+
+
+LEFT_TYPES = {"k": pa.string(), "n": pa.int64(), "t": pa.timestamp("us", "UTC"), "x": pa.int64()}
+RIGHT_TYPES = {
+    "k": pa.string(),
+    "n": pa.int32(),
+    "at": pa.timestamp("us", "UTC"),
+    "p": pa.int64(),
+    "gone": pa.bool_(),
+}
+NEAR = timedelta(minutes=2)
+OPTIONS = [
+    {"direction": "backward", "exact": True, "tolerance": None},
+    {"direction": "forward", "exact": False, "tolerance": NEAR},
+    {"direction": "nearest", "exact": True, "tolerance": NEAR},
+]
+
+
+def test_the_same_as_two_loops(session):
+    """All cases are one job: what each gives, united."""
+    left, right = sides(1)
+    mine = session.createDataFrame(pa.Table.from_pylist(left, pa.schema(LEFT_TYPES)))
+    theirs = session.createDataFrame(pa.Table.from_pylist(right, pa.schema(RIGHT_TYPES)))
+    united, expected = None, []
+    for case, options in enumerate(OPTIONS):
+        join = tidelake.asof_join(
+            mine,
+            theirs.coalesce(1),
+            on=["k", "n"],
+            left_time="t",
+            right_time="at",
+            direction=options["direction"],
+            allow_exact_matches=options["exact"],
+            tolerance=options["tolerance"],
+        )
+        found = join.to_spark().selectExpr("*", f"{case} AS case")
+        united = found if united is None else united.union(found)
+        pairs = joined(left, right, on=[("k", "k"), ("n", "n")], times=("t", "at"), **options)
+        expected += [({**mine_, "case": case}, theirs_) for mine_, theirs_ in pairs]
+    got = united.toArrow().to_pylist()
+    assert in_order(got) == flattened(expected, {"at": "at", "p": "p", "gone": "gone"})
+
+
+def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
+    left, right = sides(2)
+    here = pd.DataFrame(left).assign(t=lambda frame: frame["t"].dt.tz_localize(None))
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", engine="spark", spark=spark) as lake:
+        table = lake.create_table(
+            "facts",
+            "k VARCHAR, n INTEGER, at TIMESTAMPTZ NOT NULL, p BIGINT, gone BOOLEAN".replace(
+                " at ", ' "at" '
+            ),
+            key=["k", "n"],
+            event_time="at",
+            tombstone="gone",
+        )
+        whole = [row for row in right if row["k"] and row["at"]]
+        table.append(whole)
+        expected = joined(
+            left, whole, on=[("k", "k"), ("n", "n")], times=("t", "at"), tombstone="gone"
+        )
+        wanted = flattened(expected, {"at": "at", "p": "p"})
+        join = tidelake.asof_join(here, table, left_time="t")
+        assert in_order(join.to_arrow().to_pylist()) == wanted
+        assert in_order(join.to_batches().read_all().to_pylist()) == wanted
+        assert join.count() == len(left)
+        query = lake.sql("SELECT k, n, at, p FROM facts WHERE NOT gone")
+        told = tidelake.asof_join(query, table, left_time="at").to_arrow().to_pylist()
+        alive = [{**row} for row in whole if not row["gone"]]
+        mine = [{name: row[name] for name in ("k", "n", "at", "p")} for row in alive]
+        expected = joined(
+            mine, whole, on=[("k", "k"), ("n", "n")], times=("at", "at"), tombstone="gone"
+        )
+        assert in_order(told) == flattened(expected, {"at": "at_right", "p": "p_right"})
+        with pytest.raises(Unsupported, match="DuckDB does not read"):
+            tidelake.asof_join(query, table, left_time="at").to_duckdb()
+
+
+def test_knowing_row_by_row(session, tmp_path):
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, engine="spark", spark=session) as lake:
+        table = lake.create_table(
+            "facts", "k VARCHAR NOT NULL, t TIMESTAMP NOT NULL, p BIGINT", key="k", event_time="t"
+        )
+        day = datetime(2024, 3, 10)
+        facts = [{"k": "a", "t": day + timedelta(days=n), "p": n} for n in range(4)]
+        first = table.append(facts[:2]).snapshot_id
+        late = table.append([{"k": "a", "t": day + timedelta(hours=12), "p": 9}]).snapshot_id
+        table.update({"p": "p + 100"}, where="p = 1")
+        gone = table.delete("p = 9").snapshot_id
+        left = [
+            {"k": "a", "t": day + timedelta(hours=hours), "known": known}
+            for hours in (13, 30)
+            for known in (first, late, late + 1, gone)
+        ]
+        mine = session.createDataFrame(pd.DataFrame(left))
+        options = {"left_time": "t", "known_at": "known", "direction": "nearest"}
+        join = tidelake.asof_join(mine, table, **options)
+        with tidelake.connect(url) as here:
+            same = tidelake.asof_join(left, here.table("facts"), **options).to_arrow()
+        assert in_order(join.to_arrow().to_pylist()) == in_order(same.to_pylist())
+        by_time = {s.snapshot_id: s.time for s in lake.snapshots()}
+        timed = pd.DataFrame([{**row, "known": by_time[row["known"]]} for row in left])
+        join = (
+            tidelake.asof_join(timed, table, left_time="t", known_at="known").to_arrow().to_pylist()
+        )
+        assert {(row["t"].hour, by_time_of(by_time, row["known"])): row["p"] for row in join} == {
+            (13, first): 0,
+            (13, late): 9,
+            (13, late + 1): 9,
+            (13, gone): 0,
+            (6, first): 1,
+            (6, late): 1,
+            (6, late + 1): 101,
+            (6, gone): 101,
+        }
+
+
+def by_time_of(times: dict[int, datetime], time: datetime) -> int:
+    return next(at for at, known in times.items() if known == time)
+
+
+def test_a_spark_frame_takes_a_local_lake_to_spark(spark, tmp_path):
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        table = lake.create_table("f", "k INTEGER, t DATE, p INTEGER", key="k", event_time="t")
+        table.append([{"k": 1, "t": "2024-03-10", "p": 1}])
+        frame = spark.sql("SELECT 1L AS k, TIMESTAMP_NTZ '2024-03-10 12:00:00' AS ts")
+        join = tidelake.asof_join(frame, table, left_time="ts", tolerance="12h")
+        assert [row.p for row in join.to_spark().collect()] == [1]
+        near = tidelake.asof_join(frame, table, left_time="ts", tolerance="11h").to_arrow()
+        assert near.column("p").to_pylist() == [None]
+        with pytest.raises(Unsupported, match="DuckDB's SQL"):
+            tidelake.asof_join(frame, lake.sql("FROM f"), "k", "ts", "t").to_arrow()
+        with pytest.raises(Invalid, match="no column"):
+            tidelake.asof_join(frame, table, left_time="nothing").to_spark()
