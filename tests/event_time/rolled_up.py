@@ -7,6 +7,7 @@ import pytest
 
 import tidelake
 
+KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 DAYS = ["2024-01-15", "2024-03-01", "2024-04-15"]
 
 

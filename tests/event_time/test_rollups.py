@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.event_time.rolled_up import check, fact, head, month, state, used
+from tests.event_time.rolled_up import KINDS, check, fact, head, month, state, used
 from tests.event_time.rollup_trial import run
 
-KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 DAYS = ["2024-01-15", "2024-02-01", "2024-02-15", "2024-03-15", "2024-04-15"]
 
 

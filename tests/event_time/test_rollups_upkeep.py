@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.event_time.rolled_up import check, fact, head, month, state, used
+from tests.event_time.rolled_up import KINDS, check, fact, head, month, state, used
 from tests.writes.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, Unsupported
 from tidelake.model.rollup import Rollup
 
 
+@pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_expiry_of_its_snapshot(lake: tidelake.Lake, t: tidelake.Table) -> None:
     t.rollup(as_of="2024-03-01")
     t.append([fact(1, "2024-02-27", 7)])

@@ -17,8 +17,8 @@ class KeptFiles:
 @dataclass(frozen=True, slots=True)
 class CleanupResult:
     """`files` and `bytes` are of all that was removed, `paths` says which. Of these, `scheduled`
-    were no longer needed by any snapshot, and `orphans` never belonged to one. `missing` had been
-    scheduled, and were gone already."""
+    were no longer needed by any snapshot, or by the rollup they were of, and `orphans` never
+    belonged to one. `missing` had been scheduled, and were gone already."""
 
     files: int = 0
     bytes: int = 0
