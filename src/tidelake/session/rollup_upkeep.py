@@ -1,4 +1,4 @@
-"""Keeping rollups up: what a table's policy wants, and what expiry leaves of them."""
+"""Keeping rollups up: what a table's policy wants, and dropping them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def drop_all(lake: Lake, name: TableName, *, policy: bool) -> int:
 def set_policy(tx: Transaction, name: TableName, policy: RollupPolicy | None) -> WriteResult:
     """Have rollups made whenever the table is compacted; None ends it."""
     draft = tx.draft(name)
-    EventTime.of(draft.after, tx._base)
+    if policy is not None:
+        EventTime.of(draft.after, tx._base)
     rest = {key: value for key, value in draft.after.tags.items() if key != TAG}
     tags = rest if policy is None else {**rest, TAG: policy.text()}
     draft.after = replace(draft.after, tags=tags)
