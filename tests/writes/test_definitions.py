@@ -289,6 +289,17 @@ def test_columns_evolve_over_rows_in_files_and_catalog(
         assert_same_now(lake, duck)
 
 
+def test_a_default_that_is_empty(lake: tidelake.Lake, duck: Duck, agree: Agree) -> None:
+    t = lake.create_table("t", "id BIGINT, x VARCHAR DEFAULT ''")
+    t.append([{"id": 1}])
+    t.append([{"id": n} for n in range(2, 2 + MANY)])
+    t.append(pa.table({"id": [100]}))
+    lake.sql("INSERT INTO t (id) VALUES (101)")
+    duck.execute("INSERT INTO t (id) VALUES (102)")
+    assert set(t.to_arrow()["x"].to_pylist()) == {""}
+    agree()
+
+
 def _go_on(t: tidelake.Table, duck: Duck) -> None:
     """Writes by both to a table whose columns have changed."""
     t.append([{"id": 100}])

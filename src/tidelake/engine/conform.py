@@ -90,8 +90,11 @@ def filled(column: Column, place: str, *, defaults: bool) -> str:
 
 
 def default(column: Column) -> str:
-    text = column.default or "NULL"
-    value = f"({text})" if column.default_is_expression else text_literal(text)
+    text = column.default
+    if text is None:
+        value = "NULL"
+    else:
+        value = f"({text})" if column.default_is_expression else text_literal(text)
     return f"CAST({value} AS {column.duckdb_type})"
 
 
