@@ -139,3 +139,27 @@ def test_duckdbs_merge_forgets_which_came_last_if_it_sorts(lake, tmp_path):
         duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
         duck.execute("CALL ducklake_merge_adjacent_files('lake')")
     assert value(t) == 2
+
+
+def test_ids_that_duckdb_makes_up(lake, tmp_path):
+    """Rows that DuckDB inserts and updates in one transaction keep ids from inside of it: high
+    ones, the same in every such transaction. There is one answer for each key all the same, and
+    only what has the very same time is beaten by them."""
+    t = create(lake)
+    lake.set_option("data_inlining_row_limit", 0)
+    with duck_connection() as duck:
+        duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
+        for hour in (11, 12):
+            duck.execute("BEGIN")
+            duck.execute(f"INSERT INTO lake.facts VALUES ('A', '2024-03-12 {hour}:00', 0)")
+            duck.execute(f"UPDATE lake.facts SET v = {hour} WHERE v = 0")
+            duck.execute("COMMIT")
+    ids = t.scan(["rowid"]).to_arrow()["rowid"].to_pylist()
+    assert ids == [10**18, 10**18]
+    assert value(t) == 12
+    t.append([{"k": "A", "ts": "2024-03-12 11:30:00", "v": 1}])
+    assert t.scan(["v"], as_of="2024-03-12 11:45:00").to_arrow()["v"].to_pylist() == [1]
+    t.append(said(2))
+    assert value(t) == 12
+    t.merge(said(2), on=["k", "ts"])
+    assert value(t) == 2
