@@ -8,7 +8,7 @@ import pytest
 import tidelake
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
-DAYS = ["2024-01-15", "2024-03-01", "2024-04-15"]
+DAYS = ["2024-03-01", "2024-04-15"]
 
 
 def fact(key: int, day: str, value: int | None, *, gone: bool = False) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def used(table: tidelake.Table, day: str, known_at: int | None = None) -> str | 
 
 def check(table: tidelake.Table) -> None:
     """Without its rollups, the table answers the same at the last few snapshots."""
-    ids = [s.snapshot_id for s in table._lake.snapshots()][-4:]
+    ids = [s.snapshot_id for s in table._lake.snapshots()][-3:]
     first = table.snapshots()[0].snapshot_id
     grid = [(day, at) for day in DAYS for at in ids if at >= first]
     before = {place: state(table, *place) for place in grid}

