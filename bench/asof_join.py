@@ -121,12 +121,14 @@ def _spark(part: Part, place: Path) -> None:
                 _computed(join.to_spark())
 
             def by_hand() -> None:
-                _computed(spark.sql(_UNION_AND_WINDOW, **frames))
+                _computed(spark.sql(_UNION_AND_WINDOW, None, **frames))
 
             calls: dict[str, Callable[[], object]] = {"Tidelake": ours, "by hand": by_hand}
             medians(calls, 2)
             found = medians(calls, _ROUNDS["Spark"])
-            found["Spark's ASOF JOIN"] = seconds(lambda: _computed(spark.sql(_BUILT_IN, **frames)))
+            found["Spark's ASOF JOIN"] = seconds(
+                lambda: _computed(spark.sql(_BUILT_IN, None, **frames))
+            )
     finally:
         spark.stop()
     _tell(part, "Spark", found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidelake.engine.definition import from_duckdb_type
@@ -12,6 +11,8 @@ from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine
+
+_AGGREGATES: set[str] = set()
 
 
 class Shapes:
@@ -29,13 +30,16 @@ class Shapes:
         found = self.connection.sql(sql)
         return tuple(map(from_duckdb_type, found.columns, found.types))
 
-    @cached_property
+    @property
     def aggregates(self) -> frozenset[str]:
-        rows = self.connection.execute(
-            "SELECT DISTINCT function_name FROM duckdb_functions()"
-            " WHERE function_type IN ('aggregate', 'table')"
-        ).fetchall()
-        return frozenset(row[0] for row in rows)
+        """Functions that make one row of many, or many of one."""
+        if not _AGGREGATES:
+            rows = self.connection.execute(
+                "SELECT DISTINCT function_name FROM duckdb_functions()"
+                " WHERE function_type IN ('aggregate', 'table')"
+            ).fetchall()
+            _AGGREGATES.update(row[0] for row in rows)
+        return frozenset(_AGGREGATES)
 
     def close(self) -> None:
         self.connection.close()

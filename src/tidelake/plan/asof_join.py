@@ -49,6 +49,11 @@ class JoinPlan:
         return [f"k{place}" for place in range(len(self.keys))]
 
     @property
+    def is_native(self) -> bool:
+        """Whether any engine brings both sides into their form alike."""
+        return self.known is None and all(p.native for p in (*self.keys, self.clock.times))
+
+    @property
     def directions(self) -> tuple[str, ...]:
         return ("backward", "forward") if self.direction == "nearest" else (self.direction,)
 
@@ -95,7 +100,7 @@ def left_rows_sql(plan: JoinPlan) -> str:
         *([f"{plan.known} AS w"] if plan.known else []),
         *(f"{quote(column.name)} AS {name}" for name, column in plan.left_values),
     ]
-    return _rows(chosen, LEFT, plan)
+    return f"SELECT {', '.join(chosen)} FROM {LEFT}"
 
 
 def right_rows_sql(plan: JoinPlan) -> str:
@@ -111,20 +116,12 @@ def right_rows_sql(plan: JoinPlan) -> str:
     ]
     needed = [*(pair.right for pair in plan.keys), plan.clock.times.right]
     there = dict.fromkeys(f"{quote(c.name)} IS NOT NULL" for c in needed if c.nullable)
-    return _rows(chosen, RIGHT, plan) + (f" WHERE {' AND '.join(there)}" if there else "")
+    where = f" WHERE {' AND '.join(there)}" if there else ""
+    return f"SELECT {', '.join(chosen)} FROM {RIGHT}{where}"
 
 
 def _key(pair: Pair, column: Column) -> str:
     return f"CAST({quote(column.name)} AS {pair.cast})" if pair.cast else quote(column.name)
-
-
-def _rows(chosen: Iterable[str], relation: str, plan: JoinPlan) -> str:
-    """A query that goes row by row; where all engines cast alike, one that any can run whole."""
-    pairs = (*plan.keys, plan.clock.times)
-    casts = any(pair.cast for pair in pairs) and all(pair.native for pair in pairs)
-    if not casts:
-        return f"SELECT {', '.join(chosen)} FROM {relation}"
-    return f"WITH r AS (SELECT * FROM {relation}) SELECT {', '.join(chosen)} FROM r"
 
 
 def ties_sql(plan: JoinPlan) -> str:
@@ -138,8 +135,11 @@ def ties_sql(plan: JoinPlan) -> str:
 
 def joined_sql(plan: JoinPlan, *, by_window: bool) -> str:
     """The join over both sides in their form: the left side's columns, and of the right side those
-    that were asked for, NULL where nothing was found."""
+    that were asked for, NULL where nothing was found. By a window, and if `is_native`, the sides
+    are brought into their form by the same query."""
     ctes: list[tuple[str, str]] = []
+    if by_window and plan.is_native:
+        ctes = [(LEFT_ROWS, left_rows_sql(plan)), (RIGHT_ROWS, right_rows_sql(plan))]
     source = LEFT_ROWS
     for place, direction in enumerate(plan.directions):
         found = f"f{place}"

@@ -134,8 +134,9 @@ class AsofJoin(LazyRows):
     def _reading(self, engine: Any, *, ordered: bool = True) -> Any:  # noqa: ARG002
         job = engine.job("cannot join")
         plan = self._prepare(job)
-        job.define(LEFT_ROWS, plan_of.left_rows_sql(plan))
-        job.define(RIGHT_ROWS, plan_of.right_rows_sql(plan))
+        if not (job.on_spark and plan.is_native):
+            job.define(LEFT_ROWS, plan_of.left_rows_sql(plan))
+            job.define(RIGHT_ROWS, plan_of.right_rows_sql(plan))
         if not job.on_spark and plan.known is None and self._is_untied(job, plan):
             plan = replace(plan, untied=True)
         return job.reading(plan_of.joined_sql(plan, by_window=job.on_spark))
