@@ -26,9 +26,10 @@ STEPS = (
     *["flush", "merge", "rewrite", "option"],
     *["compact"] * 4,
     *["rollup"] * 5,
+    "drop rollups",
     *["tag", "expire", "cleanup", "duck expire"],
 )
-OURS = (*upkeep.OURS, "rollup")
+OURS = (*upkeep.OURS, "rollup", "drop rollups")
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -71,6 +72,10 @@ class EventTrial(upkeep.UpkeepTrial):
         self.log.append(f"tide: roll up as of {moment}")
         self.lake.table(TABLE).rollup(as_of=moment)
 
+    def _drop_rollups(self, _: Random) -> None:
+        self.log.append("tide: drop rollups")
+        self.lake.table(TABLE).drop_rollups()
+
     @property
     def _now(self) -> Facts:
         found = self.model.now.tables[NAME]
@@ -95,6 +100,8 @@ class EventTrial(upkeep.UpkeepTrial):
             self._expect(self._probe(table, self._now, chance, "now"))
             at, then = chance.choice(sorted(self._tables().items(), key=lambda pair: pair[0]))
             self._expect(self._probe(table.known_at(at), then, chance, f"at {at}"))
+            moment = chance.choice(self._moments())
+            self._expect(asked_in_sql(self.lake, at, then, moment, chance))
 
     def _probe(self, table: tidelake.Table, then: Facts, chance: Random, label: str) -> Found:
         moment = chance.choice(self._moments())
@@ -143,6 +150,19 @@ def filtered(table: tidelake.Table, then: Facts, moment: datetime, chance: Rando
     wrong = same_table(expected_arrow(Table(shown, rows)), scan.to_arrow())
     wrong += unequal("count", len(rows), scan.count())
     return [f"as of {moment} where {where}: {one}" for one in wrong]
+
+
+def asked_in_sql(
+    lake: tidelake.Lake, at: int, then: Facts, moment: datetime, chance: Random
+) -> Found:
+    """Conditions of a statement around the table, which may be used to skip files."""
+    where = changes.condition(then, chance)
+    rows = [row for row in then.as_of(moment) if where.holds(row.values)]
+    clause = f"FOR VALID_TIME AS OF TIMESTAMPTZ '{moment}'"
+    asked = f"SELECT * FROM {TABLE} {clause} AS f WHERE {where.sql}"
+    found = lake.sql(asked, known_at=at).to_arrow()
+    wrong = same_table(expected_arrow(Table(then.columns, rows)), found)
+    return [f"at {at} {asked}: {one}" for one in wrong]
 
 
 def run(
