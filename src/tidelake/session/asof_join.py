@@ -278,7 +278,8 @@ def _named(
 def _enter_lives(job: Any, side: Side, own: Column) -> tuple[str, tuple[Column, ...]]:
     """All that the right side ever knew as a relation; how a left row tells what it knew, in SQL,
     and the columns of the relation."""
-    if not isinstance(side, Rows) or side.table._snapshot_id is not None or side.scan._where:
+    now = isinstance(side, Rows) and side.table._snapshot_id is None and side.scan._where is None
+    if not isinstance(side, Rows) or not now:
         raise Invalid(
             f"known_at={own.name!r} is a column: the right side must be a table as it is now",
             hint="give the Table itself, not pinned and without a condition",
