@@ -117,6 +117,20 @@ def with_files(reader: Reader, found: Sequence[Rollup], data_path: str) -> list[
     return [replace(rollup, files=tuple(files[rollup.id])) for rollup in found]
 
 
+def mixed_rows(reader: Reader, rollup: Rollup) -> int:
+    """How many rows are now in files that compaction has put together from rows of before the
+    rollup and of after it: all of these a read has to look at."""
+    row = reader.row(
+        "SELECT sum(record_count) FROM ducklake_data_file WHERE data_file_id >= :next"
+        " AND +table_id = :id AND end_snapshot IS NULL AND begin_snapshot <= :made"
+        " AND partial_max > :made",
+        next=rollup.next_file_id,
+        id=rollup.table_id,
+        made=rollup.snapshot_id,
+    )
+    return int(row[0] or 0) if row else 0
+
+
 def put(writer: Writer, rollup: Rollup, data_path: str) -> Rollup:
     """Register a rollup in place of an older one of the same moment and settings. Conflict if its
     snapshot has gone, or if somebody has made one of a newer snapshot meanwhile."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import rollups, snapshots
+from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model import instant
 from tidelake.model.change import WriteResult
@@ -134,15 +135,20 @@ def _due(lake: Lake, name: TableName) -> Due:
         table = lake._table_info(reader, at, name)
         found = making.listed(lake, reader, at, table)
         there = set(snapshots.ids(reader)) if found else set()
+        good = {each.as_of for each in found if each.usable and _helps(reader, each)}
     lost = [each for each in found if each.valid_through not in there]
     event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
     if event is None or policy is None:
         return Due(drop=tuple(lost))
     wanted = _boundaries(lake, table, event, policy)
-    done = {each.as_of for each in found if each.usable}
-    make = tuple(moment for moment in wanted if moment not in done)
+    make = tuple(moment for moment in wanted if moment not in good)
     rest = [each for each in found if each not in lost and each.settings == settings_text(event)]
     return Due(make, (*lost, *_beyond(policy, wanted, rest)))
+
+
+def _helps(reader: Reader, rollup: Rollup) -> bool:
+    """Whether a read that begins with it is about as short as it can be."""
+    return rollups.mixed_rows(reader, rollup) <= rollup.rows
 
 
 def _beyond(policy: RollupPolicy, wanted: Sequence[int], found: Iterable[Rollup]) -> list[Rollup]:
