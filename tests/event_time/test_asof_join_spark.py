@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 START = datetime(2024, 3, 10, tzinfo=UTC)
 
 
-@pytest.fixture(params=["classic", "connect"])
+@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
 def session(request):
     return request.getfixturevalue("spark" if request.param == "classic" else "spark_connect")
 
@@ -112,48 +112,41 @@ def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
             tidelake.asof_join(query, table, left_time="at").to_duckdb()
 
 
-def test_knowing_row_by_row(session, tmp_path):
+def test_knowing_row_by_row(session, request, tmp_path):
+    """By snapshot ids on one session, by times on the other."""
     url = f"sqlite:///{tmp_path}/lake.db"
-    with tidelake.connect(url, engine="spark", spark=session) as lake:
+    day = datetime(2024, 3, 10)
+    with tidelake.connect(url) as lake:
         table = lake.create_table(
             "facts", "k VARCHAR NOT NULL, t TIMESTAMP NOT NULL, p BIGINT", key="k", event_time="t"
         )
-        day = datetime(2024, 3, 10)
-        facts = [{"k": "a", "t": day + timedelta(days=n), "p": n} for n in range(4)]
-        first = table.append(facts[:2]).snapshot_id
-        late = table.append([{"k": "a", "t": day + timedelta(hours=12), "p": 9}]).snapshot_id
+        first = table.append([fact(day, 0), fact(day + timedelta(days=1), 1)]).snapshot_id
+        table.append([fact(day + timedelta(hours=12), 9)])
         table.update({"p": "p + 100"}, where="p = 1")
-        gone = table.delete("p = 9").snapshot_id
-        left = [
-            {"k": "a", "t": day + timedelta(hours=hours), "known": known}
-            for hours in (13, 30)
-            for known in (first, late, late + 1, gone)
-        ]
-        mine = session.createDataFrame(pd.DataFrame(left))
-        options = {"left_time": "t", "known_at": "known", "direction": "nearest"}
-        join = tidelake.asof_join(mine, table, **options)
-        with tidelake.connect(url) as here:
-            same = tidelake.asof_join(left, here.table("facts"), **options).to_arrow()
-        assert in_order(join.to_arrow().to_pylist()) == in_order(same.to_pylist())
-        by_time = {s.snapshot_id: s.time for s in lake.snapshots()}
-        timed = pd.DataFrame([{**row, "known": by_time[row["known"]]} for row in left])
-        join = (
-            tidelake.asof_join(timed, table, left_time="t", known_at="known").to_arrow().to_pylist()
-        )
-        assert {(row["t"].hour, by_time_of(by_time, row["known"])): row["p"] for row in join} == {
-            (13, first): 0,
-            (13, late): 9,
-            (13, late + 1): 9,
-            (13, gone): 0,
-            (6, first): 1,
-            (6, late): 1,
-            (6, late + 1): 101,
-            (6, gone): 101,
+        table.delete("p = 9")
+        times = {snapshot.snapshot_id: snapshot.time for snapshot in lake.snapshots()}
+    expected = {13: [0, 9, 9, 0], 6: [1, 1, 101, 101]}
+    timed = "connect" in request.node.name
+    left = [
+        {
+            "k": "a",
+            "t": day + timedelta(hours=hours),
+            "known": times[first + place] if timed else first + place,
+            "wanted": wanted,
         }
+        for hours in (13, 30)
+        for place, wanted in enumerate(expected[hours % 24])
+    ]
+    mine = session.createDataFrame(pa.Table.from_pylist(left))
+    with tidelake.connect(url, engine="spark", spark=session) as lake:
+        join = tidelake.asof_join(mine, lake.table("facts"), left_time="t", known_at="known")
+        found = join.to_arrow().to_pylist()
+    assert [row["p"] for row in found] == [row["wanted"] for row in found]
+    assert len(found) == len(left)
 
 
-def by_time_of(times: dict[int, datetime], time: datetime) -> int:
-    return next(at for at, known in times.items() if known == time)
+def fact(time: datetime, number: int) -> Row:
+    return {"k": "a", "t": time, "p": number}
 
 
 def test_a_spark_frame_takes_a_local_lake_to_spark(spark, tmp_path):
