@@ -278,6 +278,7 @@ def test_sides_of_every_kind(lake, prices):
         trades,
         trades.scan(where="size > 1"),
         lake.sql("SELECT * FROM trades"),
+        lake.sql("SELECT * FROM trades WHERE symbol <> ?", ["it's"]),
         trades.to_pandas(),
         trades.to_polars(),
         trades.to_polars().lazy(),

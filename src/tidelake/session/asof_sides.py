@@ -139,7 +139,7 @@ class Result(Side):
             f"{quote(handle)} AS (SELECT * FROM {quote(name + handle)})"
             for handle in self.query._tables
         )
-        return f"WITH {tables} ({self.query._sql})" if tables else self.query._sql
+        return f"WITH {tables} ({self.query._whole()})" if tables else self.query._whole()
 
 
 @dataclass(frozen=True, slots=True)

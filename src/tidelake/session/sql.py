@@ -132,6 +132,7 @@ class Query:
             )
         if written and dialect == "duckdb":
             tree = put_literals(tree, values)
+        self._given = tree, values
         tree, self._parameters = name_parameters(tree, values, dialect)
         self._sql = tree.sql(dialect=dialect)
 
@@ -172,6 +173,10 @@ class Query:
 
     def _read(self) -> Any:
         return self._lake._engine.query(self._sql, self._tables, self._parameters)
+
+    def _whole(self) -> str:
+        """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""
+        return put_literals(*self._given).sql(dialect="duckdb")
 
     # For writes of what a query gives.
 
