@@ -24,6 +24,7 @@ from tidelake.model.settings import Settings, declared, with_required
 from tidelake.model.table import PartitionSpec, SchemaInfo, SortKey, TableInfo, ViewInfo
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
 from tidelake.session.sql import check_view
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def set_partitioning(tx: Transaction, name: TableName, by: str | Sequence[str]) 
 
 
 def _has_rows(tx: Transaction, draft: TableDraft) -> bool:
-    plan = tx._plan(draft.after.name, None, columns=[draft.columns[0].name])
+    plan = tx._plan(draft.after.name, None, Asked([draft.columns[0].name]))
     return bool(plan.files) or any(inlined.rows for inlined in plan.inlined)
 
 
@@ -300,9 +301,8 @@ def _check_required(tx: Transaction, draft: TableDraft, after: Schema) -> None:
         old = before.get(column.id)
         if old is None or not old.nullable or column.nullable:
             continue
-        plan = tx._plan(
-            draft.after.name, None, columns=[old.name], where=f"{quote(old.name)} IS NULL"
-        )
+        null = f"{quote(old.name)} IS NULL"
+        plan = tx._plan(draft.after.name, None, Asked([old.name], null))
         draft.read = True
         if tx._engine.read(plan).count():
             raise Invalid(

@@ -17,6 +17,7 @@ from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
 from tidelake.session import staging, writes
 from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
 
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
@@ -64,7 +65,7 @@ def _check_complete(tx: Transaction, draft: TableDraft, wanted: Settings) -> Non
     for column in draft.columns:
         if column.id in wanted.required and column.nullable:
             null = f"{quote(column.name)} IS NULL"
-            plan = tx._plan(draft.after.name, None, columns=[column.name], where=null)
+            plan = tx._plan(draft.after.name, None, Asked([column.name], null))
             found[column.name] = int(tx._engine.read(plan).count())
     lacking = [(name, count) for name, count in found.items() if count]
     if lacking:
@@ -148,7 +149,7 @@ def _end_as_it_was(
     about: tuple[Predicate, int],
 ) -> WriteResult:
     name, (condition, moment) = draft.after.name, about
-    plan = tx._plan_as_of(name, None, moment, columns=[c.name for c in kept], where=condition)
+    plan = tx._plan_as_of(name, None, moment, Asked([c.name for c in kept], condition))
     loose = [
         replace(column, nullable=True) if column in kept else column for column in draft.columns
     ]

@@ -24,20 +24,17 @@ from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
-from tidelake.model.predicate import Predicate
 from tidelake.model.rollup import Rollup
-from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.verify import VerifyReport
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.where import as_where
 from tidelake.session import definitions
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
-from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
 
@@ -510,65 +507,47 @@ class Lake:
             f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
         )
 
-    def _plan(
-        self,
-        name: TableName,
-        snapshot_id: int | None,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        prune_by: str | None = None,
-        counted: bool = False,
-    ) -> ScanPlan:
+    def _plan(self, name: TableName, snapshot_id: int | None, asked: Asked = ALL) -> ScanPlan:
         """Plan a read of a table. Plans are kept as long as the catalog's head stands still:
         maintenance may change the files even of old snapshots, and it moves the head. Expiry does
         not, so the snapshot must still be there."""
-        wanted = None if columns is None else tuple(columns)
         with self._reading() as reader:
-            head = snapshots.head_id(reader)
-            at = snapshot_id if snapshot_id is not None else self._at(reader)
-            if snapshot_id not in (None, head):
-                snapshots.check_there(reader, at)
-            key = repr((head, at, name, wanted, _spelled(where), prune_by, counted))
+            head, at = self._between(reader, snapshot_id)
+            key = repr((head, at, name, asked))
             if (kept := self._plans.get(key)) is not None:
                 return kept
             facts = self._table_facts(reader, head, at, name)
-            schema = facts.info.schema
-            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
-            plan = plan_scan(reader, at, facts, request, counted=counted)
+            request = asked.of(facts.info.schema)
+            plan = plan_scan(reader, at, facts, request, counted=asked.counted)
         _keep(self._plans, key, plan)
         return plan
 
     def _plan_as_of(
-        self,
-        name: TableName,
-        snapshot_id: int | None,
-        moment: int,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        prune_by: str | None = None,
-        counted: bool = False,
+        self, name: TableName, snapshot_id: int | None, moment: int, asked: Asked = ALL
     ) -> AsOfPlan:
         """Plan a read of a table's state as of a moment; kept as other plans are."""
-        wanted = None if columns is None else tuple(columns)
         with self._reading() as reader:
-            head = snapshots.head_id(reader)
-            at = snapshot_id if snapshot_id is not None else self._at(reader)
-            if snapshot_id not in (None, head):
-                snapshots.check_there(reader, at)
-            key = repr((head, at, name, moment, wanted, _spelled(where), prune_by, counted))
+            head, at = self._between(reader, snapshot_id)
+            key = repr((head, at, name, moment, asked))
             if (kept := self._states.get(key)) is not None and self._still_stands(kept):
                 return kept
             facts = self._table_facts(reader, head, at, name)
-            schema = facts.info.schema
-            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
+            request = asked.of(facts.info.schema)
             best = self._best_rollup(reader, at, facts.info, request, moment)
-            plan = plan_as_of(reader, at, facts, request, moment, rollup=best, counted=counted)
+            plan = plan_as_of(
+                reader, at, facts, request, moment, rollup=best, counted=asked.counted
+            )
             doubtful = unplaced(reader, at, facts, plan.event)
         self._check_placed(doubtful, plan.event)
         _keep(self._states, key, plan)
         return plan
+
+    def _between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
+        """The catalog's head, and the snapshot that is to be read."""
+        head = snapshots.head_id(reader)
+        if snapshot_id not in (None, head):
+            snapshots.check_there(reader, snapshot_id or 0)
+        return head, self._at(reader) if snapshot_id is None else snapshot_id
 
     def _best_rollup(
         self, reader: Reader, at: int, table: TableInfo, request: Request, moment: int
@@ -627,13 +606,3 @@ def _keep(kept: OrderedDict[str, Value], key: str, value: Value) -> None:
     kept[key] = value
     while len(kept) > _KEPT:
         kept.popitem(last=False)
-
-
-def _spelled(where: object) -> object:
-    """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
-    return where.sql() if isinstance(where, Predicate) else where
-
-
-def prunable(text: str | None, schema: Schema) -> Predicate | None:
-    where = as_where(text, schema)
-    return where.predicate if where else None

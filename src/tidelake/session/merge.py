@@ -21,6 +21,7 @@ from tidelake.model.settings import Settings
 from tidelake.plan.expression import expression_sql, value_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
 from tidelake.session.staging import POINTERS
 from tidelake.session.writes import as_column, check_nulls, result, writable
 
@@ -289,7 +290,7 @@ def _run(tx: Transaction, job: Any, work: _Work, count: int) -> WriteResult:
     draft.read = True
     names = work.target_columns()
     where = None if clauses.orphaned else _range(job, work, count)
-    plan = tx._plan(draft.after.name, None, columns=[*names, *POINTERS, ROW_NUMBER], where=where)
+    plan = tx._plan(draft.after.name, None, Asked([*names, *POINTERS, ROW_NUMBER], where))
     job.scan("target", plan)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {_flat('target', n)}" for n in names)

@@ -15,7 +15,7 @@ from tidelake.model.schema import LINEAGE, Column, Schema
 from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.prune import prune
 from tidelake.plan.scan import PruneStep, ScanPlan
-from tidelake.plan.where import Where
+from tidelake.plan.where import Where, as_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,31 @@ class Request:
         """`prune_by` as a filter, for whoever knows that it may be applied early."""
         given = self.prune_by
         return None if given is None else Where(given, given.sql(), given.columns())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as a caller spells it, before anybody has looked at the table. `counted`: also
+    how many files the table has, which costs a count of all of them."""
+
+    columns: Sequence[str] | None = None
+    where: str | Predicate | None = None
+    prune_by: str | None = None
+    counted: bool = False
+
+    def of(self, schema: Schema) -> Request:
+        columns = None if self.columns is None else tuple(self.columns)
+        hint = as_where(self.prune_by, schema)
+        return Request(columns, as_where(self.where, schema), hint.predicate if hint else None)
+
+    def __repr__(self) -> str:
+        """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
+        where = self.where.sql() if isinstance(self.where, Predicate) else self.where
+        columns = None if self.columns is None else tuple(self.columns)
+        return repr((columns, where, self.prune_by, self.counted))
+
+
+ALL = Asked()
 
 
 @dataclass(frozen=True, slots=True)

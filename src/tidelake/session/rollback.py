@@ -24,7 +24,7 @@ from tidelake.plan.difference import differs
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging, writes
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.planning import Asked, Request, TableFacts, plan_scan
 
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
@@ -49,7 +49,7 @@ def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> Writ
     )
     draft.facts = draft.facts.evolved(draft.after)
     wanted = _PLACE if whole else _columns(then.table)
-    now = tx._plan(name, None, columns=wanted)
+    now = tx._plan(name, None, Asked(wanted))
     if not whole:
         now, then = _without_common(now, then)
     if not (then.plan.files or then.plan.inlined):

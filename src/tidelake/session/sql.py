@@ -21,6 +21,7 @@ from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.planning import Asked
 from tidelake.session.sql_clauses import clauses_of, refuse_clauses
 from tidelake.session.sql_conditions import own_condition, understood
 from tidelake.session.sql_moments import Clock
@@ -291,8 +292,8 @@ class _Seen:
         known = understood(condition, table.schema)
         timed = EventTime.maybe(table) is not None
         if self.as_of is None or not (timed or self.insists):
-            return self.lake._plan(name, self.at, prune_by=known), timed
-        return self.lake._plan_as_of(name, self.at, self.as_of, prune_by=known), timed
+            return self.lake._plan(name, self.at, Asked(prune_by=known)), timed
+        return self.lake._plan_as_of(name, self.at, self.as_of, Asked(prune_by=known)), timed
 
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> _Seen:
         """At another snapshot; nothing uncommitted was there then."""

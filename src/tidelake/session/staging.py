@@ -13,6 +13,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft, first_of_place, place_of
+from tidelake.session.planning import Asked
 
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
@@ -239,7 +240,7 @@ def _plan_of(
 ) -> ScanPlan:
     """A read of some of the draft's own files or rows, all columns and where each row lies."""
     names = [column.name for column in draft.columns]
-    plan = tx._plan(draft.after.name, None, columns=[*names, *POINTERS, ROW_NUMBER])
+    plan = tx._plan(draft.after.name, None, Asked([*names, *POINTERS, ROW_NUMBER]))
     mappings = dict(plan.mappings)
     if mapping is not None and mapping.mapping is not None:
         mappings[files[0].mapping_id or 0] = mapping.mapping

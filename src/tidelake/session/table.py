@@ -30,6 +30,7 @@ from tidelake.session.belief import BeliefChanges
 from tidelake.session.changes import Changes
 from tidelake.session.diff import TableDiff, diff_table
 from tidelake.session.history import History
+from tidelake.session.planning import Asked
 from tidelake.session.scan import Scan
 
 if TYPE_CHECKING:
@@ -424,10 +425,10 @@ class Table:
         *,
         counted: bool = False,
     ) -> ScanPlan | AsOfPlan:
-        asked: dict[str, Any] = {"columns": columns, "where": where, "counted": counted}
+        asked = Asked(columns, where, counted=counted)
         if self._as_of is None:
-            return self._lake._plan(self._name, self._snapshot_id, **asked)
-        return self._lake._plan_as_of(self._name, self._snapshot_id, self._as_of, **asked)
+            return self._lake._plan(self._name, self._snapshot_id, asked)
+        return self._lake._plan_as_of(self._name, self._snapshot_id, self._as_of, asked)
 
     def _count_from_catalog(self) -> int | None:
         if self._as_of is not None:

@@ -17,17 +17,15 @@ from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
 from tidelake.model.names import TableName
-from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 from tidelake.model.tag import Tag
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.where import as_where
 from tidelake.session.as_of import overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
-from tidelake.session.lake import Declaration, Lake, prunable
-from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.lake import Declaration, Lake
+from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
@@ -210,67 +208,40 @@ class Transaction(Lake):
             return [(i, n) for i, n in known if i not in self._view_changes] + views
         return known
 
-    def _plan(
-        self,
-        name: TableName,
-        snapshot_id: int | None,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        prune_by: str | None = None,
-        counted: bool = False,
-    ) -> ScanPlan:
+    def _plan(self, name: TableName, snapshot_id: int | None, asked: Asked = ALL) -> ScanPlan:
         with self._reading() as reader:
-            self._check_base(reader)
-            draft = self._drafts.get(self._find(reader, self._base, "table", name) or 0)
-            if draft is None or snapshot_id not in (None, self._base):
-                return self._lake._plan(
-                    name,
-                    self._base if snapshot_id is None else snapshot_id,
-                    columns=columns,
-                    where=where,
-                    prune_by=prune_by,
-                    counted=counted,
-                )
-            schema = draft.after.schema
-            wanted = None if columns is None else tuple(columns)
-            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
+            draft = self._drafted(reader, name, snapshot_id)
+            if draft is None:
+                at = self._base if snapshot_id is None else snapshot_id
+                return self._lake._plan(name, at, asked)
             facts = replace(draft.facts, info=draft.after)
-            plan = plan_scan(reader, self._base, facts, request, counted=counted)
+            request = asked.of(draft.after.schema)
+            plan = plan_scan(reader, self._base, facts, request, counted=asked.counted)
         return draft.overlay(plan)
 
     def _plan_as_of(
-        self,
-        name: TableName,
-        snapshot_id: int | None,
-        moment: int,
-        *,
-        columns: Sequence[str] | None = None,
-        where: str | Predicate | None = None,
-        prune_by: str | None = None,
-        counted: bool = False,
+        self, name: TableName, snapshot_id: int | None, moment: int, asked: Asked = ALL
     ) -> AsOfPlan:
         with self._reading() as reader:
-            self._check_base(reader)
-            draft = self._drafts.get(self._find(reader, self._base, "table", name) or 0)
-            if draft is None or snapshot_id not in (None, self._base):
-                return self._lake._plan_as_of(
-                    name,
-                    self._base if snapshot_id is None else snapshot_id,
-                    moment,
-                    columns=columns,
-                    where=where,
-                    prune_by=prune_by,
-                    counted=counted,
-                )
-            schema = draft.after.schema
-            wanted = None if columns is None else tuple(columns)
-            request = Request(wanted, as_where(where, schema), prunable(prune_by, schema))
+            draft = self._drafted(reader, name, snapshot_id)
+            if draft is None:
+                at = self._base if snapshot_id is None else snapshot_id
+                return self._lake._plan_as_of(name, at, moment, asked)
             facts = replace(draft.facts, info=draft.after)
-            plan = plan_as_of(reader, self._base, facts, request, moment, counted=counted)
+            request = asked.of(draft.after.schema)
+            plan = plan_as_of(reader, self._base, facts, request, moment, counted=asked.counted)
             doubtful = unplaced(reader, self._base, facts, plan.event)
         self._check_placed(None if doubtful is None else draft.overlay(doubtful), plan.event)
         return overlaid(plan, draft.overlay(plan.parts[0]))
+
+    def _drafted(
+        self, reader: Reader, name: TableName, snapshot_id: int | None
+    ) -> TableDraft | None:
+        """The table as this transaction has changed it, if it has, and a read is to see that."""
+        self._check_base(reader)
+        if snapshot_id not in (None, self._base):
+            return None
+        return self._drafts.get(self._find(reader, self._base, "table", name) or 0)
 
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
         with self._reading() as reader:

@@ -18,6 +18,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
 from tidelake.session.staging import POINTERS
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def overwrite(
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
     draft = writable(tx, name)
     if where is None:
-        deleted = clear(tx, draft, tx._plan(name, None, columns=list(POINTERS)))
+        deleted = clear(tx, draft, tx._plan(name, None, Asked(POINTERS)))
     else:
         deleted = delete(tx, name, where).deleted
     draft.read = draft.alone = True
@@ -170,7 +171,7 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
     if where is None:
         raise Invalid(f"it is not said what to delete from {name}", hint='delete("true") for all')
     draft = writable(tx, name)
-    plan = tx._plan(name, None, columns=list(POINTERS), where=where)
+    plan = tx._plan(name, None, Asked(POINTERS, where))
     draft.read = True
     deleted = _remove_all(tx, draft, plan)
     return result([], rows=deleted, deleted=deleted, operation="delete")
@@ -183,7 +184,7 @@ def update(
     draft = writable(tx, name)
     chosen = _assigned(draft, values)
     names = [column.name for column in draft.columns]
-    plan = tx._plan(name, None, columns=[*names, *POINTERS, ROW_NUMBER], where=where)
+    plan = tx._plan(name, None, Asked([*names, *POINTERS, ROW_NUMBER], where))
     draft.read = True
     with tx.job(f"cannot update {name}") as job:
         job.scan("target", plan)
@@ -229,7 +230,8 @@ def add_files(
     if not isinstance(patterns, Iterable):
         raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
     listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
-    known = {file.path for file in tx._plan(name, None, columns=[draft.columns[0].name]).files}
+    plan = tx._plan(name, None, Asked([draft.columns[0].name]))
+    known = {file.path for file in plan.files}
     for path in listed:
         if path in known:
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
