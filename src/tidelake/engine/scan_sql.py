@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from tidelake.engine.reshape import Source, by_id, missing, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
+from tidelake.model.comparable import TIMESTAMPS
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import (
@@ -182,7 +183,8 @@ def _virtual(plan: ScanPlan) -> list[str]:
 
 def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str, str], str]:
     """DuckDB itself maps ids to columns, fills in defaults and casts."""
-    read = [*(_at_its_widest(plan, column) for column in plan.columns), _ROW_ID, _ROW_SNAPSHOT]
+    widest = (_at_its_widest(plan, group, column) for column in plan.columns)
+    read = [*widest, _ROW_ID, _ROW_SNAPSHOT]
     fields = ", ".join(_schema_entry(column) for column in read)
     columns = {
         column.name: _narrowed(column, wide, f'f."c{column.id}"')
@@ -192,9 +194,11 @@ def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str
     return columns, lineage, _read_parquet(group.files, f"schema = MAP {{{fields}}}")
 
 
-def _at_its_widest(plan: ScanPlan, column: Column) -> Column:
-    """A column that a rollback has made narrower. Rows that went with it may still be in files,
-    with values that it no longer holds."""
+def _at_its_widest(plan: ScanPlan, group: Group, column: Column) -> Column:
+    """A column that has been wider at another snapshot. Rows of that time may be in merged files,
+    with values that it does not hold."""
+    if all(file.partial_max is None for file in group.files):
+        return column
     for former in plan.former_types.get(column.id, ()):
         if not column.is_nested and widens(column.type, former):
             column = replace(column, type=former)
@@ -202,7 +206,13 @@ def _at_its_widest(plan: ScanPlan, column: Column) -> Column:
 
 
 def _narrowed(column: Column, wide: Column, value: str) -> str:
-    return value if wide == column else f"TRY_CAST({value} AS {column.duckdb_type})"
+    """Rows that the snapshot does not see may become NULL here. DuckDB has no way from some
+    timestamps to others but through those of microseconds."""
+    if wide == column:
+        return value
+    if wide.type in TIMESTAMPS:
+        value = f"TRY_CAST({value} AS TIMESTAMP)"
+    return f"TRY_CAST({value} AS {column.duckdb_type})"
 
 
 def _schema_entry(column: Column) -> str:
@@ -227,7 +237,7 @@ def _by_shape(
             columns[column.name] = missing(column)
         else:
             value = f"f.{quote(source.name)}"
-            wide = _at_its_widest(plan, column)
+            wide = _at_its_widest(plan, group, column)
             columns[column.name] = (
                 rebuild(column, source, value) if wide == column else _narrowed(column, wide, value)
             )
