@@ -17,7 +17,7 @@ from tidelake.errors import Invalid
 from tidelake.model.names import quote
 
 _OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
-_MOST_COLUMNS = 24
+_MOST_COLUMNS = 10
 _UNORDERED = ("VARIANT", "GEOMETRY", "MAP", "STRUCT", "[]", "JSON")
 
 
