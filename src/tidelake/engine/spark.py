@@ -19,7 +19,7 @@ from tidelake.engine.spark_sql import parsed, spark_text
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
-from tidelake.model.schema import LINEAGE, Schema
+from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Schema
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
@@ -103,8 +103,9 @@ class SparkEngine:
 
     def _state(self, plan: AsOfPlan) -> DataFrame:
         """The winners of all facts, and of those what the caller asked for."""
-        facts = self.frame(plan.parts[0])
-        for part in plan.parts[1:]:
+        parts = [part for part in plan.parts if part.files or part.inlined] or plan.parts[:1]
+        facts = self.frame(parts[0])
+        for part in parts[1:]:
             facts = facts.union(self.frame(part))
         text = spark_text(parsed(winners_at_once_sql(plan, _FACTS)))
         winners = self.select(text, {_FACTS: facts})
@@ -135,12 +136,16 @@ class SparkEngine:
             return []
         reader = NativeReader(self.spark, plan, uris)
         lineage = _lineage(plan)
-        plain: list[DataFile] = []
+        whole: list[DataFile] = []
         traced: list[DataFile] = []
         for file in files:
-            whole = not (lineage or file.has_deletes or file.is_partial_at(plan.snapshot_id))
-            (plain if whole else traced).append(file)
-        parts = [reader.plain(plain)] if plain else []
+            is_whole = not (file.has_deletes or file.is_partial_at(plan.snapshot_id))
+            (whole if is_whole else traced).append(file)
+        if not {*lineage} <= {ROW_ID, ROW_NUMBER}:
+            whole, traced = [], [*files]
+        parts = []
+        if whole:
+            parts.append(reader.numbered(whole, lineage) if lineage else reader.plain(whole))
         if traced:
             parts.append(reader.traced(traced, lineage))
         where = _condition(plan)

@@ -1,13 +1,14 @@
 """Reading data files with Spark's own Parquet reader.
 
-A file that needs nothing but its columns is read by one plain `spark.read`. Files with deletes,
-with rows newer than the snapshot, or whose rows are asked for their ids are traced: each row
-learns its file's number from a small table of files and its position from `_metadata`.
+A file that needs nothing but its columns is read by one plain `spark.read`, and one whose rows
+are asked for nothing but their ids by little more. Files with deletes, with rows newer than the
+snapshot, or whose rows are asked for where they lie are traced: each row learns its file's number
+from a small table of files and its position from `_metadata`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -64,6 +65,7 @@ _LINEAGE = {
 }
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
+_NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
 
 
 class NativeReader:
@@ -81,6 +83,34 @@ class NativeReader:
     def plain(self, files: Sequence[DataFile]) -> DataFrame:
         """The plan's columns, from files of which every row is wanted."""
         return self._read(self._fields_read(), files).selectExpr(*self._expressions())
+
+    def numbered(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
+        """The plan's columns and under these names the rows' ids, from files of which every row
+        is wanted: the ids that rows carry, else their places after their files' first."""
+        embedded = lineage_field(ROW_ID_FIELD)
+        starts = {file.path: file.row_id_start for file in files if file.row_id_start is not None}
+        place = f"_metadata.file_path AS {_PATH}", f"_metadata.row_index AS {_POSITION}"
+        rows = self._read([*self._fields_read(), embedded], files).selectExpr(
+            *self._expressions(), ticked(embedded.name), *(place if starts else ())
+        )
+        ids = [ticked(embedded.name), _NO_ID]
+        if len(files) == 1 and starts:
+            ids.insert(1, f"{next(iter(starts.values()))} + {_POSITION}")
+        elif starts:
+            rows = self._with_starts(rows, starts)
+            ids.insert(1, f"{_START} + {_POSITION}")
+        number = f"coalesce({', '.join(ids)})"
+        return rows.selectExpr(*self._names(), *(f"{number} AS {name}" for name in lineage))
+
+    def _with_starts(self, rows: DataFrame, starts: Mapping[str, int]) -> DataFrame:
+        """The first row id of each row's file; none if Spark spells the path in another way."""
+        known = self._small(
+            (_KNOWN, pa.string(), [reported(self._uris[path]) for path in starts]),
+            (_START, pa.int64(), list(starts.values())),
+        )
+        hashes = known.selectExpr(f"xxhash64({_KNOWN}) AS {_HASH}", _START)
+        hashed = rows.selectExpr("*", f"xxhash64({_PATH}) AS {_HASH}")
+        return hashed.join(hashes.hint("broadcast"), _HASH, "left")
 
     def traced(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
         """The plan's columns and those of `lineage`, from the rows that the snapshot sees."""
