@@ -53,7 +53,7 @@ def _rows(trial: Trial, chance: Random, count: int) -> Action:
 
 
 def _made(maker: Maker, trial: Trial, chance: Random) -> Action:
-    """The operation, or what it needs first: a schema to drop, a view to drop."""
+    """The operation, or what it needs first: a schema to drop, a view to drop, room for a table."""
     for _ in range(30):
         action = maker(trial.model, chance)
         if action is not None:
@@ -61,6 +61,7 @@ def _made(maker: Maker, trial: Trial, chance: Random) -> Action:
     needed: dict[Maker, Maker] = {
         actions.drop_schema: actions.create_schema,
         actions.drop_view: actions.create_view,
+        actions.create_table: actions.drop_table,
     }
     return _made(needed.get(maker, actions.create_table), trial, chance)
 
