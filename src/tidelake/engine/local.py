@@ -135,8 +135,14 @@ class Reading:
             return self._work.connection.sql(self._sql, params=self._parameters)
 
     def to_arrow(self) -> pa.Table:
+        """From a relation, which DuckDB turns into Arrow on all cores; a result only on one. But
+        a relation gives other names to columns that are called alike."""
         with translated(self._doing):
-            return self._run(self._arrow_sql()).to_arrow_table()
+            sql = self._arrow_sql()
+            names = {column.name.casefold() for column in self._described()}
+            if len(names) < len(self._described()):
+                return self._run(sql).to_arrow_table()
+            return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
