@@ -12,13 +12,12 @@ from tidelake.model.predicate import And, In, Predicate
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.changes import CAME, WENT, free_names
-from tidelake.plan.difference import values_differ
+from tidelake.plan.difference import HAD, HAS, NEW, OLD
 
 BEFORE, AFTER = "_tidelake_before", "_tidelake_after"
-PAIRS, DIFFERING = "_tidelake_pairs", "_tidelake_differing"
+DIFFERING = "_tidelake_differing"
 _A, _B = "_tidelake_a", "_tidelake_b"
-_KEY, _OLD, _NEW = "_tidelake_key", "_tidelake_old", "_tidelake_new"
-_HAD, _HAS = "_tidelake_had", "_tidelake_has"
+_KEY = "_tidelake_key"
 
 
 _LISTED = frozenset(
@@ -78,23 +77,14 @@ def pairs_sql(plan: BeliefPlan) -> str:
         f"coalesce({_A}.{key}, {_B}.{key}) AS {_KEY}_{n}, " for n, key in enumerate(keys)
     )
     images = "".join(
-        f", {_A}.{quote(column.name)} AS {_OLD}_{n}, {_B}.{quote(column.name)} AS {_NEW}_{n}"
+        f", {_A}.{quote(column.name)} AS {OLD}_{n}, {_B}.{quote(column.name)} AS {NEW}_{n}"
         for n, column in enumerate(plan.values)
     )
     same = " AND ".join(f"{_A}.{key} = {_B}.{key}" for key in keys)
     return (
-        f"SELECT {named}{_A}.{keys[0]} IS NOT NULL AS {_HAD}, {_B}.{keys[0]} IS NOT NULL AS {_HAS}"
+        f"SELECT {named}{_A}.{keys[0]} IS NOT NULL AS {HAD}, {_B}.{keys[0]} IS NOT NULL AS {HAS}"
         f"{images} FROM {BEFORE} AS {_A} FULL JOIN {AFTER} AS {_B} ON {same}"
     )
-
-
-def differing_sql(columns: Sequence[Column]) -> str:
-    """Those of the pairs that do not say the same."""
-    unlike = "".join(
-        f" OR {values_differ(column, f'{_OLD}_{n}', f'{_NEW}_{n}')}"
-        for n, column in enumerate(columns)
-    )
-    return f"SELECT * FROM {PAIRS} WHERE NOT {_HAD} OR NOT {_HAS}{unlike}"
 
 
 def changes_sql(plan: BeliefPlan, *, ordered: bool) -> str:
@@ -105,12 +95,12 @@ def changes_sql(plan: BeliefPlan, *, ordered: bool) -> str:
     wanted += [f"{c.name}_{word}" for c in plan.values for word in ("before", "after")]
     kind, *names = map(quote, free_names(wanted, plan.event.key))
     images = "".join(
-        f", {_OLD}_{n} AS {names[2 * n]}, {_NEW}_{n} AS {names[2 * n + 1]}"
+        f", {OLD}_{n} AS {names[2 * n]}, {NEW}_{n} AS {names[2 * n + 1]}"
         for n in range(len(plan.values))
     )
     order = ", ".join(f"{_KEY}_{n}" for n in range(len(plan.event.key)))
     return (
-        f"SELECT {keys}, CASE WHEN NOT {_HAD} THEN 'appeared' WHEN NOT {_HAS} THEN 'vanished'"
+        f"SELECT {keys}, CASE WHEN NOT {HAD} THEN 'appeared' WHEN NOT {HAS} THEN 'vanished'"
         f" ELSE 'changed' END AS {kind}{images} FROM {DIFFERING}"
         f"{f' ORDER BY {order}' if ordered else ''}"
     )

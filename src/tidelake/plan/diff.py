@@ -14,15 +14,13 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.plan.changes import AT, CAME, WENT, ChangePlan
-from tidelake.plan.difference import values_differ
+from tidelake.plan.difference import HAD, HAS, NEW, OLD
 from tidelake.plan.scan import ScanPlan
 
-ONE, PAIRS, DIFFERING = "_tidelake_one", "_tidelake_pairs", "_tidelake_differing"
+ONE, DIFFERING = "_tidelake_one", "_tidelake_differing"
 ROW, KIND = "_tidelake_id", "_tidelake_kind"
 _A, _B, _S, _ENDS = "_tidelake_a", "_tidelake_b", "_tidelake_s", "_tidelake_ends"
 _W, _C = "_tidelake_w", "_tidelake_c"
-_OLD, _NEW = "_tidelake_old", "_tidelake_new"
-_HAD, _HAS = "_tidelake_had", "_tidelake_has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def pairs_sql(plan: DiffPlan) -> str:
     """Every row that something happened to, as it was before beside what it is afterwards."""
     old, new = (_A, _B) if plan.backwards else (_B, _A)
     images = "".join(
-        f", {old}.{quote(column.name)} AS {_OLD}_{n}, {new}.{quote(column.name)} AS {_NEW}_{n}"
+        f", {old}.{quote(column.name)} AS {OLD}_{n}, {new}.{quote(column.name)} AS {NEW}_{n}"
         for n, column in enumerate(plan.columns)
     )
     return (
@@ -85,8 +83,8 @@ def pairs_sql(plan: DiffPlan) -> str:
         f" AS {_S} GROUP BY {ROW_NUMBER}),"
         f" {_B} AS ({_at_end(_W, 'first_at')}), {_A} AS ({_at_end(_C, 'last_at')})"
         f" SELECT coalesce({_B}.{ROW_NUMBER}, {_A}.{ROW_NUMBER}) AS {ROW},"
-        f" {old}.{ROW_NUMBER} IS NOT NULL AS {_HAD},"
-        f" {new}.{ROW_NUMBER} IS NOT NULL AS {_HAS}{images}"
+        f" {old}.{ROW_NUMBER} IS NOT NULL AS {HAD},"
+        f" {new}.{ROW_NUMBER} IS NOT NULL AS {HAS}{images}"
         f" FROM {_B} FULL JOIN {_A} ON {_B}.{ROW_NUMBER} = {_A}.{ROW_NUMBER}"
     )
 
@@ -98,15 +96,6 @@ def _at_end(these: str, end: str) -> str:
     )
 
 
-def differing_sql(columns: Sequence[Column]) -> str:
-    """Those of the pairs that are not twice the same."""
-    unlike = "".join(
-        f" OR {values_differ(column, f'{_OLD}_{n}', f'{_NEW}_{n}')}"
-        for n, column in enumerate(columns)
-    )
-    return f"SELECT * FROM {PAIRS} WHERE NOT {_HAD} OR NOT {_HAS}{unlike}"
-
-
 def rows_sql(plan: DiffPlan, names: tuple[str, str]) -> str:
     """The rows that differ. `names` are those of the row id and of the kind of difference."""
     row_id, kind = map(quote, names)
@@ -116,8 +105,8 @@ def rows_sql(plan: DiffPlan, names: tuple[str, str]) -> str:
         return f"SELECT {ROW_NUMBER} AS {row_id}, '{word}' AS {kind}{listed} FROM {source}"
     parts = []
     for image, here, there, words in (
-        (_OLD, _HAD, _HAS, ("delete", "update_preimage")),
-        (_NEW, _HAS, _HAD, ("insert", "update_postimage")),
+        (OLD, HAD, HAS, ("delete", "update_preimage")),
+        (NEW, HAS, HAD, ("insert", "update_postimage")),
     ):
         listed = "".join(f", {image}_{n} AS {quote(c.name)}" for n, c in enumerate(plan.columns))
         parts.append(
@@ -133,6 +122,6 @@ def counts_sql(plan: DiffPlan) -> str:
     if plan.source is not None:
         source, word = plan.source
         return f"SELECT '{word}' AS {KIND}, count(*) AS n FROM {source}"
-    kind = f"CASE WHEN NOT {_HAD} THEN 'insert' WHEN NOT {_HAS} THEN 'delete' ELSE 'update' END"
+    kind = f"CASE WHEN NOT {HAD} THEN 'insert' WHEN NOT {HAS} THEN 'delete' ELSE 'update' END"
     inner = f"SELECT {kind} AS {KIND} FROM {DIFFERING}"
     return f"SELECT {KIND}, count(*) AS n FROM ({inner}) AS {_S} GROUP BY {KIND}"

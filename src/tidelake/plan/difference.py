@@ -10,6 +10,11 @@ from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.model.widening import widens
 
+PAIRS = "_tidelake_pairs"
+OLD, NEW = "_tidelake_old", "_tidelake_new"
+HAD, HAS = "_tidelake_had", "_tidelake_has"
+"""Two images of a row side by side: the columns of each by place, and whether it was there."""
+
 
 def differs(columns: Sequence[Column], one: str, other: str) -> str:
     """Some column of `one` has another value than that of `other`, which are relations."""
@@ -45,3 +50,12 @@ def _widest(column: Column, types: Mapping[int, frozenset[str]]) -> Column:
     kinds = types.get(column.id, frozenset()) | {column.type}
     wide = (kind for kind in kinds if all(widens(each, kind) for each in kinds))
     return replace(column, type=next(wide, column.type))
+
+
+def differing_sql(columns: Sequence[Column]) -> str:
+    """Those of the pairs that are not twice the same."""
+    unlike = "".join(
+        f" OR {values_differ(column, f'{OLD}_{n}', f'{NEW}_{n}')}"
+        for n, column in enumerate(columns)
+    )
+    return f"SELECT * FROM {PAIRS} WHERE NOT {HAD} OR NOT {HAS}{unlike}"

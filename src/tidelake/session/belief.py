@@ -16,6 +16,7 @@ from tidelake.plan import belief as plan_of
 from tidelake.plan.as_of import together
 from tidelake.plan.belief import BeliefPlan
 from tidelake.plan.changes import ChangePlan
+from tidelake.plan.difference import PAIRS, differing_sql
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.changes import Span, check_same, define, facts_until, known, plan_changes
 from tidelake.session.lazy import LazyRows
@@ -63,8 +64,8 @@ class BeliefChanges(LazyRows):
         job = engine.job(doing)
         job.scan(plan_of.BEFORE, plan.before)
         job.scan(plan_of.AFTER, plan.after)
-        job.define(plan_of.PAIRS, plan_of.pairs_sql(plan))
-        job.define(plan_of.DIFFERING, plan_of.differing_sql(plan.values))
+        job.define(PAIRS, plan_of.pairs_sql(plan))
+        job.define(plan_of.DIFFERING, differing_sql(plan.values))
         return job.reading(plan_of.changes_sql(plan, ordered=ordered))
 
     def _span(self, reader: Reader) -> Span:

@@ -24,7 +24,7 @@ from tidelake.model.table import TableInfo
 from tidelake.plan import diff as plan_of
 from tidelake.plan.changes import feed_names
 from tidelake.plan.diff import DiffPlan
-from tidelake.plan.difference import widest_columns
+from tidelake.plan.difference import PAIRS, differing_sql, widest_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.changes import Span, define, known, plan_changes
 from tidelake.session.lazy import LazyRows
@@ -72,8 +72,8 @@ class DiffRows(LazyRows):
             return job
         define(job, self._plan.changes)
         if self._plan.source is None:
-            job.define(plan_of.PAIRS, plan_of.pairs_sql(self._plan))
-            job.define(plan_of.DIFFERING, plan_of.differing_sql(self._plan.columns))
+            job.define(PAIRS, plan_of.pairs_sql(self._plan))
+            job.define(plan_of.DIFFERING, differing_sql(self._plan.columns))
         return job
 
     def __repr__(self) -> str:
