@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tidelake.catalog import conflict, contents, declarations, upkeep
+from tidelake.catalog import conflict, contents, coverage, declarations, upkeep
 from tidelake.catalog.database import Database, Reader, Writer
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
@@ -95,6 +95,8 @@ def _attempt(
         change = wanted.change(head.snapshot_id + 1)
         if change.is_empty:
             return head, False
+        if change.covers:
+            coverage.ensure(writer)
         conflict.check(writer, change, head, data_path)
         upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidelake.catalog import inline_tables
+from tidelake.catalog import coverage, inline_tables
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
@@ -126,6 +126,8 @@ def add_file(
             partition_key_index=index,
             partition_value=value,
         )
+    if file.covers is not None:
+        coverage.add(entries, table_id, file_id, file.covers)
     return file_id
 
 

@@ -36,13 +36,15 @@ _NATIVE = {
     "bool": "BOOLEAN",
     "time": "TIMESTAMP WITH TIME ZONE",
     "uuid": "UUID",
+    "blob": "BLOB",
 }
 
 DIALECTS = {
     "sqlite": Dialect(
         name="sqlite",
         types=dict.fromkeys(("int", "bool"), "BIGINT")
-        | dict.fromkeys(("text", "name", "time", "uuid"), "VARCHAR"),
+        | dict.fromkeys(("text", "name", "time", "uuid"), "VARCHAR")
+        | {"blob": "BLOB"},
         exists="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
         index_exists="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = :name",
         every_column="SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c"
@@ -62,7 +64,7 @@ DIALECTS = {
     ),
     "postgresql": Dialect(
         name="postgresql",
-        types=_NATIVE,
+        types=_NATIVE | {"blob": "BYTEA"},
         exists="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = :name",
         index_exists="SELECT 1 FROM pg_indexes"
         " WHERE schemaname = current_schema() AND indexname = :name",
@@ -81,6 +83,7 @@ DIALECTS = {
             "bool": "TINYINT",
             "time": "VARCHAR(40)",
             "uuid": "VARCHAR(36)",
+            "blob": "LONGBLOB",
         },
         exists="SELECT 1 FROM information_schema.tables"
         " WHERE table_schema = DATABASE() AND table_name = :name",

@@ -28,7 +28,19 @@ LAYOUT: dict[str, str] = {
         "rollup_id int!, file_index int!, table_id int, path text, path_is_relative bool,"
         " record_count int, file_size_bytes int, footer_size int, ended_at time"
     ),
+    "tidelake_coverage": (
+        "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
+        " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"
+        " bucket_count int, entity text, buckets blob"
+    ),
+    "tidelake_coverage_file": (
+        "table_id int!, series int!, data_file_id int!, deleted_through int"
+    ),
 }
+INDEXES: dict[str, tuple[str, str]] = {
+    "tidelake_coverage": ("tidelake_coverage_of_file", "table_id, data_file_id"),
+}
+"""What else a table is looked up by."""
 
 
 def ensure(writer: Writer, name: str) -> None:
@@ -36,6 +48,9 @@ def ensure(writer: Writer, name: str) -> None:
     what has been written until then."""
     if not writer.has_table(name):
         writer.execute(create_table(name, writer.dialect.types, LAYOUT))
+        if name in INDEXES:
+            index, columns = INDEXES[name]
+            writer.execute(f"CREATE INDEX {index} ON {name} ({columns})")
 
 
 def clock(reader: Reader) -> datetime:

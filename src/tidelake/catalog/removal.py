@@ -10,7 +10,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelake.catalog import fingerprints, inline_tables, own_tables, paths, rollups, zones
+from tidelake.catalog import (
+    coverage,
+    fingerprints,
+    inline_tables,
+    own_tables,
+    paths,
+    rollups,
+    zones,
+)
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.unseen import Gap
 
@@ -101,6 +109,7 @@ def _facts(writer: Writer, table_id: int, ids: Sequence[int]) -> None:
     if writer.has_table(deletes):
         writer.execute(f'DELETE FROM "{deletes}" WHERE file_id IN ({_listed(ids)})')
     zones.forget(writer, table_id, ids)
+    coverage.forget_files(writer, table_id, ids)
 
 
 def tables(writer: Writer, ids: Collection[int]) -> set[int]:
@@ -115,6 +124,7 @@ def tables(writer: Writer, ids: Collection[int]) -> set[int]:
     for name in (*_OF_TABLES, *own):
         writer.execute(f"DELETE FROM {name} WHERE table_id IN ({_listed(ids)})")
     rollups.remove_of_tables(writer, ids)
+    coverage.forget_tables(writer, ids)
     return found
 
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.cover import covered, of_rows
 from tidelake.engine.delete_files import restamped, write_delete_file
 from tidelake.engine.deletions import deletions_sql
 from tidelake.engine.duck_errors import translated
@@ -20,8 +21,11 @@ from tidelake.engine.selection import Selection
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
+from tidelake.model.piece import FileCoverage, Piece
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.series import Series
 from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.cover import Cover
 from tidelake.plan.rebuild import Rebuild
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.write import Target
@@ -162,6 +166,22 @@ class LocalJob:
             finally:
                 work.connection.close()
             yield made
+
+    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
+        """What the rows of a query cover, which has at least the series' columns."""
+        with translated(self._doing):
+            return of_rows(self._work, sql, series)
+
+    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
+        """What files cover, one task after the other."""
+        for task in tasks:
+            work = self._engine.workbench()
+            try:
+                with translated(self._doing):
+                    made = covered(work, task)
+            finally:
+                work.connection.close()
+            yield from made
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.cover import of_written
 from tidelake.engine.partition_sql import allow_buckets, key_column, key_sql, partition_values
 from tidelake.engine.reshape import Source, rebuild
 from tidelake.model.change import ColumnFacts, NewFile
@@ -57,9 +58,22 @@ def write_files(
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
     if target.partitioning is None:
-        return _copy(work, _columns(target, sql, carried), target, carried)
-    files = _copy_partitions(work, sql, target, carried)
-    return tuple(part for file in files for part in _divided(work, file, target, carried))
+        files = _copy(work, _columns(target, sql, carried), target, carried)
+    else:
+        whole = _copy_partitions(work, sql, target, carried)
+        files = tuple(part for file in whole for part in _divided(work, file, target, carried))
+    return files if target.series is None else _with_coverage(work, files, target)
+
+
+def _with_coverage(
+    work: Workbench, files: tuple[NewFile, ...], target: Target
+) -> tuple[NewFile, ...]:
+    """The files, and what each covers; if that cannot be found out none of them stays."""
+    try:
+        return tuple(replace(file, covers=of_written(work, file, target)) for file in files)
+    except BaseException:
+        work.store.delete([file.path for file in files])
+        raise
 
 
 def _columns(target: Target, sql: str, carried: Carried) -> str:

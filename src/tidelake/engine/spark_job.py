@@ -30,8 +30,17 @@ from tidelake.engine.spark_columns import ticked
 from tidelake.engine.spark_data import as_arrow, empty_table
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_shapes import Shapes
-from tidelake.engine.spark_tasks import FACTS, ROWS, Deletion, RowsQuery, rebuilding, told_by
+from tidelake.engine.spark_tasks import (
+    FACTS,
+    ROWS,
+    Deletion,
+    RowsQuery,
+    covering,
+    rebuilding,
+    told_by,
+)
 from tidelake.engine.spark_types import is_exact
+from tidelake.model.buckets import united
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -45,7 +54,10 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local import LocalEngine
     from tidelake.engine.spark import SparkEngine, SparkReading
+    from tidelake.model.piece import FileCoverage, Piece
+    from tidelake.model.series import Series
     from tidelake.plan.as_of import AsOfPlan
+    from tidelake.plan.cover import Cover
     from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.scan import ScanPlan
 
@@ -247,6 +259,26 @@ class SparkJob:
             run = rebuilding(self._local, self._doing, tasks)
             made = dict(told_by(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
+
+    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
+        """What the rows of a query cover, which has at least the series' columns: each task tells
+        of its own rows."""
+        with self._translated(), self._big_batches():
+            found = self._evaluated(tree_of.parsed(sql))
+            query = self._query(found, f"SELECT * FROM {ROWS}")
+
+            def cover(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.cover(batches, series)
+
+            told = _numbered(found.frame).mapInArrow(cover, FACTS).collect()
+            return united(told_by(told))
+
+    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
+        """What files cover, each piece of work as a task."""
+        with self._translated():
+            ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
+            run = covering(self._local, self._doing, tasks)
+            yield from told_by(ids.mapInArrow(run, FACTS).collect())
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

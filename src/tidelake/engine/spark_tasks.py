@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tidelake.engine.cover import covered, of_rows
 from tidelake.engine.delete_files import write_delete_file
 from tidelake.engine.duck_errors import refusal, translated
 from tidelake.engine.incoming import bring
@@ -30,6 +31,8 @@ from tidelake.model.schema import ROW_POSITION, Column
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine, Workbench
     from tidelake.model.file import DataFile
+    from tidelake.model.series import Series
+    from tidelake.plan.cover import Cover
     from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.write import Target
 
@@ -70,6 +73,12 @@ class RowsQuery:
             if work is not None:
                 work.reach([target.path])
                 yield _told(write_files(work, sql, target, carries_row_ids=carries_row_ids))
+
+    def cover(self, batches: Iterator[pa.RecordBatch], series: Series) -> Iterator[pa.RecordBatch]:
+        """What comes back is what the query's rows cover."""
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                yield _told(of_rows(work, sql, series))
 
 
 @contextmanager
@@ -172,5 +181,20 @@ def rebuilding(
             for number in batch.column(0).to_pylist():
                 with _one_thread(local, doing) as work:
                     yield _told([(number, rebuilt(work, pickle.loads(pieces[number])))])
+
+    return run
+
+
+def covering(
+    local: LocalEngine, doing: str, tasks: Sequence[Cover]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Finds out what the files of those tasks cover whose numbers come to it."""
+    pieces = [pickle.dumps(task) for task in tasks]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                with _one_thread(local, doing) as work:
+                    yield _told(covered(work, pickle.loads(pieces[number])))
 
     return run

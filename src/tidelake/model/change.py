@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidelake.model.file import DataFile, DeleteFile, MappedField
+from tidelake.model.piece import Covers
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
@@ -47,7 +48,8 @@ class NewFile:
 
     `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
-    `mapping` is for files without field ids.
+    `mapping` is for files without field ids. `covers` is known if its
+    table is a series.
     """
 
     path: str
@@ -60,6 +62,7 @@ class NewFile:
     carries_row_ids: bool = False
     mapping: tuple[MappedField, ...] | None = None
     order: int = 0
+    covers: Covers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +275,11 @@ class Change:
     def is_empty(self) -> bool:
         changed = any(table.changes_anything for table in self.tables)
         return not (changed or self.schemas or self.views)
+
+    @property
+    def covers(self) -> bool:
+        """Whether it tells of files what they cover."""
+        return any(file.covers is not None for table in self.tables for file in table.write.files)
 
 
 @dataclass(frozen=True, slots=True)

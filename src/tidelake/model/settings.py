@@ -7,26 +7,27 @@ are kept by id there: DuckDB may rename them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.errors import Corrupt, Invalid
-from tidelake.model.comparable import TIMESTAMPS
+from tidelake.model.clock import Clock
+from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.schema import Column, Schema
 
 PREFIX = "tidelake."
 OVERLAPS = ("allow", "reject", "skip", "replace")
 
-_WIDTH = re.compile(r"([1-9]\d*)\s*(s|m|min|h|d|w)")
 _MOMENTS = TIMESTAMPS | {"date"}
+_ENTITIES = INTEGERS | {"varchar", "date", "uuid"}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`key` and `event_time` make a table one of facts in time, `tombstone` says that a key has
-    ended; `entity` and `bucket` make it a series whose coverage is kept, and `overlap` says what
-    an append does with buckets that are covered already."""
+    ended; `event_time` and `bucket` make it a series whose coverage is kept, for each `entity` if
+    there are such columns, and `overlap` says what an append does with buckets that are covered
+    already."""
 
     key: tuple[int, ...] = ()
     event_time: int | None = None
@@ -45,6 +46,11 @@ class Settings:
     def facts(self) -> frozenset[int]:
         """Ids of the columns that make rows facts in time."""
         return replace(self, entity=()).columns
+
+    @property
+    def series(self) -> frozenset[int]:
+        """Ids of the columns by which coverage is kept."""
+        return frozenset([*self.entity, *([] if self.event_time is None else [self.event_time])])
 
     @property
     def required(self) -> frozenset[int]:
@@ -99,7 +105,7 @@ def declared(
     event_time: str | None = None,
     tombstone: str | None = None,
     entity: str | Sequence[str] = (),
-    bucket: str | None = None,
+    bucket: str | int | None = None,
     overlap: str | None = None,
 ) -> Settings:
     """Settings from column names; Invalid if they cannot work."""
@@ -107,9 +113,14 @@ def declared(
     entities = _columns(schema, "entity", entity)
     time = None if event_time is None else _column(schema, "event_time", event_time)
     end = None if tombstone is None else _column(schema, "tombstone", tombstone)
-    if time is not None and time.type not in _MOMENTS:
+    if time is not None and time.type not in _MOMENTS and (keys or time.type not in INTEGERS):
         raise Invalid(
             f"event_time={time.name!r} is a {time.type}", hint="it must be a time or date"
+        )
+    if time is not None and time.type in INTEGERS and bucket is None:
+        raise Invalid(
+            f"event_time={time.name!r} is an {time.type}, which can only be the clock of a series",
+            hint="give the width of its buckets too: bucket=1000",
         )
     if end is not None and end.type != "boolean":
         raise Invalid(f"tombstone={end.name!r} is a {end.type}", hint="it must be a boolean")
@@ -119,7 +130,7 @@ def declared(
         None if time is None else time.id,
         None if end is None else end.id,
         tuple(column.id for column in entities),
-        bucket,
+        None if bucket is None else str(bucket).strip(),
         overlap,
     )
 
@@ -146,7 +157,7 @@ def _check_together(
     time: Column | None,
     end: Column | None,
     entities: Sequence[Column],
-    bucket: str | None,
+    bucket: str | int | None,
     overlap: str | None,
 ) -> None:
     if end is not None and (time is None or not keys):
@@ -157,16 +168,31 @@ def _check_together(
             f"{both[0].name!r} is part of the key and more than that",
             hint="a key is what facts are about, not when they hold",
         )
-    if (entities or bucket or overlap) and time is None:
+    if bucket is None and (entities or overlap):
+        raise Invalid("coverage needs a bucket", hint='entity=["id"], bucket="1m"')
+    if bucket is not None:
+        _check_series(time, entities, bucket, overlap)
+
+
+def _check_series(
+    time: Column | None, entities: Sequence[Column], bucket: str | int, overlap: str | None
+) -> None:
+    if time is None:
         raise Invalid("coverage needs an event_time", hint='event_time="ts"')
-    if (bucket is None) != (not entities):
-        raise Invalid("coverage needs both entity and bucket", hint='entity=["id"], bucket="1m"')
-    if bucket is not None and not _WIDTH.fullmatch(bucket):
-        raise Invalid(f"bucket={bucket!r} is no width", hint='for example "1m", "15m", "1h", "1d"')
+    Clock.of(bucket, time.type)
+    for column in entities:
+        if column == time:
+            raise Invalid(
+                f"{time.name!r} cannot be both the event time and an entity",
+                hint="an entity is what a series is about",
+            )
+        if column.type not in _ENTITIES:
+            raise Invalid(
+                f"entity={column.name!r} is a {column.type}",
+                hint="it must be a string, an integer, a date or a uuid",
+            )
     if overlap is not None and overlap not in OVERLAPS:
         raise Invalid(f"overlap={overlap!r} is unknown", hint=f"one of {', '.join(OVERLAPS)}")
-    if overlap is not None and bucket is None:
-        raise Invalid("overlap needs entity and bucket", hint='entity=["id"], bucket="1m"')
 
 
 def with_required(schema: Schema, settings: Settings) -> Schema:

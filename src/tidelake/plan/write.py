@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
+from tidelake.model.series import Series
 from tidelake.model.table import PartitionSpec, SortKey
 
 
@@ -16,7 +17,7 @@ class Target:
 
     `path` is the folder, complete, with a slash at the end. `physical` are the names of all
     columns, at every depth, in files, by id: a column keeps the first name it had. `suffix` is how
-    the names of files end.
+    the names of files end. Of a `series`, what each file covers is found out as it is written.
     """
 
     table: TableName
@@ -29,3 +30,4 @@ class Target:
     compression: str = "snappy"
     row_group_rows: int = 122_880
     suffix: str = "parquet"
+    series: Series | None = None

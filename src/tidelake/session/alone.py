@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from tidelake.catalog.commit import PATIENCE_S, wait
 from tidelake.catalog.database import Writer
 from tidelake.catalog.failures import LostRace
-from tidelake.session.lake import Lake
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
 
 BATCH = 1000
 """Rows of the catalog that one transaction should remove, while everybody else waits."""

@@ -83,6 +83,7 @@ def _run_alone(
 
     def change(_: int) -> Change:
         transaction = Transaction(lake, token=token)
+        transaction.remembers = False
         try:
             transaction._write(operation)
             tries.append((transaction, transaction.prepare()))

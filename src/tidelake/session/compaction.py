@@ -31,7 +31,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.plan.compaction import ORDER, actions
 from tidelake.plan.rebuild import Rebuild
-from tidelake.session import rollup_upkeep
+from tidelake.session import covered, rollup_upkeep
 from tidelake.session import upkeep as pieces
 from tidelake.session.progress import Tell, progress
 from tidelake.session.upkeep import Found, look, situation
@@ -78,9 +78,12 @@ class _Run:
 
 
 def compact(lake: Lake, name: TableName, *, dry_run: bool) -> CompactResult:
-    """Compact a table, then make the rollups that its policy wants; with `dry_run` only say what
-    would be done."""
+    """Compact a table, then find out what its files cover if it is a series, and make the rollups
+    that its policy wants; with `dry_run` only say what would be done."""
     done = _prospect(lake, name) if dry_run else _compact(lake, name)
+    if not dry_run:
+        with suppress(NotFound):
+            covered.complete(lake, name)
     return replace(done, rollups=rollup_upkeep.keep_up(lake, name, dry_run=dry_run))
 
 

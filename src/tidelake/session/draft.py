@@ -20,6 +20,7 @@ from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.physical import with_new_columns
 from tidelake.model.schema import Column
+from tidelake.model.series import Series
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.write import Target
@@ -80,6 +81,7 @@ class TableDraft:
             file_bytes=self.options.file_bytes,
             compression=self.options.compression,
             row_group_rows=self.options.row_group_rows,
+            series=Series.maybe(self.after),
         )
 
     def add_files(self, files: Iterable[NewFile], place: int | None = None) -> None:

@@ -40,6 +40,8 @@ from tidelake.session.table import Table
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
+    from tidelake.session.covered import Beside
+    from tidelake.session.draft import TableDraft
     from tidelake.session.transaction import Transaction
 
 _KEPT = 64
@@ -72,6 +74,7 @@ class Lake:
         self._snapshot_id = snapshot_id
         self._closed = False
         self._states: OrderedDict[str, AsOfPlan] = OrderedDict()
+        self._coverages: OrderedDict[str, Beside] = OrderedDict()
         self._rollups = Search(local.store, data_path, Proofs())
         self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
@@ -541,6 +544,13 @@ class Lake:
         self._check_placed(doubtful, plan.event)
         _keep(self._states, key, plan)
         return plan
+
+    def _drafted(self, _: Reader, _name: TableName, _at: int | None, /) -> TableDraft | None:
+        """The table as an open transaction has changed it; outside of one, nobody has."""
+        return None
+
+    def _keep_beside(self, key: str, beside: Beside) -> None:
+        _keep(self._coverages, key, beside)
 
     def _between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
         """The catalog's head, and the snapshot that is to be read."""

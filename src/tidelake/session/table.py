@@ -23,11 +23,13 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session import definitions, facts, writes
+from tidelake.session import definitions, facts, series, writes
 from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
 from tidelake.session.belief import BeliefChanges
 from tidelake.session.changes import Changes
+from tidelake.session.coverage import Coverage
+from tidelake.session.coverage import coverage as coverage_of
 from tidelake.session.diff import TableDiff, diff_table
 from tidelake.session.history import History
 from tidelake.session.planning import Asked
@@ -184,6 +186,21 @@ class Table:
             self._lake._committed, self._name, self._as_of, since, self._snapshot_id
         )
 
+    def coverage(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        known_at: int | str | datetime | None = None,
+    ) -> Coverage:
+        """Which buckets of time from `start` until before `end` the series covers: of one entity
+        or of all, as the lake knew it at `known_at`. Without bounds, from the first bucket to the
+        last that there is."""
+        table = self if known_at is None else self.known_at(known_at)
+        return coverage_of(
+            table._lake, table._name, table._snapshot_id, entity=entity, start=start, end=end
+        )
+
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
@@ -291,6 +308,22 @@ class Table:
     def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
         """How rows are sorted inside files from now on; an empty list ends it."""
         return self._write(lambda tx: definitions.set_sorting(tx, self._name, by))
+
+    def set_coverage(
+        self,
+        bucket: str | int | None,
+        *,
+        entity: str | Sequence[str] = (),
+        event_time: str | None = None,
+        overlap: str | None = None,
+    ) -> WriteResult:
+        """Keep from now on in which buckets of time the table has rows, for every `entity` if it
+        has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
+        of an integer clock a number. `overlap` says what an append does with buckets that are
+        covered: "allow", "reject", "skip" or "replace"."""
+        return self._write(
+            lambda tx: series.set_coverage(tx, self._name, bucket, entity, event_time, overlap)
+        )
 
     def set_event_time(
         self,

@@ -75,6 +75,7 @@ class Transaction(Lake):
         self._began = time.monotonic()
         self._done = False
         self.replayable = True
+        self.remembers = True
         self.result: WriteResult | None = None
 
     def _newest(self) -> tuple[int, int]:
@@ -235,7 +236,7 @@ class Transaction(Lake):
         return overlaid(plan, draft.overlay(plan.parts[0]))
 
     def _drafted(
-        self, reader: Reader, name: TableName, snapshot_id: int | None
+        self, reader: Reader, name: TableName, snapshot_id: int | None, /
     ) -> TableDraft | None:
         """The table as this transaction has changed it, if it has, and a read is to see that."""
         self._check_base(reader)

@@ -1,0 +1,212 @@
+"""What files cover, as the catalog keeps it: bitmaps, and of which files they are all there.
+
+What is kept of a file holds as long as no row of it has been deleted since: whoever deletes, us or
+DuckDB, leaves a trace by which that is noticed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tidelake.catalog import inline_tables, own_tables
+from tidelake.catalog.database import Reader, Row, Writer
+from tidelake.catalog.entries import Entries
+from tidelake.catalog.files import among, chunks
+from tidelake.model.clock import SIGN
+from tidelake.model.piece import Covers, FileCoverage, Piece
+from tidelake.model.series import hash_of
+
+TABLE = "tidelake_coverage"
+FILES = "tidelake_coverage_file"
+_COLUMNS = (
+    "table_id",
+    "series",
+    "entity_hash",
+    "data_file_id",
+    "part",
+    "begin_snapshot",
+    "end_snapshot",
+    "first_bucket",
+    "last_bucket",
+    "bucket_count",
+    "entity",
+    "buckets",
+)
+_FILE_COLUMNS = ("table_id", "series", "data_file_id", "deleted_through")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which coverage is meant: of a table, as one series of it counts."""
+
+    table_id: int
+    series: int
+
+
+def add(entries: Entries, table_id: int, file_id: int, covers: Covers) -> None:
+    """What a new file covers. Requires both tables."""
+    scope = Scope(table_id, covers.series)
+    entries.rows[TABLE, _COLUMNS] += _rows(scope, file_id, covers.pieces)
+    entries.rows[FILES, _FILE_COLUMNS].append((table_id, covers.series, file_id, 0))
+
+
+def ensure(writer: Writer) -> None:
+    for name in (TABLE, FILES):
+        own_tables.ensure(writer, name)
+
+
+def unknown(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
+    """Those of the files of which it is not kept what they cover, and for each up to which
+    snapshot rows have been deleted from it."""
+    deleted = _deleted_through(reader, scope.table_id, file_ids)
+    kept = _kept_through(reader, scope, file_ids)
+    return {
+        file_id: deleted.get(file_id, 0)
+        for file_id in file_ids
+        if kept.get(file_id, -1) < deleted.get(file_id, 0)
+    }
+
+
+def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
+    if not reader.has_table(FILES):
+        return {}
+    rows = reader.rows(
+        f"SELECT data_file_id, deleted_through FROM {FILES}"
+        f" WHERE table_id = :id AND series = :series{among(file_ids)}",
+        id=scope.table_id,
+        series=scope.series,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def _deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -> dict[int, int]:
+    """The last snapshot that deleted rows, by file; files without deletes are not told."""
+    rows = reader.rows(
+        "SELECT data_file_id, max(CASE WHEN partial_max > begin_snapshot THEN partial_max"
+        " ELSE begin_snapshot END) FROM ducklake_delete_file"
+        f" WHERE table_id = :id{among(file_ids)} GROUP BY data_file_id",
+        id=table_id,
+    )
+    name = inline_tables.deletes_name(table_id)
+    if reader.has_table(name):
+        rows += reader.rows(
+            f'SELECT file_id, max(begin_snapshot) FROM "{name}"'
+            f" WHERE 1 = 1{among(file_ids, 'file_id')} GROUP BY file_id"
+        )
+    found: dict[int, int] = {}
+    for file_id, last in rows:
+        found[file_id] = max(found.get(file_id, 0), last)
+    return found
+
+
+def pieces(
+    reader: Reader, scope: Scope, at: int, entities: Iterable[str] | None = None
+) -> Iterator[tuple[int, Piece]]:
+    """What is kept of entities, or of all, that holds at a snapshot; each with its file. Files
+    that the snapshot does not see may be among them."""
+    if not reader.has_table(TABLE):
+        return
+    for which in [""] if entities is None else _among_entities(entities):
+        rows = reader.rows(
+            "SELECT data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count,"
+            f" begin_snapshot, end_snapshot FROM {TABLE} WHERE table_id = :id AND series = :series"
+            f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at){which}",
+            id=scope.table_id,
+            series=scope.series,
+            at=at,
+        )
+        wanted = None if entities is None else set(entities)
+        for row in rows:
+            if wanted is None or row[1] in wanted:
+                yield row[0], _piece(row)
+
+
+def _among_entities(entities: Iterable[str]) -> Iterator[str]:
+    hashes = [hash_of(entity) for entity in entities]
+    for some in chunks(hashes):
+        yield among(some, "entity_hash")
+
+
+def _piece(row: Row) -> Piece:
+    _, entity, buckets, first, last, count, begin, end = row
+    return Piece(entity, bytes(buckets), first + SIGN, last + SIGN, count, begin, end)
+
+
+def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage]) -> None:
+    """Keep what files cover, in place of what was kept of them before. What somebody else has
+    found out later, and what is of files that have gone, is passed over."""
+    ensure(writer)
+    by_id = {each.file_id: each for each in found}
+    for ids in chunks(by_id):
+        kept = _kept_through(writer, scope, ids)
+        there = _there(writer, scope.table_id, ids)
+        some = [by_id[id_] for id_ in there if kept.get(id_, -1) <= by_id[id_].through]
+        _forget(writer, scope.table_id, [each.file_id for each in some], scope.series)
+        rows = [row for each in some for row in _rows(scope, each.file_id, each.pieces)]
+        writer.insert_values(TABLE, _COLUMNS, rows)
+        known = [(scope.table_id, scope.series, each.file_id, each.through) for each in some]
+        writer.insert_values(FILES, _FILE_COLUMNS, known)
+
+
+def _there(reader: Reader, table_id: int, ids: Collection[int]) -> list[int]:
+    there = f"SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id{among(ids)}"
+    return [row[0] for row in reader.rows(there, id=table_id) if row[0] in ids]
+
+
+def _rows(scope: Scope, file_id: int, found: Iterable[Piece]) -> list[tuple[object, ...]]:
+    parts: Counter[int] = Counter()
+    rows: list[tuple[object, ...]] = []
+    for piece in found:
+        key = hash_of(piece.entity)
+        rows.append(
+            (
+                scope.table_id,
+                scope.series,
+                key,
+                file_id,
+                parts[key],
+                piece.begin or 0,
+                piece.end,
+                piece.first - SIGN,
+                piece.last - SIGN,
+                piece.count,
+                piece.entity,
+                piece.buckets,
+            )
+        )
+        parts[key] += 1
+    return rows
+
+
+def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> None:
+    """Strike off files that have gone."""
+    if writer.has_table(TABLE):
+        for ids in chunks(file_ids):
+            _forget(writer, table_id, ids)
+
+
+def forget_strays(writer: Writer, table_id: int) -> None:
+    """Strike off files that somebody else has removed."""
+    if writer.has_table(TABLE):
+        rows = writer.rows(
+            f"SELECT DISTINCT data_file_id FROM {FILES} WHERE table_id = :id"
+            " AND data_file_id NOT IN"
+            " (SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id)",
+            id=table_id,
+        )
+        forget_files(writer, table_id, [row[0] for row in rows])
+
+
+def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:
+    """Strike off tables that go."""
+    if table_ids and writer.has_table(TABLE):
+        for name in (TABLE, FILES):
+            writer.execute(f"DELETE FROM {name} WHERE 1 = 1{among(table_ids, 'table_id')}")
+
+
+def _forget(writer: Writer, table_id: int, ids: Collection[int], series: int | None = None) -> None:
+    which = "" if series is None else f" AND series = {series}"
+    for name in (TABLE, FILES):
+        writer.execute(f"DELETE FROM {name} WHERE table_id = :id{which}{among(ids)}", id=table_id)

@@ -1,0 +1,117 @@
+"""Buckets of time: equal stretches of a clock, numbered from 1970, or of integers, from zero.
+
+Buckets of time are aligned to UTC; weeks begin on Monday, months on their first day.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from tidelake.errors import Invalid
+from tidelake.model import instant
+from tidelake.model.comparable import INTEGERS, TIMESTAMPS
+
+TIME, MONTHS, COUNT = "time", "months", "count"
+SIGN = 1 << 63
+"""Ids are numbers with this bit flipped, so that they keep their order without a sign."""
+
+_MILLISECOND = instant.SECOND // 1000
+_UNITS = {
+    "ms": _MILLISECOND,
+    "s": instant.SECOND,
+    "m": 60 * instant.SECOND,
+    "min": 60 * instant.SECOND,
+    "h": 3600 * instant.SECOND,
+    "d": instant.DAY,
+    "w": 7 * instant.DAY,
+}
+_MONTHS = {"mo": 1, "y": 12}
+_WIDTH = re.compile(r"([1-9]\d{0,17})\s*(ms|s|m|min|h|d|w|mo|y)?", re.ASCII)
+_MONDAY = 4 * instant.DAY
+_LONGEST = 3000 * 366 * instant.DAY
+_HINT = 'for example "1m", "15m", "1h", "1d" or "1mo", and for an integer clock a number'
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`kind` says what `width` counts: nanoseconds, months, or values of an integer. `origin` is
+    a position at which a bucket begins, `signed` whether positions may be less than zero."""
+
+    kind: str
+    width: int
+    origin: int = 0
+    signed: bool = True
+
+    @staticmethod
+    def of(width: str | int, kind: str) -> Clock:
+        """Buckets of a column of that type; Invalid if it cannot have such."""
+        found = _WIDTH.fullmatch(str(width).strip()) if not isinstance(width, bool) else None
+        if found is None:
+            raise Invalid(f"bucket={width!r} is no width", hint=_HINT)
+        count, unit = int(found.group(1)), found.group(2)
+        if kind in INTEGERS:
+            if unit is not None:
+                raise Invalid(
+                    f"bucket={width!r} is a length of time, but the clock is an {kind}",
+                    hint="give a number, such as bucket=1000",
+                )
+            return Clock(COUNT, count, signed=not kind.startswith("u"))
+        if kind not in TIMESTAMPS | {"date"} or unit is None:
+            raise Invalid(f"bucket={width!r} does not fit a {kind}", hint=_HINT)
+        if unit in _MONTHS:
+            return Clock(MONTHS, count * _MONTHS[unit])
+        return _of_time(width, count * _UNITS[unit], kind, weeks=unit == "w")
+
+    def number(self, position: int) -> int:
+        """The bucket that a position lies in."""
+        if self.kind == MONTHS:
+            return _month(position) // self.width
+        return (position - self.origin) // self.width
+
+    def start(self, number: int) -> int:
+        """The position at which a bucket begins. Those of months are known for the years 1 to
+        9999 alone, and stand still beyond."""
+        if self.kind == MONTHS:
+            return _of_month(number * self.width)
+        return number * self.width + self.origin
+
+    def id(self, number: int) -> int:
+        """What the bucket is called in bitmaps."""
+        return number + SIGN if self.signed else number
+
+    def number_of(self, bucket: int) -> int:
+        return bucket - SIGN if self.signed else bucket
+
+    @property
+    def key(self) -> list[object]:
+        """The same for all spellings of one width."""
+        return [self.kind, self.width, self.origin, self.signed]
+
+
+def _of_time(given: str | int, width: int, kind: str, *, weeks: bool) -> Clock:
+    if width > _LONGEST:
+        raise Invalid(f"bucket={given!r} is longer than all of history", hint=_HINT)
+    if kind == "date" and width % instant.DAY:
+        raise Invalid(
+            f"bucket={given!r} divides days, and the clock is a date", hint='for example "1d"'
+        )
+    return Clock(TIME, width, _MONDAY if weeks else 0)
+
+
+def _month(position: int) -> int:
+    day = date.fromordinal(_EPOCH + position // instant.DAY)
+    return (day.year - 1970) * 12 + day.month - 1
+
+
+def _of_month(month: int) -> int:
+    year, rest = divmod(month, 12)
+    if year + 1970 < 1:
+        return (date.min.toordinal() - _EPOCH) * instant.DAY
+    if year + 1970 > 9999:
+        return (date.max.toordinal() + 1 - _EPOCH) * instant.DAY
+    return (date(year + 1970, rest + 1, 1).toordinal() - _EPOCH) * instant.DAY
+
+
+_EPOCH = date(1970, 1, 1).toordinal()

@@ -1,0 +1,231 @@
+"""What a table covers: from what the catalog keeps of its files, and where it keeps nothing yet, as
+of files that DuckDB wrote, from the files themselves. What is found out so is kept for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tidelake.catalog import coverage, snapshots
+from tidelake.catalog.coverage import Scope
+from tidelake.catalog.database import Reader
+from tidelake.catalog.files import whole_life
+from tidelake.errors import Denied, Unavailable
+from tidelake.model.buckets import Buckets, by_entity
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName
+from tidelake.model.piece import FileCoverage, Piece
+from tidelake.model.predicate import Predicate
+from tidelake.model.series import Entity, Series
+from tidelake.model.table import TableInfo
+from tidelake.plan.cover import Cover
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.alone import alone, batches
+from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked, TableFacts, mappings_of, plan_scan
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
+
+_TASK_FILES = 64
+_TASK_ROWS = 4_000_000
+"""How much one task looks at."""
+_ROWS = "_tidelake_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What entities of a series cover at a snapshot: buckets, by the text that each is kept as."""
+
+    table: TableInfo
+    series: Series
+    at: int
+    buckets: dict[str, Buckets]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the catalog keeps of which files, and what it does not keep, as one snapshot sees it:
+    of rows that are in the catalog themselves, and of what a transaction has changed."""
+
+    kept: frozenset[int]
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """A series as somebody sees it. `key`: under which name that may be remembered."""
+
+    table: TableInfo
+    series: Series
+    at: int
+    plan: ScanPlan
+    facts: TableFacts
+    draft: TableDraft | None
+    key: str
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.table.id, self.series.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What has to be looked at: files as they were all their life, and rows as they are now."""
+
+    kept: frozenset[int]
+    staged: tuple[Piece, ...]
+    now: ScanPlan
+    files: tuple[Cover, ...]
+
+
+def covered(
+    lake: Lake,
+    name: TableName,
+    snapshot_id: int | None,
+    entities: Collection[Entity] | None = None,
+    where: Predicate | None = None,
+) -> Covered:
+    """What entities cover, or all. With `where`, rows that do not meet it may be left out."""
+    with lake._reading() as reader:
+        sight = _sight(lake, reader, name, snapshot_id, where)
+        beside = None if sight.draft else lake._coverages.get(sight.key)
+        work = _work(reader, sight) if beside is None else None
+        known = beside.kept if beside else work.kept if work else frozenset()
+        texts = None if entities is None else [sight.series.text(each) for each in entities]
+        kept = coverage.pieces(reader, sight.scope, sight.at, texts)
+        pieces = [piece for file_id, piece in kept if file_id in known]
+    if work is not None:
+        beside, found = _done(lake, sight, work)
+        pieces += [p for each in found for p in each.pieces if p.holds_at(sight.at)]
+    assert beside is not None
+    wanted = None if texts is None else set(texts)
+    pieces += beside.pieces
+    return Covered(
+        sight.table,
+        sight.series,
+        sight.at,
+        by_entity(p for p in pieces if wanted is None or p.entity in wanted),
+    )
+
+
+def complete(lake: Lake, name: TableName) -> int:
+    """Find out what is not kept yet of the table as it is now; of how many files that was."""
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        if Series.maybe(lake._table_info(reader, at, name)) is None:
+            return 0
+        sight = _sight(lake, reader, name, None, None)
+        work = _work(reader, sight)
+    _, found = _done(lake, sight, work)
+    return len(found)
+
+
+def _sight(
+    lake: Lake, reader: Reader, name: TableName, snapshot_id: int | None, where: Predicate | None
+) -> _Sight:
+    head, at = lake._between(reader, snapshot_id)
+    draft = lake._drafted(reader, name, snapshot_id)
+    if draft is not None:
+        facts = replace(draft.facts, info=draft.after)
+    else:
+        facts = lake._table_facts(reader, head, at, name)
+    series = Series.of(facts.info, at)
+    asked = Asked([column.name for column in series.columns], where)
+    plan = plan_scan(reader, at, facts, asked.of(facts.info.schema))
+    if draft is not None:
+        plan = draft.overlay(plan)
+    key = repr((head, at, name, series.number, asked))
+    return _Sight(facts.info, series, at, plan, facts, draft, key)
+
+
+def _work(reader: Reader, sight: _Sight) -> _Work:
+    staged: list[Piece] = []
+    now: list[DataFile] = []
+    committed: list[int] = []
+    for file in sight.plan.files:
+        own = sight.draft.files.get(file.id) if sight.draft else None
+        if own is not None and own.covers is not None and own.covers.series == sight.series.number:
+            staged += own.covers.pieces
+        elif own is not None or (sight.draft and _is_touched(sight.draft, file)):
+            now.append(file)
+        else:
+            committed.append(file.id)
+    unknown = coverage.unknown(reader, sight.scope, committed) if committed else {}
+    return _Work(
+        frozenset(committed) - unknown.keys(),
+        tuple(staged),
+        replace(sight.plan, files=tuple(now)),
+        tuple(_tasks(reader, sight, unknown)),
+    )
+
+
+def _is_touched(draft: TableDraft, file: DataFile) -> bool:
+    return file.id in draft.delete_files or file.id in draft.positions
+
+
+def _tasks(reader: Reader, sight: _Sight, unknown: dict[int, int]) -> Iterator[Cover]:
+    if not unknown:
+        return
+    table = sight.table
+    files = whole_life(reader, table.id, table.path, unknown)
+    oldest = snapshots.oldest_id(reader)
+    mappings = mappings_of(reader, files)
+    plan = replace(sight.plan, files=(), inlined=(), where=None, predicate=None, mappings=mappings)
+    for some in _groups(files):
+        yield Cover(plan, tuple(some), sight.series, {f.id: unknown[f.id] for f in some}, oldest)
+
+
+def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    group: list[DataFile] = []
+    for file in files:
+        rows = file.rows + sum(each.rows for each in group)
+        if group and (len(group) >= _TASK_FILES or rows > _TASK_ROWS):
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
+
+
+def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCoverage]]:
+    """Look at all that has to be looked at, and keep what others may need too."""
+    doing = f"cannot tell what {sight.table.name} covers"
+    found: list[FileCoverage] = []
+    if work.files:
+        with lake._engine.job(doing) as job:
+            found = list(job.cover(work.files))
+    pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
+    kept = work.kept
+    if found and _remember(lake, sight.scope, found):
+        kept |= {each.file_id for each in found}
+    else:
+        pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
+        found = []
+    beside = Beside(kept, pieces)
+    if sight.draft is None:
+        lake._keep_beside(sight.key, beside)
+    return beside, found
+
+
+def _of_rows(lake: Lake, sight: _Sight, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
+    if not plan.files and not any(inlined.rows for inlined in plan.inlined):
+        return ()
+    engine = lake._engine if plan.files else lake._local
+    with engine.job(doing) as job:
+        job.scan(_ROWS, plan)
+        return tuple(job.covers(f"SELECT * FROM {_ROWS}", sight.series))
+
+
+def _remember(lake: Lake, scope: Scope, found: Sequence[FileCoverage]) -> bool:
+    """Whether it could be kept: those who may only read have to find it out each time."""
+    if lake._database.read_only or not getattr(lake, "remembers", True):
+        return False
+    with suppress(Denied, Unavailable):
+        for some in batches(found, _TASK_FILES):
+            alone(lake, coverage.put, scope, some)
+        return True
+    return False
