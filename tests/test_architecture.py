@@ -44,7 +44,7 @@ OWNERS = {
     "pymysql": {"catalog"},
     "pyroaring": {"model"},
     "pyspark": {"engine/spark"},
-    "rich": {"cli", "session/progress"},
+    "rich": {"cli", "session/progress", "session/strip_terminal"},
     "sqlalchemy": {"catalog"},
     "sqlglot": {"engine", "plan", "session"},
     "sqlite3": {"catalog"},

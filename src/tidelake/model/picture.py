@@ -1,0 +1,87 @@
+"""What a picture of coverage shows: the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+
+from tidelake.model.axis import spelled
+from tidelake.model.buckets import Buckets
+from tidelake.model.interval import interval
+from tidelake.model.series import Entity, Series
+from tidelake.model.strip import Cell, cells
+
+MOST_ROWS = 20
+_UNSEEN = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    *(*range(0xD800, 0xE000), 0xFFFE, 0xFFFF),
+)
+_ESCAPES = {code: f"\\u{code:04x}" if code > 0xFF else f"\\x{code:02x}" for code in _UNSEEN}
+_ESCAPES |= {ord("\n"): "\\n", ord("\t"): "\\t", ord("\r"): "\\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One strip, and what stands beside it. `expected` None: every bucket is."""
+
+    name: str
+    covered: Buckets
+    expected: Buckets | None
+    ratio: float
+    gaps: int
+
+    @property
+    def facts(self) -> tuple[str, str]:
+        return percent(self.ratio), counted(self.gaps, "gap")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Strips of the buckets from the id `first` until before `end`; `hidden` says how many more
+    there are, all of them covered as well or better."""
+
+    heading: str
+    series: Series
+    first: int
+    end: int
+    rows: tuple[Row, ...]
+    hidden: int = 0
+
+    @property
+    def buckets(self) -> int:
+        return max(0, self.end - self.first)
+
+    def cells(self, row: Row, most: int) -> list[Cell]:
+        return cells(row.covered, row.expected, self.first, self.end, most)
+
+    def told(self, cell: Cell) -> str:
+        """What a cell says of itself."""
+        found = interval(self.series, cell.first, cell.end, None)
+        span = f"{spelled(found.start)} to {spelled(found.end)}"
+        if not cell.expected:
+            return f"{span}: nothing expected"
+        share = percent(cell.covered / cell.expected)
+        return f"{span}: {share}, {cell.covered:,} of {cell.expected:,}"
+
+    @property
+    def footer(self) -> str:
+        return f"and {self.hidden:,} more, covered as well or better" if self.hidden else ""
+
+
+def name_of(entity: Entity | None) -> str:
+    """An entity on one line, without characters that are not seen or turn the line round."""
+    values = ("NULL" if value is None else str(value) for value in entity or ())
+    return ", ".join(values).translate(_ESCAPES)
+
+
+def percent(ratio: float) -> str:
+    """Never more than there is: only what is complete is 100 %."""
+    if 0 < ratio < 0.001:
+        return "<0.1 %"
+    return f"{floor(ratio * 1000) / 10:.1f} %"
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
