@@ -7,10 +7,11 @@ from tidelake.model.clock import COUNT, MONTHS, SIGN
 from tidelake.model.schema import Column
 from tidelake.model.series import Series
 
+_MILLISECOND = instant.SECOND // 1000
 _TICKS = {
     "date": (instant.DAY, "({} - DATE '1970-01-01')"),
-    "timestamp_s": (instant.SECOND, "epoch_ms({}) // 1000"),
-    "timestamp_ms": (instant.SECOND // 1000, "epoch_ms({})"),
+    "timestamp_s": (_MILLISECOND, "epoch_ms({})"),
+    "timestamp_ms": (_MILLISECOND, "epoch_ms({})"),
     "timestamp_ns": (1, "epoch_ns({})"),
 }
 _MICROSECONDS = (1000, "epoch_us({})")
@@ -19,7 +20,10 @@ _LEAST = f"CAST({-SIGN} AS BIGINT)"
 
 def id_sql(series: Series, time: str) -> str:
     """The bits of the id of the bucket that a value lies in."""
-    number = _number_sql(series, time)
+    return as_id(series, number_sql(series, time))
+
+
+def as_id(series: Series, number: str) -> str:
     return f"xor({number}, {_LEAST})" if series.clock.signed else number
 
 
@@ -29,17 +33,27 @@ def placed_sql(column: Column, time: str) -> str:
     return f"{time} IS NOT NULL{finite}"
 
 
-def _number_sql(series: Series, time: str) -> str:
+def number_sql(series: Series, time: str) -> str:
+    """The number of the bucket that a value lies in."""
     clock, kind = series.clock, series.time.type
     if clock.kind == COUNT:
         wide = "BIGINT" if clock.signed else "UBIGINT"
         return _floor(f"CAST({time} AS {wide})", clock.width, signed=clock.signed)
     if clock.kind == MONTHS:
-        day = time if kind == "date" else f"CAST(make_timestamp(epoch_us({time})) AS DATE)"
+        day = time if kind == "date" else f"(DATE '1970-01-01' + CAST({_days_sql(kind, time)} AS INT))"
         return _floor(f"((year({day}) - 1970) * 12 + month({day}) - 1)", clock.width)
+    if clock.origin:
+        days = f"({_days_sql(kind, time)} - {clock.origin // instant.DAY})"
+        return _floor(days, clock.width // instant.DAY)
     tick, ticks = _TICKS.get(kind, _MICROSECONDS)
-    value = f"({ticks.format(time)} - {clock.origin // tick})"
-    return _floor(value, clock.width // tick)
+    return _floor(ticks.format(time), clock.width // tick)
+
+
+def _days_sql(kind: str, time: str) -> str:
+    """Whole days since 1970: small numbers, of which others can be taken without going out of
+    range."""
+    tick, ticks = _TICKS.get(kind, _MICROSECONDS)
+    return _floor(ticks.format(time), instant.DAY // tick)
 
 
 def _floor(value: str, width: int, *, signed: bool = True) -> str:

@@ -5,15 +5,12 @@ It runs wherever files are written or read: in this process, or in the executors
 
 from __future__ import annotations
 
-import json
-from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tidelake.engine.bucket_sql import id_sql, placed_sql
+from tidelake.engine.bucket_sets import Found, drawn, listed, span_of
 from tidelake.engine.deletions import DELETED_AT, deletions_sql
 from tidelake.model.buckets import Buckets, pieces, union
 from tidelake.model.change import NewFile
@@ -25,19 +22,15 @@ from tidelake.plan.cover import Cover
 from tidelake.plan.write import Target
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tidelake.engine.local import Workbench
 
 Life = tuple[int, int | None, Buckets]
 """Buckets that were covered from one snapshot on, until another."""
 
-_MANY_ROWS = 4_000_000
-"""Of so many, those that are alike are put together before they are listed."""
+_FEW_ROWS = 50_000
+"""Of so few, it is not asked first how they lie."""
 _EVER = 1 << 62
-_BATCH = 1024
 _LIFE = ("file", "began", "ended")
-_BYTES = array("Q").itemsize
 
 
 def of_written(work: Workbench, file: NewFile, target: Target) -> Covers:
@@ -47,22 +40,29 @@ def of_written(work: Workbench, file: NewFile, target: Target) -> Covers:
     names = {column.id: target.physical.get(column.id, column.name) for column in series.columns}
     chosen = ", ".join(f"{quote(names[c.id])} AS {quote(c.name)}" for c in series.columns)
     source = f"read_parquet({text_literal(file.path)}, hive_partitioning = false)"
-    many = file.rows > _MANY_ROWS
-    found = of_rows(work, f"SELECT {chosen} FROM {source}", series, many=many)
-    return Covers(series.number, found)
+    sql = f"SELECT {chosen} FROM {source}"
+    span = span_of(work, sql, series) if file.rows > _FEW_ROWS else None
+    if span is not None and span.is_dense(file.rows):
+        found = drawn(work, sql, series, span)
+    else:
+        found = listed(work, sql, series, rows=file.rows)
+    return Covers(series.number, _kept(found))
 
 
-def of_rows(work: Workbench, sql: str, series: Series, *, many: bool = True) -> tuple[Piece, ...]:
+def of_rows(work: Workbench, sql: str, series: Series) -> tuple[Piece, ...]:
     """What the rows of a query over the series' columns cover."""
-    listed = _listed(work, sql, series, (), many=many)
-    return tuple(piece for entity, _, ids in listed for piece in pieces(entity, ids))
+    return _kept(listed(work, sql, series, rows=None))
+
+
+def _kept(found: Iterator[Found]) -> tuple[Piece, ...]:
+    return tuple(piece for entity, _, ids in found for piece in pieces(entity, ids))
 
 
 def covered(work: Workbench, task: Cover) -> list[FileCoverage]:
     """What files cover, and covered at every snapshot that is left."""
     lives: dict[int, dict[str, list[Life]]] = {file.id: defaultdict(list) for file in task.files}
-    many = task.rows > _MANY_ROWS
-    for entity, life, ids in _listed(work, _lives_sql(work, task), task.series, _LIFE, many=many):
+    sql = _lives_sql(work, task)
+    for entity, life, ids in listed(work, sql, task.series, _LIFE, rows=task.rows):
         file_id, began, ended = life
         lives[file_id][entity].append((began, ended, ids))
     return [
@@ -112,41 +112,3 @@ def _lives_sql(work: Workbench, task: Cover) -> str:
         f" ON d.{ROW_FILE} = r.{ROW_FILE} AND d.{ROW_POSITION} = r.{ROW_POSITION}"
         f" WHERE d.{DELETED_AT} IS NULL OR d.{DELETED_AT} > {task.oldest}"
     )
-
-
-def _listed(
-    work: Workbench, sql: str, series: Series, beside: Sequence[str], *, many: bool
-) -> Iterator[tuple[str, tuple[Any, ...], Buckets]]:
-    """Entities, what stands beside them in the query, and their buckets."""
-    keys = [_key(column.type, quote(column.name)) for column in series.entity] + list(beside)
-    names = [f"k{place}" for place in range(len(keys))]
-    chosen = "".join(f"{key} AS {name}, " for key, name in zip(keys, names, strict=True))
-    time = quote(series.time.name)
-    found = (
-        f"SELECT {'DISTINCT ' if many else ''}{chosen}{id_sql(series, time)} AS id"
-        f" FROM ({sql}) AS r WHERE {placed_sql(series.time, time)}"
-    )
-    each = "".join(f"{name}, " for name in names)
-    grouped = f"SELECT {each}list(id) AS ids FROM ({found}) AS b GROUP BY ALL HAVING count(*) > 0"
-    width = len(series.entity)
-    for batch in work.connection.execute(grouped).to_arrow_reader(_BATCH):
-        rows = zip(*(batch.column(n).to_pylist() for n in range(len(names))), strict=True)
-        values: Iterable[tuple[Any, ...]] = rows if names else [()] * batch.num_rows
-        for row, ids in zip(values, _bitmaps(batch.column(len(names))), strict=True):
-            yield json.dumps(row[:width], separators=(",", ":")), row[width:], ids
-
-
-def _key(kind: str, value: str) -> str:
-    """A part of an entity as JSON keeps it."""
-    return f"CAST({value} AS VARCHAR)" if kind in ("date", "uuid") else value
-
-
-def _bitmaps(lists: pa.ListArray) -> Iterator[Buckets]:
-    """Every list as a set. Bits of ids are the same with and without a sign."""
-    offsets = lists.offsets.to_pylist()
-    values = lists.values
-    data = memoryview(values.buffers()[1])[values.offset * _BYTES :] if offsets[-1] else b""
-    for first, end in pairwise(offsets):
-        ids = array("Q")
-        ids.frombytes(data[first * _BYTES : end * _BYTES])
-        yield Buckets(ids)

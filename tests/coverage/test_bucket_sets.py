@@ -1,0 +1,150 @@
+"""Rows become the same sets of buckets whichever way is taken."""
+
+import json
+import random
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import tidelake
+from tidelake.engine import bucket_sets, cover
+from tidelake.engine.bucket_sets import drawn, listed, span_of
+from tidelake.engine.local import LocalEngine
+from tidelake.model.clock import COUNT, Clock
+from tidelake.model.names import text_literal
+from tidelake.model.schema import Column
+from tidelake.model.series import Series
+
+NAME, PLACE = Column(1, "na'me", "varchar"), Column(2, "place", "int32")
+CLOCKS = [
+    ("timestamp", "1m"),
+    ("timestamp_ms", "5s"),
+    ("timestamp_ns", "1ms"),
+    ("timestamptz", "1w"),
+    ("timestamp_s", "1mo"),
+    ("date", "3d"),
+    ("int64", 7),
+    ("uint64", 3),
+]
+SQL_TYPES = {"timestamptz": "TIMESTAMPTZ", "int64": "BIGINT", "uint64": "UBIGINT"}
+START = datetime(1969, 12, 30, 11)
+
+
+def series(kind: str, width: str | int, *entity: Column) -> Series:
+    return Series(entity, Column(9, "at", kind), Clock.of(width, kind))
+
+
+def moments(of: Series, seed: int) -> list[Any]:
+    """Close together, some often, some far off, on both sides of zero where there are two."""
+    drawn_ = random.Random(seed)
+    steps = [drawn_.randrange(40) for _ in range(50)] + [drawn_.randrange(4000) for _ in range(9)]
+    if of.clock.kind == COUNT:
+        return [step * 5 - (60 if of.clock.signed else 0) for step in steps]
+    days = 1 if of.clock.width > 10**11 or of.clock.width < 10 or of.time.type == "date" else 0
+    found = [START + timedelta(days=days * step, seconds=step * 7) for step in steps]
+    return [each.date() for each in found] if of.time.type == "date" else found
+
+
+def rows_of(of: Series, seed: int = 1) -> list[tuple[Any, ...]]:
+    drawn_ = random.Random(seed)
+    entities = [("a", 1), ("a", None), (None, 1), ('"', -3), ("", 0)]
+    found = [(*drawn_.choice(entities), at) for at in moments(of, seed)]
+    return [*found, ("nowhere", 5, None)]
+
+
+def sql_of(of: Series, rows: list[tuple[Any, ...]]) -> str:
+    kind = SQL_TYPES.get(of.time.type, of.time.type.upper())
+    values = ", ".join(f"({_literal(a)}, {_literal(b)}, {_literal(t)})" for a, b, t in rows)
+    return (
+        f'SELECT CAST(a AS VARCHAR) AS "na\'me", CAST(b AS INTEGER) AS place,'
+        f" CAST(t AS {kind}) AS at FROM (VALUES {values}) AS v(a, b, t)"
+    )
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, datetime | date):
+        return text_literal(value.isoformat())
+    return "NULL" if value is None else text_literal(str(value))
+
+
+def naive(of: Series, rows: list[tuple[Any, ...]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for name, place, at in rows:
+        if at is not None:
+            by_column = {NAME: name, PLACE: place}
+            key = json.dumps([by_column[column] for column in of.entity], separators=(",", ":"))
+            number = of.clock.number(of.position(at, "at"))
+            found.setdefault(key, set()).add(of.clock.id(number))
+    return found
+
+
+def sets(found: Any) -> dict[str, set[int]]:
+    return {entity: set(ids) for entity, _, ids in found}
+
+
+@pytest.fixture(scope="module")
+def work():
+    return LocalEngine().workbench()
+
+
+@pytest.mark.parametrize("entity", [(), (NAME,), (NAME, PLACE)], ids=len)
+@pytest.mark.parametrize(("kind", "width"), CLOCKS)
+def test_all_ways_agree(work, kind, width, entity, monkeypatch):
+    of = series(kind, width, *entity)
+    rows = rows_of(of)
+    sql, expected = sql_of(of, rows), naive(of, rows)
+    work.connection.execute("SET TimeZone = 'UTC'")
+    span = span_of(work, sql, of)
+    assert sets(listed(work, sql, of, rows=len(rows))) == expected
+    assert sets(listed(work, sql, of, rows=None)) == expected
+    assert sets(drawn(work, sql, of, span)) == expected
+    monkeypatch.setattr(bucket_sets, "_BITS_AT_ONCE", 24)
+    monkeypatch.setattr(bucket_sets, "_BITS_FOR_A_RUN", 4)
+    assert sets(drawn(work, sql, of, span)) == expected
+    monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 13)
+    assert len(list(span.parts(len(rows)))) > 3
+    assert sets(listed(work, sql, of, rows=len(rows))) == expected
+
+
+def test_what_stands_beside_stays_apart_in_parts(work, monkeypatch):
+    of = series("int64", 10)
+    sql = "SELECT i AS at, i % 3 AS third FROM range(1000) AS r(i)"
+    monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 100)
+    found = list(listed(work, sql, of, ["third"], rows=1000))
+    assert sorted(third for _, (third,), _ in found) == [0, 1, 2]
+    assert all(len(ids) == 100 for _, _, ids in found)
+
+
+@pytest.mark.parametrize("values", ["(NULL)", "('infinity')", "('2024-01-01'), ('-infinity')"])
+def test_nothing_and_infinity_have_no_span(work, values):
+    of = series("timestamp", "1m")
+    sql = f"SELECT CAST(t AS TIMESTAMP) AS at FROM (VALUES {values}) AS v(t)"
+    assert span_of(work, sql, of) is None
+    for rows in (2, None, 10**9):
+        found = list(listed(work, sql, of, rows=rows))
+        assert [len(ids) for _, _, ids in found] == ([1] if "2024" in values else [])
+
+
+def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
+    """Both tell the truth of a whole append, and which of them does is decided by the rows."""
+    monkeypatch.setattr(cover, "_FEW_ROWS", 100)
+    taken = []
+    for name in ("drawn", "listed"):
+        way = getattr(cover, name)
+        monkeypatch.setattr(
+            cover, name, lambda *a, _way=way, _name=name, **k: taken.append(_name) or _way(*a, **k)
+        )
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        table = lake.create_table(
+            "t", "name VARCHAR, ts TIMESTAMPTZ", entity="name", bucket="1m", event_time="ts"
+        )
+        first = datetime(2024, 1, 1, tzinfo=UTC)
+        for step in (1, 997):
+            rows = [
+                {"name": f"n{n % 5}", "ts": first + timedelta(minutes=n * step)} for n in range(500)
+            ]
+            table.append(rows)
+            found = table.coverage(entity="n3")
+            assert found.covered == 100 if step == 1 else found.covered > 190
+    assert taken == ["drawn", "listed"]
