@@ -3,7 +3,8 @@
     TidelakeError          exit 1
     ├── NotFound           ask for something that exists      (also a LookupError)
     ├── Invalid            correct the request                (also a ValueError)
-    │   └── Unsupported    take the way round that it names
+    │   ├── Unsupported    take the way round that it names
+    │   └── Overlap        append what is missing, or say what is to become of the rest
     ├── Conflict           re-read, then try again
     ├── Unavailable        try again later
     ├── Corrupt            stop; the lake needs mending
@@ -14,6 +15,8 @@ stops nothing is a TidelakeWarning.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class TidelakeError(Exception):
@@ -40,6 +43,28 @@ class Invalid(TidelakeError, ValueError):
 
 class Unsupported(Invalid):
     """The request makes sense, but this engine cannot answer it exactly."""
+
+
+class Overlap(Invalid):
+    """Rows were to be appended to buckets of time that are covered already, and the table rejects
+    that. `entity` is the first of those that overlap and `bucket` the first bucket of it that
+    does; `range` goes from the first to the last bucket of all that do, which are `count`."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        entity: tuple[Any, ...] = (),
+        bucket: Any = None,
+        range: Any = None,
+        count: int = 0,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.entity = entity
+        self.bucket = bucket
+        self.range = range
+        self.count = count
 
 
 class Conflict(TidelakeError):

@@ -43,7 +43,8 @@ def parse_moment(text: str, *, zoned: bool | None) -> Instant | None:
     year, month, day, bc, *clock, zone = match.groups()
     if zoned is not None and zoned is not (zone is not None):
         return None
-    days = _days(1 - int(year) if bc else int(year), int(month), int(day)) if int(year) else None
+    known = 1 - int(year) if bc else int(year)
+    days = day_number(known, int(month), int(day)) if int(year) else None
     in_day = _clock(*clock) if clock[0] is not None else 0
     if days is None or in_day is None:
         return None
@@ -94,7 +95,7 @@ def _offset(zone: str | None) -> int:
     return (-seconds if zone[0] == "-" else seconds) * SECOND
 
 
-def _days(year: int, month: int, day: int) -> int | None:
+def day_number(year: int, month: int, day: int) -> int | None:
     """Days since 1970-01-01 in the proleptic Gregorian calendar; year 0 is 1 BC."""
     if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1]:
         return None
