@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from pyroaring import BitMap64
 
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, Invalid
 from tidelake.model.piece import Piece
 
 Buckets = BitMap64
 LARGEST_PIECE = 1 << 20
 """Bytes that one bitmap may have where it is kept: what is larger comes in several pieces."""
+MOST = 1 << 36
+"""Buckets in a row that a bitmap is made of on purpose: as many milliseconds as two years have."""
 _LAST = (1 << 64) - 1
 
 
@@ -37,9 +39,26 @@ def within(buckets: Buckets, first: int, end: int) -> Buckets:
         return Buckets()
     if first <= buckets.min() and buckets.max() < end:
         return buckets
-    kept = Buckets()
-    kept.add_range(first, end)
-    return kept & buckets
+    kept = buckets.copy()
+    kept.remove_range(0, first)
+    if end <= _LAST:
+        kept.remove_range(end, _LAST)
+        kept.discard(_LAST)
+    return kept
+
+
+def stretch(first: int, end: int) -> Buckets:
+    """All from one id on and before another; Invalid if that would take for ever."""
+    if end - first > MOST:
+        raise Invalid(
+            f"{end - first:,} buckets are too many to be listed",
+            hint="ask about a shorter range, or declare wider buckets",
+        )
+    found = Buckets()
+    if first < end:
+        found.add_range(first, end - 1)
+        found.add(end - 1)
+    return found
 
 
 def runs(buckets: Buckets) -> list[tuple[int, int]]:
@@ -51,6 +70,31 @@ def runs(buckets: Buckets) -> list[tuple[int, int]]:
     if buckets.max() == _LAST:
         ends.append(_LAST + 1)
     return list(zip(buckets - after, ends, strict=True))
+
+
+def last_window(covered: Buckets, expected: Buckets | None, count: int) -> tuple[int, int] | None:
+    """The last place where so many buckets are covered one after the other, or one expected one
+    after the other. Requires that what is covered is expected."""
+    if expected is None:
+        starts = _starts(covered, count)
+        return (starts.max(), starts.max() + count) if starts else None
+    end = len(covered)
+    for first, _ in reversed(runs(expected - covered)):
+        begin = covered.rank(first)
+        if end - begin >= count:
+            break
+        end = begin
+    return (covered[end - count], covered[end - 1] + 1) if end >= count else None
+
+
+def _starts(buckets: Buckets, count: int) -> Buckets:
+    """Those that are followed by so many, with themselves."""
+    width = 1
+    while width < count and buckets:
+        step = min(width, count - width)
+        buckets = buckets & buckets.shift(-step)
+        width += step
+    return buckets
 
 
 def by_entity(found: Iterable[Piece]) -> dict[str, Buckets]:

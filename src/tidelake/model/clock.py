@@ -6,7 +6,7 @@ Buckets of time are aligned to UTC; weeks begin on Monday, months on their first
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from tidelake.errors import Invalid
@@ -37,12 +37,14 @@ _HINT = 'for example "1m", "15m", "1h", "1d" or "1mo", and for an integer clock 
 @dataclass(frozen=True, slots=True)
 class Clock:
     """`kind` says what `width` counts: nanoseconds, months, or values of an integer. `origin` is
-    a position at which a bucket begins, `signed` whether positions may be less than zero."""
+    a position at which a bucket begins, `signed` whether positions may be less than zero, and
+    `given` how the width was spelled."""
 
     kind: str
     width: int
     origin: int = 0
     signed: bool = True
+    given: str = field(default="", compare=False)
 
     @staticmethod
     def of(width: str | int, kind: str) -> Clock:
@@ -51,24 +53,18 @@ class Clock:
         if found is None:
             raise Invalid(f"bucket={width!r} is no width", hint=_HINT)
         count, unit = int(found.group(1)), found.group(2)
-        if kind in INTEGERS:
-            if unit is not None:
-                raise Invalid(
-                    f"bucket={width!r} is a length of time, but the clock is an {kind}",
-                    hint="give a number, such as bucket=1000",
-                )
-            return Clock(COUNT, count, signed=not kind.startswith("u"))
-        if kind not in TIMESTAMPS | {"date"} or unit is None:
-            raise Invalid(f"bucket={width!r} does not fit a {kind}", hint=_HINT)
-        if unit in _MONTHS:
-            return Clock(MONTHS, count * _MONTHS[unit])
-        return _of_time(width, count * _UNITS[unit], kind, weeks=unit == "w")
+        return replace(_of_unit(width, count, unit, kind), given=found.group())
 
     def number(self, position: int) -> int:
         """The bucket that a position lies in."""
         if self.kind == MONTHS:
             return _month(position) // self.width
         return (position - self.origin) // self.width
+
+    def ceiling(self, position: int) -> int:
+        """The first bucket that does not begin before a position."""
+        number = self.number(position)
+        return number if self.start(number) == position else number + 1
 
     def start(self, number: int) -> int:
         """The position at which a bucket begins. Those of months are known for the years 1 to
@@ -88,6 +84,21 @@ class Clock:
     def key(self) -> list[object]:
         """The same for all spellings of one width."""
         return [self.kind, self.width, self.origin, self.signed]
+
+
+def _of_unit(width: str | int, count: int, unit: str | None, kind: str) -> Clock:
+    if kind in INTEGERS:
+        if unit is not None:
+            raise Invalid(
+                f"bucket={width!r} is a length of time, but the clock is an {kind}",
+                hint="give a number, such as bucket=1000",
+            )
+        return Clock(COUNT, count, signed=not kind.startswith("u"))
+    if kind not in TIMESTAMPS | {"date"} or unit is None:
+        raise Invalid(f"bucket={width!r} does not fit a {kind}", hint=_HINT)
+    if unit in _MONTHS:
+        return Clock(MONTHS, count * _MONTHS[unit])
+    return _of_time(width, count * _UNITS[unit], kind, weeks=unit == "w")
 
 
 def _of_time(given: str | int, width: int, kind: str, *, weeks: bool) -> Clock:

@@ -4,80 +4,97 @@ answer is complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from operator import and_, or_, sub
+from typing import Any
 
 from tidelake.errors import Invalid
-from tidelake.model.buckets import Buckets, within
-from tidelake.model.interval import Interval, interval, intervals, spaces
-from tidelake.model.names import TableName
+from tidelake.model.buckets import runs
+from tidelake.model.clock import COUNT
+from tidelake.model.extent import Extent
+from tidelake.model.interval import Interval, Length, at_least, at_most, interval
 from tidelake.model.series import Entity, Moment, Series
-from tidelake.session.covered import covered
 
-if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Buckets by id, from `first` until before `end`."""
-
-    first: int
-    end: int
-
-    @property
-    def buckets(self) -> int:
-        return max(0, self.end - self.first)
+Known = int | str | datetime
+"""A snapshot id, a time or a tag."""
+Gap = tuple[int, int, Entity]
 
 
 class Coverage:
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 
     Numbers and gaps are of every entity by itself, added up: `each` tells them apart, `all` is
-    what all entities cover at once, and `any` what at least one does.
+    what all entities cover at once, and `any` what at least one does. With a calendar, only
+    buckets that it expects count. `&`, `|` and `-` put coverages together, also of several tables.
     """
 
     def __init__(
         self,
         series: Series,
-        entities: Mapping[Entity, Buckets],
-        chosen: Range | None,
+        extent: Extent,
         *,
         merged: bool = False,
+        then: Callable[[Known], Coverage] | None = None,
     ) -> None:
+        """`merged`: the only entity stands for several. `then` asks the same about another
+        snapshot."""
         self._series = series
-        self._entities = dict(entities)
-        self._range = chosen
+        self._extent = extent
         self._merged = merged
+        self._then = then
 
     @property
     def entities(self) -> list[Entity]:
-        return list(self._entities)
+        return list(self._extent.buckets)
+
+    @property
+    def bucket(self) -> str | int:
+        """How wide a bucket is, as it was declared."""
+        clock = self._series.clock
+        return clock.width if clock.kind == COUNT else clock.given
 
     @property
     def start(self) -> Moment | None:
-        return None if self._range is None else self._moment(self._range.first)
+        """Where the range begins, at the start of a bucket; None if there is nothing at all."""
+        found = self._extent.range
+        return None if found is None else self._moment(found.first)
 
     @property
     def end(self) -> Moment | None:
-        return None if self._range is None else self._moment(self._range.end)
+        """Where the range has ended, at the start of the bucket after it."""
+        found = self._extent.range
+        return None if found is None else self._moment(found.end)
+
+    @property
+    def first(self) -> Moment | None:
+        """When the first bucket that is covered begins."""
+        found = [ids.min() for ids in self._extent.buckets.values() if ids]
+        return self._moment(min(found)) if found else None
+
+    @property
+    def last(self) -> Moment | None:
+        """When the last bucket that is covered begins."""
+        found = [ids.max() for ids in self._extent.buckets.values() if ids]
+        return self._moment(max(found)) if found else None
 
     @property
     def covered(self) -> int:
-        return sum(len(buckets) for buckets in self._entities.values())
+        return sum(len(ids) for ids in self._extent.buckets.values())
 
     @property
     def expected(self) -> int:
-        return self._range.buckets * len(self._entities) if self._range else 0
+        return self._extent.expected_of_each * len(self._extent.buckets)
 
     @property
     def ratio(self) -> float:
-        """Of the buckets that are expected, how many are covered. Of an empty range that is 1,
-        where nothing is known at all 0."""
+        """Of the buckets that are expected, how many are covered. Where none is expected that is
+        1, and where nothing is known at all 0."""
         if self.expected:
             return self.covered / self.expected
-        return 1.0 if self._range is not None and not self._range.buckets else 0.0
+        return 1.0 if self._extent.range is not None and not self._extent.expected_of_each else 0.0
 
     @property
     def is_complete(self) -> bool:
@@ -85,85 +102,154 @@ class Coverage:
 
     @property
     def gaps(self) -> list[Interval]:
-        return list(self._gaps())
+        """What is expected and not covered, entity by entity and in the order of time."""
+        return [self._interval(*gap) for gap in self._gaps()]
 
     @property
     def longest_gap(self) -> Interval | None:
-        return max(self._gaps(), key=lambda gap: gap.buckets, default=None)
+        """The one with the most buckets; of several, the first."""
+        longest = max(self._gaps(), key=lambda gap: gap[1] - gap[0], default=None)
+        return None if longest is None else self._interval(*longest)
 
     @property
     def runs(self) -> list[Interval]:
-        found = []
-        for entity, buckets in self._entities.items():
-            found += intervals(self._series, buckets, self._shown(entity))
-        return found
+        """What is covered without a break, entity by entity and in the order of time."""
+        return [
+            self._interval(first, end, entity)
+            for entity, ids in self._extent.buckets.items()
+            for first, end in runs(ids)
+        ]
 
     @property
     def each(self) -> dict[Entity, Coverage]:
+        """The coverage of every entity by itself."""
         return {
-            entity: Coverage(self._series, {entity: buckets}, self._range)
-            for entity, buckets in self._entities.items()
+            entity: self._with(self._extent.of(entity), partial(self._one_at, entity))
+            for entity in self._extent.buckets
         }
 
-    def _gaps(self) -> Iterator[Interval]:
-        if self._range is None:
-            return
-        for entity, buckets in self._entities.items():
-            for first, end in spaces(buckets, self._range.first, self._range.end):
-                yield interval(self._series, first, end, self._shown(entity))
+    @property
+    def all(self) -> Coverage:
+        """What all entities cover at once."""
+        return self._with(self._extent.all(), lambda known: self._at(known).all, merged=True)
 
-    def _shown(self, entity: Entity) -> Entity | None:
-        return None if self._merged else entity
+    @property
+    def any(self) -> Coverage:
+        """What at least one entity covers."""
+        return self._with(self._extent.any(), lambda known: self._at(known).any, merged=True)
+
+    def diff(self, known_at: Known) -> Coverage:
+        """What came late: buckets that were missing at a snapshot, a time or a tag and are
+        covered now, as the series counts now."""
+        return self - self._at(known_at)
+
+    def last_complete_window(self, n: int) -> Interval | None:
+        """The last place where n buckets that follow each other are covered, by all entities at
+        once. With a calendar, they follow each other among those that it expects."""
+        _check_positive(n, "n")
+        found = self._extent.last_window(n)
+        if found is None:
+            return None
+        one = self.entities[0] if len(self.entities) == 1 and not self._merged else None
+        return interval(self._series, *found, one, n)
+
+    def gaps_of(self, min_length: Length) -> list[Interval]:
+        """The gaps that are as long as that, or longer."""
+        least = at_least(self._series.clock, min_length, "min_length")
+        return [self._interval(*gap) for gap in self._gaps() if gap[1] - gap[0] >= least]
+
+    def missing(
+        self, batch: int = 100, max_length: Length | None = None
+    ) -> Iterator[list[tuple[Entity, Interval]]]:
+        """The gaps as work to do, so many at once: entities and what to fetch of each, no longer
+        than `max_length`."""
+        _check_positive(batch, "batch")
+        clock = self._series.clock
+        most = None if max_length is None else at_most(clock, max_length, "max_length")
+        work = ((gap[2], self._interval(*gap)) for gap in _cut(self._gaps(), most))
+        return iter(lambda: list(islice(work, batch)), [])
+
+    def __and__(self, other: Coverage) -> Coverage:
+        """What both cover. The range is what both ranges have in common, and expected is what
+        both expect."""
+        return self._combined(other, and_)
+
+    def __or__(self, other: Coverage) -> Coverage:
+        """What one of them covers. The range is from where the first begins to where the last
+        ends. Expected is what one of them expects, or without calendars all."""
+        return self._combined(other, or_)
+
+    def __sub__(self, other: Coverage) -> Coverage:
+        """What this one covers and the other does not. Range and what is expected stay."""
+        return self._combined(other, sub)
+
+    def __repr__(self) -> str:
+        if self._extent.range is None:
+            return f"<Coverage of nothing, in buckets of {self.bucket}>"
+        many = len(self.entities)
+        whose = f" of {many:,} entities" if many != 1 else ""
+        return (
+            f"<Coverage {self.ratio:.2%}{whose}, {self.covered:,} of {self.expected:,} buckets"
+            f" of {self.bucket}, from {self.start} to {self.end}>"
+        )
+
+    def _combined(self, other: Coverage, operation: Callable[[Any, Any], Any]) -> Coverage:
+        if not isinstance(other, Coverage):
+            return NotImplemented
+        self._check_alike(other)
+        extent = operation(self._extent, other._extent)
+        return self._with(
+            extent,
+            lambda known: operation(self._at(known), other._at(known)),
+            merged=extent.is_nameless and (self._merged or other._merged),
+        )
+
+    def _check_alike(self, other: Coverage) -> None:
+        if self._series.clock != other._series.clock:
+            raise Invalid(
+                f"coverage in buckets of {self.bucket} cannot be put together with one in buckets"
+                f" of {other.bucket}",
+                hint="declare buckets of one kind and width for both: t.set_coverage(…)",
+            )
+        if len({len(entity) for entity in (*self.entities, *other.entities)} - {0}) > 1:
+            raise Invalid(
+                "entities of several columns cannot be put together with those of fewer",
+                hint="take all at once, or any, of one of them: a.coverage() & b.coverage().all",
+            )
+
+    def _with(
+        self, extent: Extent, then: Callable[[Known], Coverage], *, merged: bool = False
+    ) -> Coverage:
+        return Coverage(self._series, extent, merged=merged, then=then)
+
+    def _at(self, known_at: Known) -> Coverage:
+        """The same of another snapshot: the entities, the range, and what is expected stay."""
+        if self._then is None:
+            raise Invalid("this coverage is of no table", hint="ask t.coverage(…)")
+        return self._then(known_at)
+
+    def _one_at(self, entity: Entity, known_at: Known) -> Coverage:
+        return self._at(known_at).each[entity]
+
+    def _gaps(self) -> Iterator[Gap]:
+        for entity in self._extent.buckets:
+            for first, end in self._extent.missing(entity):
+                yield first, end, entity
+
+    def _interval(self, first: int, end: int, entity: Entity) -> Interval:
+        return interval(self._series, first, end, None if self._merged else entity)
 
     def _moment(self, bucket: int) -> Moment:
         return self._series.moment(self._series.clock.number_of(bucket))
 
 
-def coverage(
-    lake: Lake,
-    name: TableName,
-    snapshot_id: int | None,
-    *,
-    entity: Any = None,
-    start: Any = None,
-    end: Any = None,
-) -> Coverage:
-    with lake._reading() as reader:
-        at = lake._at(reader) if snapshot_id is None else snapshot_id
-        series = Series.of(lake._table_info(reader, at, name), at)
-    wanted = None if entity is None else [series.given(entity)]
-    found = covered(lake, name, snapshot_id, wanted)
-    known = {series.entity_of(text): ids for text, ids in sorted(found.buckets.items())}
-    if wanted is not None:
-        known = {each: known.get(each, Buckets()) for each in wanted}
-    elif not series.entity:
-        known = known or {(): Buckets()}
-    chosen = _range(series, known, start, end)
-    if chosen is not None:
-        known = {e: within(ids, chosen.first, chosen.end) for e, ids in known.items()}
-    return Coverage(series, known, chosen)
+def _cut(gaps: Iterator[Gap], most: int | None) -> Iterator[Gap]:
+    for first, end, entity in gaps:
+        step = end - first if most is None else most
+        for begin in range(first, end, step):
+            yield begin, min(begin + step, end), entity
 
 
-def _range(
-    series: Series, known: Mapping[Entity, Buckets], start: object, end: object
-) -> Range | None:
-    """The buckets that a range touches; what is not given of it is as far as there are any."""
-    clock = series.clock
-    there = [ids for ids in known.values() if ids]
-    first, last = None, None
-    if start is not None:
-        first = clock.id(clock.number(series.position(start, "start")))
-    elif there:
-        first = min(ids.min() for ids in there)
-    if end is not None:
-        last = clock.id(clock.number(series.position(end, "end") - 1)) + 1
-    elif there:
-        last = max(ids.max() for ids in there) + 1
-    if start is not None and end is not None:
-        if series.position(start, "start") > series.position(end, "end"):
-            raise Invalid(f"start={start!r} is after end={end!r}", hint="exchange them")
-        if series.position(start, "start") == series.position(end, "end"):
-            last = first
-    if first is None or last is None:
-        return None
-    return Range(first, max(first, last))
+def _check_positive(value: object, what: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise Invalid(f"{what}={value!r} is no number of these", hint="give 1 or more")

@@ -19,7 +19,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.piece import FileCoverage, Piece
 from tidelake.model.predicate import Predicate
-from tidelake.model.series import Entity, Series
+from tidelake.model.series import Series
 from tidelake.model.table import TableInfo
 from tidelake.plan.cover import Cover
 from tidelake.plan.scan import ScanPlan
@@ -86,16 +86,19 @@ def covered(
     lake: Lake,
     name: TableName,
     snapshot_id: int | None,
-    entities: Collection[Entity] | None = None,
+    entities: Collection[object] | None = None,
     where: Predicate | None = None,
+    seen_as: TableInfo | None = None,
 ) -> Covered:
-    """What entities cover, or all. With `where`, rows that do not meet it may be left out."""
+    """What entities, as callers spell them, cover, or all. With `where`, rows that do not meet it
+    may be left out; with `seen_as`, it is told by columns and settings that the table has
+    elsewhere."""
     with lake._reading() as reader:
-        sight = _sight(lake, reader, name, snapshot_id, where)
+        sight = _sight(lake, reader, name, snapshot_id, where, seen_as)
         beside = None if sight.draft else lake._coverages.get(sight.key)
         work = _work(reader, sight) if beside is None else None
         known = beside.kept if beside else work.kept if work else frozenset()
-        texts = None if entities is None else [sight.series.text(each) for each in entities]
+        texts = None if entities is None else _texts(sight.series, entities)
         kept = coverage.pieces(reader, sight.scope, sight.at, texts)
         pieces = [piece for file_id, piece in kept if file_id in known]
     if work is not None:
@@ -118,14 +121,23 @@ def complete(lake: Lake, name: TableName) -> int:
         at = lake._at(reader)
         if Series.maybe(lake._table_info(reader, at, name)) is None:
             return 0
-        sight = _sight(lake, reader, name, None, None)
+        sight = _sight(lake, reader, name, None)
         work = _work(reader, sight)
     _, found = _done(lake, sight, work)
     return len(found)
 
 
+def _texts(series: Series, entities: Collection[object]) -> list[str]:
+    return [series.text(series.given(each)) for each in entities]
+
+
 def _sight(
-    lake: Lake, reader: Reader, name: TableName, snapshot_id: int | None, where: Predicate | None
+    lake: Lake,
+    reader: Reader,
+    name: TableName,
+    snapshot_id: int | None,
+    where: Predicate | None = None,
+    seen_as: TableInfo | None = None,
 ) -> _Sight:
     head, at = lake._between(reader, snapshot_id)
     draft = lake._drafted(reader, name, snapshot_id)
@@ -133,6 +145,9 @@ def _sight(
         facts = replace(draft.facts, info=draft.after)
     else:
         facts = lake._table_facts(reader, head, at, name)
+    if seen_as is not None:
+        info = replace(facts.info, schema=seen_as.schema, tags=seen_as.tags)
+        facts = replace(facts, info=info)
     series = Series.of(facts.info, at)
     asked = Asked([column.name for column in series.columns], where)
     plan = plan_scan(reader, at, facts, asked.of(facts.info.schema))
