@@ -40,7 +40,11 @@ def number_sql(series: Series, time: str) -> str:
         wide = "BIGINT" if clock.signed else "UBIGINT"
         return _floor(f"CAST({time} AS {wide})", clock.width, signed=clock.signed)
     if clock.kind == MONTHS:
-        day = time if kind == "date" else f"(DATE '1970-01-01' + CAST({_days_sql(kind, time)} AS INT))"
+        day = (
+            time
+            if kind == "date"
+            else f"(DATE '1970-01-01' + CAST({_days_sql(kind, time)} AS INT))"
+        )
         return _floor(f"((year({day}) - 1970) * 12 + month({day}) - 1)", clock.width)
     if clock.origin:
         days = f"({_days_sql(kind, time)} - {clock.origin // instant.DAY})"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
+from operator import index
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +15,9 @@ from tidelake.errors import Corrupt, Invalid
 from tidelake.model.clock import COUNT, SIGN, Clock
 from tidelake.model.comparable import INTEGERS
 from tidelake.model.event_time import as_moment
+from tidelake.model.instant import parse_date
 from tidelake.model.schema import Column
-from tidelake.model.settings import Settings
+from tidelake.model.settings import ENTITIES, Settings
 from tidelake.model.table import TableInfo
 
 Entity = tuple[Any, ...]
@@ -45,26 +47,29 @@ class Series:
             return found
         if Settings.of(table.tags).bucket is not None:
             raise Invalid(
-                f"the entity or event time of {table.name} is a column that has been dropped by"
-                f" snapshot {at}, so its coverage cannot be told",
+                f"an entity or event time column of {table.name} has been dropped by snapshot {at},"
+                " or has another type, so its coverage cannot be told",
                 hint=_HINT,
             )
         raise Invalid(f"the coverage of {table.name} is not kept at snapshot {at}", hint=_HINT)
 
     @staticmethod
     def maybe(table: TableInfo) -> Series | None:
+        """The same; None also where DuckDB has made columns ones that no series can have."""
         settings = Settings.of(table.tags)
         columns = {column.id: column for column in table.schema}
         if settings.bucket is None or not settings.series <= columns.keys():
             return None
         assert settings.event_time is not None
         time = columns[settings.event_time]
-        return Series(
-            tuple(columns[id_] for id_ in settings.entity),
-            time,
-            Clock.of(settings.bucket, time.type),
-            settings.overlap or "allow",
-        )
+        entity = tuple(columns[id_] for id_ in settings.entity)
+        if not all(column.type in ENTITIES for column in entity):
+            return None
+        try:
+            clock = Clock.of(settings.bucket, time.type)
+        except Invalid:
+            return None
+        return Series(entity, time, clock, settings.overlap or "allow")
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -72,8 +77,9 @@ class Series:
 
     @property
     def number(self) -> int:
-        """By which what is kept of this series is told from that of others of the table."""
-        listed = [[column.id for column in self.entity], self.time.id, self.clock.key]
+        """By which what is kept of this series is told from that of others of the table. Types
+        count: what a merged file has of wider values is nothing to who reads narrower ones."""
+        listed = [[[column.id, column.type] for column in self.columns], self.clock.key]
         return _hash(json.dumps(listed, separators=(",", ":")))
 
     def position(self, value: object, what: str) -> int:
@@ -133,7 +139,7 @@ class Series:
         try:
             values = json.loads(text)
             return tuple(_typed(c, value) for c, value in zip(self.entity, values, strict=True))
-        except (TypeError, ValueError):
+        except (Invalid, TypeError, ValueError):
             raise Corrupt(
                 f"{text!r} is kept as an entity and is none", hint="t.recompute_coverage()"
             ) from None
@@ -162,8 +168,8 @@ def _typed(column: Column, value: Any) -> Any:
     if value is None:
         return None
     try:
-        if column.type in INTEGERS and isinstance(value, int) and not isinstance(value, bool):
-            return int(value)
+        if column.type in INTEGERS and hasattr(value, "__index__") and not isinstance(value, bool):
+            return index(value)
         if column.type == "varchar" and isinstance(value, str):
             return str(value)
         if column.type == "date" and isinstance(value, str | date):
@@ -178,7 +184,15 @@ def _typed(column: Column, value: Any) -> Any:
     )
 
 
-def _date(value: str | date) -> date:
+def _date(value: str | date) -> date | str:
+    """What Python cannot hold, such as years BC, stays the text that DuckDB writes."""
     if isinstance(value, datetime):
         raise ValueError
-    return date.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        if parse_date(value) is None:
+            raise
+        return value

@@ -19,7 +19,7 @@ PREFIX = "tidelake."
 OVERLAPS = ("allow", "reject", "skip", "replace")
 
 _MOMENTS = TIMESTAMPS | {"date"}
-_ENTITIES = INTEGERS | {"varchar", "date", "uuid"}
+ENTITIES = INTEGERS | {"varchar", "date", "uuid"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _check_series(
                 f"{time.name!r} cannot be both the event time and an entity",
                 hint="an entity is what a series is about",
             )
-        if column.type not in _ENTITIES:
+        if column.type not in ENTITIES:
             raise Invalid(
                 f"entity={column.name!r} is a {column.type}",
                 hint="it must be a string, an integer, a date or a uuid",
