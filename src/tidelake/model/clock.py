@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import date
 
 from tidelake.errors import Invalid
 from tidelake.model import instant
@@ -28,6 +27,8 @@ _UNITS = {
     "w": 7 * instant.DAY,
 }
 _MONTHS = {"mo": 1, "y": 12}
+_TICKS = {"date": (instant.DAY, "day"), "timestamp_s": (instant.SECOND, "second")}
+"""What some types count in, which is longer than the shortest buckets."""
 _WIDTH = re.compile(r"([1-9]\d{0,17})\s*(ms|s|m|min|h|d|w|mo|y)?", re.ASCII)
 _MONDAY = 4 * instant.DAY
 _LONGEST = 3000 * 366 * instant.DAY
@@ -67,8 +68,7 @@ class Clock:
         return number if self.start(number) == position else number + 1
 
     def start(self, number: int) -> int:
-        """The position at which a bucket begins. Those of months are known for the years 1 to
-        9999 alone, and stand still beyond."""
+        """The position at which a bucket begins."""
         if self.kind == MONTHS:
             return _of_month(number * self.width)
         return number * self.width + self.origin
@@ -104,25 +104,30 @@ def _of_unit(width: str | int, count: int, unit: str | None, kind: str) -> Clock
 def _of_time(given: str | int, width: int, kind: str, *, weeks: bool) -> Clock:
     if width > _LONGEST:
         raise Invalid(f"bucket={given!r} is longer than all of history", hint=_HINT)
-    if kind == "date" and width % instant.DAY:
+    tick, what = _TICKS.get(kind, (1, ""))
+    if width % tick:
         raise Invalid(
-            f"bucket={given!r} divides days, and the clock is a date", hint='for example "1d"'
+            f"bucket={given!r} divides {what}s, and the clock is a {kind}",
+            hint=f'for example "1{what[0]}"',
         )
     return Clock(TIME, width, _MONDAY if weeks else 0)
 
 
 def _month(position: int) -> int:
-    day = date.fromordinal(_EPOCH + position // instant.DAY)
-    return (day.year - 1970) * 12 + day.month - 1
+    """By the days since March of the year 0: then a leap day is the last of its year, and a cycle
+    of 400 years is as long as any other."""
+    cycle, day = divmod(position // instant.DAY + _SINCE_MARCH, _CYCLE)
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
+    since_march = (5 * (day - (365 * year + year // 4 - year // 100)) + 2) // 153
+    return (cycle * 400 + year - 1970) * 12 + since_march + 2
 
 
 def _of_month(month: int) -> int:
     year, rest = divmod(month, 12)
-    if year + 1970 < 1:
-        return (date.min.toordinal() - _EPOCH) * instant.DAY
-    if year + 1970 > 9999:
-        return (date.max.toordinal() + 1 - _EPOCH) * instant.DAY
-    return (date(year + 1970, rest + 1, 1).toordinal() - _EPOCH) * instant.DAY
+    day = instant.day_number(year + 1970, rest + 1, 1)
+    assert day is not None
+    return day * instant.DAY
 
 
-_EPOCH = date(1970, 1, 1).toordinal()
+_CYCLE = 146_097
+_SINCE_MARCH = 719_468

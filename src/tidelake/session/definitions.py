@@ -20,6 +20,7 @@ from tidelake.model.arrangement import (
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Schema
+from tidelake.model.series import Series
 from tidelake.model.settings import Settings, declared, with_required
 from tidelake.model.table import PartitionSpec, SchemaInfo, SortKey, TableInfo, ViewInfo
 from tidelake.session import staging
@@ -233,6 +234,7 @@ def evolve(tx: Transaction, name: TableName, changes: Mapping[str, Any]) -> Writ
         return DONE
     _check_dropped(draft, after)
     _check_widened(draft, after)
+    _check_series(draft, after)
     _check_facts(draft, after)
     _check_required(tx, draft, after)
     staging.flush(tx, draft)
@@ -280,6 +282,19 @@ def _check_widened(draft: TableDraft, after: Schema) -> None:
                 f"column {column.name!r} cannot become {kind}: it would change buckets",
                 hint="create a new table and copy the rows into it",
             )
+
+
+def _check_series(draft: TableDraft, after: Schema) -> None:
+    """Entities and clocks stay of types that they can have."""
+    before = Series.maybe(draft.after)
+    if before is None or Series.maybe(replace(draft.after, schema=after)) is not None:
+        return
+    new = {column.id: column.type for column in after}
+    column = next(c for c in before.columns if new[c.id] != c.type)
+    raise Invalid(
+        f"column {column.name!r} cannot become {new[column.id]}: the table's coverage is kept by it",
+        hint="t.set_coverage(None) makes it an ordinary column first",
+    )
 
 
 def _check_facts(draft: TableDraft, after: Schema) -> None:
