@@ -29,6 +29,13 @@ class Extent:
             return len(self.expected)
         return 0 if self.range is None else self.range.buckets
 
+    def ratio_of(self, entity: Entity) -> float:
+        """How much of what is expected of an entity there is: all, where nothing is expected, and
+        nothing, where there is no range."""
+        if self.range is None or not self.expected_of_each:
+            return 0.0 if self.range is None else 1.0
+        return len(self.buckets[entity]) / self.expected_of_each
+
     def missing(self, entity: Entity) -> Iterator[tuple[int, int]]:
         """Stretches that are expected of an entity and not covered: the first id of each, and the
         one after its last."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import nsmallest
 from math import floor
 
 from tidelake.model.axis import spelled
 from tidelake.model.buckets import Buckets
+from tidelake.model.extent import Extent
 from tidelake.model.interval import interval
 from tidelake.model.series import Entity, Series
 from tidelake.model.strip import Cell, cells
@@ -49,6 +51,19 @@ class Picture:
     rows: tuple[Row, ...]
     hidden: int = 0
 
+    @staticmethod
+    def of(series: Series, extent: Extent, heading: str) -> Picture:
+        """Of all entities, or if they are many of those that cover least."""
+        if extent.range is None:
+            return Picture(heading, series, 0, 0, ())
+        known = extent.buckets
+        shown = list(known)
+        if len(known) > MOST_ROWS:
+            shown = nsmallest(MOST_ROWS, known, key=lambda entity: len(known[entity]))
+        rows = tuple(_row(extent, entity) for entity in shown)
+        first, end = extent.range.first, extent.range.end
+        return Picture(heading, series, first, end, rows, len(known) - len(rows))
+
     @property
     def buckets(self) -> int:
         return max(0, self.end - self.first)
@@ -68,6 +83,12 @@ class Picture:
     @property
     def footer(self) -> str:
         return f"and {self.hidden:,} more, covered as well or better" if self.hidden else ""
+
+
+def _row(extent: Extent, entity: Entity) -> Row:
+    gaps = sum(1 for _ in extent.missing(entity))
+    ratio = extent.ratio_of(entity)
+    return Row(name_of(entity), extent.buckets[entity], extent.expected, ratio, gaps)
 
 
 def name_of(entity: Entity | None) -> str:

@@ -9,21 +9,28 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 from operator import and_, or_, sub
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid
+from tidelake.model.axis import spelled
 from tidelake.model.buckets import runs
 from tidelake.model.clock import COUNT
 from tidelake.model.extent import Extent
 from tidelake.model.interval import Interval, Length, at_least, at_most, interval
+from tidelake.model.picture import Picture, counted, name_of, percent
 from tidelake.model.series import Entity, Moment, Series
+from tidelake.session.drawn import Drawn
+from tidelake.session.framed import Framed, Intervals, summary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Known = int | str | datetime
 """A snapshot id, a time or a tag."""
 Gap = tuple[int, int, Entity]
 
 
-class Coverage:
+class Coverage(Framed, Drawn):
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 
     Numbers and gaps are of every entity by itself, added up: `each` tells them apart, `all` is
@@ -36,11 +43,13 @@ class Coverage:
         series: Series,
         extent: Extent,
         *,
+        table: str = "",
         merged: bool = False,
         then: Callable[[Known], Coverage] | None = None,
     ) -> None:
         """`merged`: the only entity stands for several. `then` asks the same about another
         snapshot."""
+        self.table = table
         self._series = series
         self._extent = extent
         self._merged = merged
@@ -101,9 +110,9 @@ class Coverage:
         return self.ratio == 1.0 and self.covered == self.expected
 
     @property
-    def gaps(self) -> list[Interval]:
+    def gaps(self) -> Intervals:
         """What is expected and not covered, entity by entity and in the order of time."""
-        return [self._interval(*gap) for gap in self._gaps()]
+        return Intervals(self._series, (self._interval(*gap) for gap in self._gaps()))
 
     @property
     def longest_gap(self) -> Interval | None:
@@ -112,13 +121,14 @@ class Coverage:
         return None if longest is None else self._interval(*longest)
 
     @property
-    def runs(self) -> list[Interval]:
+    def runs(self) -> Intervals:
         """What is covered without a break, entity by entity and in the order of time."""
-        return [
+        found = (
             self._interval(first, end, entity)
             for entity, ids in self._extent.buckets.items()
             for first, end in runs(ids)
-        ]
+        )
+        return Intervals(self._series, found)
 
     @property
     def each(self) -> dict[Entity, Coverage]:
@@ -153,10 +163,11 @@ class Coverage:
         one = self.entities[0] if len(self.entities) == 1 and not self._merged else None
         return interval(self._series, *found, one, n)
 
-    def gaps_of(self, min_length: Length) -> list[Interval]:
+    def gaps_of(self, min_length: Length) -> Intervals:
         """The gaps that are as long as that, or longer."""
         least = at_least(self._series.clock, min_length, "min_length")
-        return [self._interval(*gap) for gap in self._gaps() if gap[1] - gap[0] >= least]
+        found = (self._interval(*gap) for gap in self._gaps() if gap[1] - gap[0] >= least)
+        return Intervals(self._series, found)
 
     def missing(
         self, batch: int = 100, max_length: Length | None = None
@@ -183,15 +194,29 @@ class Coverage:
         """What this one covers and the other does not. Range and what is expected stay."""
         return self._combined(other, sub)
 
+    def to_arrow(self) -> pa.Table:
+        """A row for each entity: its columns, `start`, `end`, `expected`, `covered`, `ratio`,
+        `gaps`, and `longest_gap_start`, `longest_gap_end`, `longest_gap_buckets`."""
+        return summary(self._series, self._extent, merged=self._merged)
+
+    @property
+    def heading(self) -> str:
+        """All of it on one line."""
+        found = self._extent.range
+        if found is None:
+            return f"{self.table}: nothing, in buckets of {self.bucket}"
+        named = [name_of(entity) for entity in self.entities] if len(self.entities) == 1 else []
+        whose = named[0] if named else f"{len(self.entities):,} entities"
+        ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
+        span = f"{spelled(self._moment(found.first))} to {spelled(self._moment(found.end))}"
+        gaps = counted(sum(1 for _ in self._gaps()), "gap")
+        return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
+
     def __repr__(self) -> str:
-        if self._extent.range is None:
-            return f"<Coverage of nothing, in buckets of {self.bucket}>"
-        many = len(self.entities)
-        whose = f" of {many:,} entities" if many != 1 else ""
-        return (
-            f"<Coverage {self.ratio:.2%}{whose}, {self.covered:,} of {self.expected:,} buckets"
-            f" of {self.bucket}, from {self.start} to {self.end}>"
-        )
+        return f"<Coverage {self.heading}>"
+
+    def _picture(self) -> Picture:
+        return Picture.of(self._series, self._extent, self.heading)
 
     def _combined(self, other: Coverage, operation: Callable[[Any, Any], Any]) -> Coverage:
         if not isinstance(other, Coverage):
@@ -202,6 +227,7 @@ class Coverage:
             extent,
             lambda known: operation(self._at(known), other._at(known)),
             merged=extent.is_nameless and (self._merged or other._merged),
+            beside=other.table,
         )
 
     def _check_alike(self, other: Coverage) -> None:
@@ -218,9 +244,15 @@ class Coverage:
             )
 
     def _with(
-        self, extent: Extent, then: Callable[[Known], Coverage], *, merged: bool = False
+        self,
+        extent: Extent,
+        then: Callable[[Known], Coverage],
+        *,
+        merged: bool = False,
+        beside: str = "",
     ) -> Coverage:
-        return Coverage(self._series, extent, merged=merged, then=then)
+        tables = dict.fromkeys(name for name in (self.table, beside) if name)
+        return Coverage(self._series, extent, table=" and ".join(tables), merged=merged, then=then)
 
     def _at(self, known_at: Known) -> Coverage:
         """The same of another snapshot: the entities, the range, and what is expected stay."""

@@ -73,7 +73,10 @@ def _known(
 
 def _face(lake: Lake, found: Covered, extent: Extent) -> Coverage:
     return Coverage(
-        found.series, extent, then=lambda known_at: _past(lake._committed, found, extent, known_at)
+        found.series,
+        extent,
+        table=str(found.table.name),
+        then=lambda known_at: _past(lake._committed, found, extent, known_at),
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidelake.model.clock import COUNT
+from tidelake.model.extent import Extent
 from tidelake.model.interval import Interval
-from tidelake.model.series import Series
+from tidelake.model.series import Entity, Moment, Series
 
 if TYPE_CHECKING:
     import pandas
@@ -55,3 +56,36 @@ class Intervals(list[Interval], Framed):
                 for each in self
             ],
         )
+
+
+def summary(series: Series, extent: Extent, *, merged: bool) -> pa.Table:
+    """A row for each entity: its columns, and what there is of it in the range."""
+    from tidelake.engine.coverage_frame import as_table, moment_type
+
+    moment = moment_type(series.time)
+    columns = [] if merged else [(column.name, column.type) for column in series.entity]
+    columns += [("start", moment), ("end", moment), ("expected", "int64"), ("covered", "int64")]
+    columns += [("ratio", "float64"), ("gaps", "int64")]
+    columns += [("longest_gap_start", moment), ("longest_gap_end", moment)]
+    columns += [("longest_gap_buckets", "int64")]
+    return as_table(columns, [_summed(series, extent, entity) for entity in extent.buckets])
+
+
+def _summed(series: Series, extent: Extent, entity: Entity) -> tuple[Any, ...]:
+    gaps = list(extent.missing(entity))
+    first, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(None, None))
+    bounds = (extent.range.first, extent.range.end) if extent.range else (None, None)
+    return (
+        *entity,
+        *(_moment(series, each) for each in bounds),
+        extent.expected_of_each,
+        len(extent.buckets[entity]),
+        extent.ratio_of(entity),
+        len(gaps),
+        *(_moment(series, each) for each in (first, end)),
+        None if first is None or end is None else end - first,
+    )
+
+
+def _moment(series: Series, bucket: int | None) -> Moment | None:
+    return None if bucket is None else series.moment(series.clock.number_of(bucket))

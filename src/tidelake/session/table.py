@@ -34,6 +34,7 @@ from tidelake.session.changes import Changes
 from tidelake.session.coverage import Coverage, Known
 from tidelake.session.covering import Question, coverage, last_complete_window
 from tidelake.session.diff import TableDiff, diff_table
+from tidelake.session.framed import Intervals
 from tidelake.session.history import History
 from tidelake.session.planning import Asked
 from tidelake.session.scan import Scan
@@ -213,7 +214,7 @@ class Table:
         end: Any = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
-    ) -> list[Interval]:
+    ) -> Intervals:
         """What is not covered, entity by entity and in the order of time; only gaps of so many
         buckets, or so long (a timedelta, or "15m"), or longer."""
         found = self.coverage(entity, start, end, known_at, calendar)
