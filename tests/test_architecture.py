@@ -51,6 +51,9 @@ OWNERS = {
 }
 
 PUBLIC = [
+    "Calendar",
+    "Coverage",
+    "Interval",
     "Lake",
     "Scan",
     "Snapshot",

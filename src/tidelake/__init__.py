@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 from tidelake import errors
 
 if TYPE_CHECKING:
+    from tidelake.model.calendar import Calendar
+    from tidelake.model.interval import Interval
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
     from tidelake.session.asof_join import asof_join
     from tidelake.session.compatible import is_compatible
+    from tidelake.session.coverage import Coverage
     from tidelake.session.lake import Lake
     from tidelake.session.opening import connect
     from tidelake.session.scan import Scan
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calendar",
+    "Coverage",
+    "Interval",
     "Lake",
     "Scan",
     "Snapshot",
@@ -38,6 +44,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Calendar": "tidelake.model.calendar",
+    "Coverage": "tidelake.session.coverage",
+    "Interval": "tidelake.model.interval",
     "Lake": "tidelake.session.lake",
     "Scan": "tidelake.session.scan",
     "Snapshot": "tidelake.model.snapshot",

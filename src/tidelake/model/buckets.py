@@ -47,18 +47,23 @@ def within(buckets: Buckets, first: int, end: int) -> Buckets:
     return kept
 
 
-def stretch(first: int, end: int) -> Buckets:
-    """All from one id on and before another; Invalid if that would take for ever."""
-    if end - first > MOST:
-        raise Invalid(
-            f"{end - first:,} buckets are too many to be listed",
-            hint="ask about a shorter range, or declare wider buckets",
-        )
-    found = Buckets()
-    if first < end:
-        found.add_range(first, end - 1)
-        found.add(end - 1)
-    return found
+class Stretches:
+    """Buckets put together of stretches; Invalid when that would take for ever."""
+
+    def __init__(self) -> None:
+        self.buckets = Buckets()
+        self._many = 0
+
+    def add(self, first: int, end: int) -> None:
+        """All from one id on and before another, of which there is at least one."""
+        self._many += end - first
+        if self._many > MOST:
+            raise Invalid(
+                f"more than {MOST:,} buckets are too many to be listed",
+                hint="ask about a shorter range, or declare wider buckets",
+            )
+        self.buckets.add_range(first, end - 1)
+        self.buckets.add(end - 1)
 
 
 def runs(buckets: Buckets) -> list[tuple[int, int]]:

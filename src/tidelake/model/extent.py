@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_, sub
 
-from tidelake.model.buckets import Buckets, last_window, runs, stretch, union, within
+from tidelake.model.buckets import Buckets, Stretches, last_window, runs, union, within
 from tidelake.model.interval import Range, spaces
 from tidelake.model.series import Entity
 
@@ -121,4 +121,7 @@ def _listed(extent: Extent) -> Buckets:
     assert extent.range is not None
     if extent.expected is not None:
         return extent.expected
-    return stretch(extent.range.first, extent.range.end)
+    found = Stretches()
+    if extent.range.buckets:
+        found.add(extent.range.first, extent.range.end)
+    return found.buckets

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid
 from tidelake.model.axis import spelled
-from tidelake.model.buckets import runs
-from tidelake.model.clock import COUNT
+from tidelake.model.buckets import Buckets, runs
+from tidelake.model.clock import COUNT, Clock
 from tidelake.model.extent import Extent
 from tidelake.model.interval import Interval, Length, at_least, at_most, interval
 from tidelake.model.picture import Picture, counted, name_of, percent
@@ -211,6 +211,9 @@ class Coverage(Framed, Drawn):
         span = f"{spelled(self._moment(found.first))} to {spelled(self._moment(found.end))}"
         gaps = counted(sum(1 for _ in self._gaps()), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
+
+    def __calendar__(self) -> tuple[Clock, Buckets]:
+        return self._series.clock, self._extent.any().buckets[()]
 
     def __repr__(self) -> str:
         return f"<Coverage {self.heading}>"
