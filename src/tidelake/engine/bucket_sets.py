@@ -7,7 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import compress, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.bucket_sql import as_id, number_sql, placed_sql
@@ -25,6 +25,8 @@ Found = tuple[str, tuple[Any, ...], Buckets]
 
 _MANY_ROWS = 4_000_000
 """So many are listed at a time; of more, those that are alike are put together before."""
+_SHORT = 1 << 11
+"""Strings of so many bits are no larger than what a list needs beside its ids."""
 _MOST_BITS = 1 << 27
 _BITS_FOR_A_ROW = 32
 _BITS_FOR_A_RUN = 32
@@ -33,25 +35,24 @@ _BITS_AT_ONCE = 1 << 20
 _BATCH = 1024
 _BYTES = array("Q").itemsize
 _ONES = re.compile("1+")
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the first to the last bucket of rows, by number, and of how many entities they are."""
+    """From the first to the last bucket of rows, by number."""
 
     first: int
     last: int
-    entities: int
 
-    def is_dense(self, rows: int) -> bool:
-        """Whether a bit for each bucket of each entity is not much for so many rows."""
-        bits = (self.last - self.first + 1) * self.entities
-        return bits <= min(_MOST_BITS, rows * _BITS_FOR_A_ROW)
+    @property
+    def length(self) -> int:
+        return self.last - self.first + 1
 
     def parts(self, rows: int) -> Iterator[tuple[int, int]]:
         """The same in stretches that have few enough rows, if all buckets have as many."""
-        step = max(1, (self.last - self.first + 1) * _MANY_ROWS // rows)
+        step = max(1, self.length * _MANY_ROWS // rows)
         for first in range(self.first, self.last + 1, step):
             yield first, min(first + step, self.last + 1)
 
@@ -59,17 +60,26 @@ class Span:
 def span_of(work: Workbench, sql: str, series: Series) -> Span | None:
     """None if there is no row, or one at infinity."""
     time = quote(series.time.name)
-    first, last = (
+    ends = [
         f"CASE WHEN {placed_sql(series.time, end)} THEN {number_sql(series, end)} END"
         for end in ("least", "most")
-    )
-    keys = ", ".join(quote(column.name) for column in series.entity)
-    entities = f"(SELECT count(*) FROM (SELECT DISTINCT {keys} FROM ({sql}) AS r) AS d)"
+    ]
     found = work.connection.execute(
-        f"SELECT {first}, {last}, {entities if keys else 1} FROM"
+        f"SELECT {', '.join(ends)} FROM"
         f" (SELECT min({time}) AS least, max({time}) AS most FROM ({sql}) AS r) AS s"
     ).fetchall()[0]
     return None if None in found else Span(*found)
+
+
+def is_dense(work: Workbench, sql: str, series: Series, span: Span, rows: int) -> bool:
+    """Whether a bit for each bucket of each entity is not much for so many rows."""
+    most = min(_MOST_BITS, rows * _BITS_FOR_A_ROW)
+    if span.length <= _SHORT or span.length > most or not series.entity:
+        return span.length <= most
+    keys = ", ".join(quote(column.name) for column in series.entity)
+    each = f"SELECT DISTINCT {keys} FROM ({sql}) AS r"
+    entities = work.connection.execute(f"SELECT count(*) FROM ({each}) AS e").fetchall()[0][0]
+    return bool(span.length * entities <= most)
 
 
 def listed(
@@ -98,7 +108,7 @@ def drawn(work: Workbench, sql: str, series: Series, span: Span) -> Iterator[Fou
     origin = series.clock.id(span.first)
 
     def sets(texts: pa.StringArray) -> Iterator[Buckets]:
-        return (_of_bits(text.as_py(), origin) for text in texts)
+        return (_of_bits(text, origin) for text in texts.to_pylist())
 
     yield from _grouped(work, _numbers(sql, series, ()), series, (), bits, sets)
 
@@ -152,7 +162,7 @@ def _grouped(
         columns = [batch.column(place).to_pylist() for place in range(len(keys))]
         rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if keys else [()]
         for row, ids in zip(rows, sets(batch.column(len(keys))), strict=True):
-            yield json.dumps(row[:width], separators=(",", ":")), row[width:], ids
+            yield _encoded(row[:width]), row[width:], ids
 
 
 def _of_lists(lists: pa.ListArray) -> Iterator[Buckets]:
@@ -171,8 +181,10 @@ def _of_bits(text: str, origin: int) -> Buckets:
     found = Buckets()
     for start in range(0, len(text), _BITS_AT_ONCE):
         bits, first = text[start : start + _BITS_AT_ONCE], origin + start
-        if bits.count("01") * _BITS_FOR_A_RUN < len(bits):
-            for run in _ONES.finditer(bits):
+        few = len(bits) // _BITS_FOR_A_RUN + 1
+        runs = list(islice(_ONES.finditer(bits), few + 1))
+        if len(runs) <= few:
+            for run in runs:
                 found.add_range(first + run.start(), first + run.end())
         else:
             flags = bits.encode().translate(_FLAGS)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tidelake.engine.bucket_sets import Found, drawn, listed, span_of
+from tidelake.engine.bucket_sets import Found, drawn, is_dense, listed, span_of
 from tidelake.engine.deletions import DELETED_AT, deletions_sql
 from tidelake.model.buckets import Buckets, pieces, union
 from tidelake.model.change import NewFile
@@ -42,7 +42,7 @@ def of_written(work: Workbench, file: NewFile, target: Target) -> Covers:
     source = f"read_parquet({text_literal(file.path)}, hive_partitioning = false)"
     sql = f"SELECT {chosen} FROM {source}"
     span = span_of(work, sql, series) if file.rows > _FEW_ROWS else None
-    if span is not None and span.is_dense(file.rows):
+    if span is not None and is_dense(work, sql, series, span, file.rows):
         found = drawn(work, sql, series, span)
     else:
         found = listed(work, sql, series, rows=file.rows)
