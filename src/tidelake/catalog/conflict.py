@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidelake.catalog import inline_tables, read
+from tidelake.catalog import claims, inline_tables, read
 from tidelake.catalog.database import Reader
 from tidelake.catalog.entries import Numbers
 from tidelake.catalog.files import among, chunks
@@ -40,6 +40,8 @@ def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None
     for table in looking:
         assert table.before is not None
         _check_rows(reader, table.before, table.write, landed)
+        if table.write.claims:
+            _check_claims(reader, table, landed, (change.base, head.snapshot_id))
 
 
 def _landed(reader: Reader, base: int, head: int) -> dict[int, set[str]] | None:
@@ -154,6 +156,22 @@ def _check_rows(
     if words or landed is None:
         check_seen(reader, table, write.seen)
         check_catalog_rows(reader, table, write.ended_rows)
+
+
+def _check_claims(
+    reader: Reader,
+    change: TableChange,
+    landed: Mapping[int, set[str]] | None,
+    since: tuple[int, int],
+) -> None:
+    """No rows of others may have come to the buckets that the write takes as free."""
+    table, write = change.table, change.write
+    if landed is not None and not landed.get(table.id, set()) & _COMING:
+        return
+    if landed is None or not claims.are_free(reader, table, write.claims, *since):
+        raise Conflict(
+            f"somebody else added rows to {table.name} that may be in the same buckets", hint=_AGAIN
+        )
 
 
 def check_seen(reader: Reader, table: TableInfo, seen: Mapping[int, SeenFile]) -> None:

@@ -69,6 +69,12 @@ def unknown(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int
     }
 
 
+def recorded(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int]:
+    """Those of the files of which it is kept what they cover, or covered before rows of them
+    were deleted."""
+    return set(_kept_through(reader, scope, file_ids)) & set(file_ids)
+
+
 def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
     if not reader.has_table(FILES):
         return {}
@@ -102,24 +108,30 @@ def _deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -
 
 
 def pieces(
-    reader: Reader, scope: Scope, at: int, entities: Iterable[str] | None = None
+    reader: Reader,
+    scope: Scope,
+    at: int,
+    entities: Collection[str] | None = None,
+    files: Collection[int] | None = None,
 ) -> Iterator[tuple[int, Piece]]:
-    """What is kept of entities, or of all, that holds at a snapshot; each with its file. Files
-    that the snapshot does not see may be among them."""
+    """What is kept of entities, or of all, that holds at a snapshot; each with its file. Unless
+    it is said which are wanted, files that the snapshot does not see may be among them."""
     if not reader.has_table(TABLE):
         return
+    inside = "" if files is None else among(files)
     for which in [""] if entities is None else _among_entities(entities):
         rows = reader.rows(
             "SELECT data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count,"
             f" begin_snapshot, end_snapshot FROM {TABLE} WHERE table_id = :id AND series = :series"
-            f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at){which}",
+            f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at)"
+            f"{which}{inside}",
             id=scope.table_id,
             series=scope.series,
             at=at,
         )
         wanted = None if entities is None else set(entities)
         for row in rows:
-            if wanted is None or row[1] in wanted:
+            if (wanted is None or row[1] in wanted) and (files is None or row[0] in files):
                 yield row[0], _piece(row)
 
 

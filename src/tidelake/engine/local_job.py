@@ -18,6 +18,7 @@ from tidelake.engine.parquet import write_files
 from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.register import found_files
 from tidelake.engine.selection import Selection
+from tidelake.engine.stretches import lying
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -171,6 +172,15 @@ class LocalJob:
         """What the rows of a query cover, which has at least the series' columns."""
         with translated(self._doing):
             return of_rows(self._work, sql, series)
+
+    def lying(
+        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
+    ) -> None:
+        """A relation of those rows of a query that lie in these buckets of the series, or of all
+        others."""
+        with translated(self._doing):
+            found = lying(self._work, sql, series, pieces, inside=inside)
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {found}")
 
     def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
         """What files cover, one task after the other."""

@@ -273,6 +273,22 @@ class SparkJob:
             told = _numbered(found.frame).mapInArrow(cover, FACTS).collect()
             return united(told_by(told))
 
+    def lying(
+        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
+    ) -> None:
+        """A relation of those rows of a query that lie in these buckets of the series, or of all
+        others: each task looks at its own."""
+        with self._translated():
+            found = self._evaluated(tree_of.parsed(sql))
+            query = self._query(found, f"SELECT * FROM {ROWS}")
+            columns = found.columns
+
+            def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.lying(batches, columns, (series, pieces, inside))
+
+            rows = _numbered(found.frame).mapInArrow(choose, nullable(columns))
+            self._add(name, Relation(seen(rows, columns), columns))
+
     def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
         """What files cover, each piece of work as a task."""
         with self._translated():

@@ -24,6 +24,7 @@ from tidelake.engine.parquet import write_files
 from tidelake.engine.partition_sql import allow_buckets, key_sql
 from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.spark_arrow import arrow_schema, cast_batch
+from tidelake.engine.stretches import lying
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_POSITION, Column
@@ -31,6 +32,7 @@ from tidelake.model.schema import ROW_POSITION, Column
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine, Workbench
     from tidelake.model.file import DataFile
+    from tidelake.model.piece import Piece
     from tidelake.model.series import Series
     from tidelake.plan.cover import Cover
     from tidelake.plan.rebuild import Rebuild
@@ -64,6 +66,20 @@ class RowsQuery:
             if work is not None:
                 for batch in Reading(work, sql, self.doing, wanted).to_batches(_BATCH_ROWS):
                     yield cast_batch(batch, schema)
+
+    def lying(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        wanted: tuple[Column, ...],
+        where: tuple[Series, Sequence[Piece], bool],
+    ) -> Any:
+        """Those of the query's rows that lie in buckets of a series, or all others."""
+        series, pieces, inside = where
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                found = lying(work, sql, series, pieces, inside=inside)
+                for batch in Reading(work, found, self.doing, wanted).to_batches(_BATCH_ROWS):
+                    yield cast_batch(batch, arrow_schema(wanted))
 
     def write(
         self, batches: Iterator[pa.RecordBatch], target: Target, carries_row_ids: bool

@@ -110,7 +110,8 @@ class Write:
     their rows, `ended_rows` are catalog rows by row id, `positions` are deletes kept in the
     catalog, by file. `seen` says what every touched file was like. `read`: the write depends on
     which rows the table has, so that rows which come in between make it wrong; `alone`: so
-    does any other change of rows. `inline_table` is where the catalog kept such rows at the base.
+    does any other change of rows. `claims` are buckets into which no row of anybody else may have
+    come. `inline_table` is where the catalog kept such rows at the base.
     """
 
     columns: tuple[Column, ...] = ()
@@ -124,12 +125,13 @@ class Write:
     seen: Mapping[int, SeenFile] = field(default_factory=dict)
     read: bool = False
     alone: bool = False
+    claims: tuple[Covers, ...] = ()
     inline_table: str | None = None
 
     @property
     def looks(self) -> bool:
         """Whether the write depends on what rows the table has."""
-        return bool(self.read or self.alone or self.seen or self.ended_rows)
+        return bool(self.read or self.alone or self.claims or self.seen or self.ended_rows)
 
     @property
     def adds(self) -> bool:

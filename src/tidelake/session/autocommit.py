@@ -96,7 +96,7 @@ def _run_alone(
         since, _ = snapshots.head(reader)
     try:
         landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
-    except Conflict:
+    except (Conflict, Invalid):
         for transaction, _ in tries:
             transaction.rollback()
         raise

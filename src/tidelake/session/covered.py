@@ -4,7 +4,7 @@ of files that DuckDB wrote, from the files themselves. What is found out so is k
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from tidelake.plan.cover import Cover
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.alone import alone, batches
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked, TableFacts, mappings_of, plan_scan
+from tidelake.session.planning import Asked, TableFacts, mappings_of, plan_all, plan_scan
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
@@ -49,10 +49,12 @@ class Covered:
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What the catalog keeps of which files, and what it does not keep, as one snapshot sees it:
-    of rows that are in the catalog themselves, and of what a transaction has changed."""
+    of rows that are in the catalog themselves, and of what a transaction has changed. It holds as
+    long as the catalog has so many `records` of the series."""
 
     kept: frozenset[int]
     pieces: tuple[Piece, ...]
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,11 @@ class _Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What has to be looked at: files as they were all their life, and rows as they are now."""
+    """What has to be looked at: files as they were all their life, and rows as they are now.
+    `records` is of how many files, of whatever snapshots, something is kept."""
 
     kept: frozenset[int]
+    records: int
     staged: tuple[Piece, ...]
     now: ScanPlan
     files: tuple[Cover, ...]
@@ -89,17 +93,20 @@ def covered(
     entities: Collection[object] | None = None,
     where: Predicate | None = None,
     seen_as: TableInfo | None = None,
+    texts: Collection[str] | None = None,
 ) -> Covered:
-    """What entities, as callers spell them, cover, or all. With `where`, rows that do not meet it
-    may be left out; with `seen_as`, it is told by columns and settings that the table has
-    elsewhere."""
+    """What entities, as callers spell them or by their `texts`, cover, or all. With `where`, rows
+    that do not meet it may be left out; with `seen_as`, it is told by columns and settings that
+    the table has elsewhere."""
     with lake._reading() as reader:
         sight = _sight(lake, reader, name, snapshot_id, where, seen_as)
-        beside = None if sight.draft else lake._coverages.get(sight.key)
+        beside = _remembered(lake, reader, sight)
         work = _work(reader, sight) if beside is None else None
         known = beside.kept if beside else work.kept if work else frozenset()
-        texts = None if entities is None else _texts(sight.series, entities)
-        kept = coverage.pieces(reader, sight.scope, sight.at, texts)
+        if entities is not None:
+            texts = _texts(sight.series, entities)
+        of_files = None if where is None else known
+        kept = coverage.pieces(reader, sight.scope, sight.at, texts, of_files)
         pieces = [piece for file_id, piece in kept if file_id in known]
     if work is not None:
         beside, found = _done(lake, sight, work)
@@ -125,6 +132,13 @@ def complete(lake: Lake, name: TableName) -> int:
         work = _work(reader, sight)
     _, found = _done(lake, sight, work)
     return len(found)
+
+
+def _remembered(lake: Lake, reader: Reader, sight: _Sight) -> Beside | None:
+    found = None if sight.draft else lake._coverages.get(sight.key)
+    if found is None or coverage.records(reader, sight.scope) != found.records:
+        return None
+    return found
 
 
 def _texts(series: Series, entities: Collection[object]) -> list[str]:
@@ -172,9 +186,10 @@ def _work(reader: Reader, sight: _Sight) -> _Work:
     unknown = coverage.unknown(reader, sight.scope, committed) if committed else {}
     return _Work(
         frozenset(committed) - unknown.keys(),
+        coverage.records(reader, sight.scope),
         tuple(staged),
         replace(sight.plan, files=tuple(now)),
-        tuple(_tasks(reader, sight, unknown)),
+        tuple(tasks(reader, sight.at, sight.facts, sight.series, unknown)),
     )
 
 
@@ -182,16 +197,19 @@ def _is_touched(draft: TableDraft, file: DataFile) -> bool:
     return file.id in draft.delete_files or file.id in draft.positions
 
 
-def _tasks(reader: Reader, sight: _Sight, unknown: dict[int, int]) -> Iterator[Cover]:
-    if not unknown:
+def tasks(
+    reader: Reader, at: int, facts: TableFacts, series: Series, through: Mapping[int, int]
+) -> Iterator[Cover]:
+    """The work of finding out what files cover, of which it is said for each up to which snapshot
+    rows have been deleted from it."""
+    if not through:
         return
-    table = sight.table
-    files = whole_life(reader, table.id, table.path, unknown)
+    files = whole_life(reader, facts.info.id, facts.info.path, through)
     oldest = snapshots.oldest_id(reader)
-    mappings = mappings_of(reader, files)
-    plan = replace(sight.plan, files=(), inlined=(), where=None, predicate=None, mappings=mappings)
+    plan = plan_all(at, facts, series.columns, tuple(column.name for column in series.columns))
+    plan = replace(plan, mappings=mappings_of(reader, files))
     for some in _groups(files):
-        yield Cover(plan, tuple(some), sight.series, {f.id: unknown[f.id] for f in some}, oldest)
+        yield Cover(plan, tuple(some), series, {f.id: through[f.id] for f in some}, oldest)
 
 
 def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
@@ -220,7 +238,7 @@ def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCove
     else:
         pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
         found = []
-    beside = Beside(kept, pieces)
+    beside = Beside(kept, pieces, work.records + len(kept - work.kept))
     if sight.draft is None:
         lake._keep_beside(sight.key, beside)
     return beside, found

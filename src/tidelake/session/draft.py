@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields, replace
 
 from tidelake.catalog.options import Options
 from tidelake.catalog.read import ColumnHistory
+from tidelake.model.buckets import united
 from tidelake.model.change import (
     PROVISIONAL_ROW_ID,
     NewDeleteFile,
@@ -19,6 +21,7 @@ from tidelake.model.change import (
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.physical import with_new_columns
+from tidelake.model.piece import Covers, Piece
 from tidelake.model.schema import Column
 from tidelake.model.series import Series
 from tidelake.model.table import TableInfo
@@ -51,6 +54,7 @@ class TableDraft:
     seen: dict[int, SeenFile] = field(default_factory=dict)
     read: bool = False
     alone: bool = False
+    claims: list[Covers] = field(default_factory=list)
     _next_file: int = -1
     _places: list[int] = field(default_factory=list)
     _row_place: int | None = None
@@ -187,6 +191,21 @@ class TableDraft:
                 ),
             )
 
+    def _claims(self) -> Iterator[Covers]:
+        by_series: dict[int, list[Piece]] = {}
+        for claim in self.claims:
+            by_series.setdefault(claim.series, []).extend(claim.pieces)
+        for series, pieces in by_series.items():
+            yield Covers(series, united(pieces) if len(self.claims) > 1 else tuple(pieces))
+
+    def saved(self) -> TableDraft:
+        """A copy, to which it can go back."""
+        return replace(self, **{n: copy(getattr(self, n)) for n in _GROWING})
+
+    def restore(self, saved: TableDraft) -> None:
+        for each in fields(self):
+            setattr(self, each.name, getattr(saved, each.name))
+
     def change(self) -> TableChange:
         partitioning = self.after.partitioning
         return TableChange(
@@ -204,10 +223,14 @@ class TableDraft:
                 seen=dict(self.seen),
                 read=self.read,
                 alone=self.alone,
+                claims=tuple(self._claims()),
                 inline_table=self.inline_table if self.before == self.after else None,
             ),
             inline=self.options.inline_rows > 0,
         )
+
+
+_GROWING = [each.name for each in fields(TableDraft) if each.default_factory is not MISSING]
 
 
 def first_of_place(place: int) -> int:

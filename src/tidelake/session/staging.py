@@ -39,7 +39,7 @@ def add(
     """
     if count == 0:
         return []
-    if count is not None and count <= draft.options.inline_rows and tx.can_inline(draft.columns):
+    if may_inline(tx, draft, count):
         rows = job.catalog_rows(sql, draft.columns, numbered=numbered)
         if rows is not None:
             draft.add_rows(rows, numbered=numbered)
@@ -50,6 +50,12 @@ def add(
     fresh = draft.has_added
     files = _write(tx, draft, job, old, carries_row_ids=True)
     return files + (_write_again(tx, draft, job, sql) if fresh else [])
+
+
+def may_inline(tx: Transaction, draft: TableDraft, count: int | None) -> bool:
+    """Whether so many rows are for the catalog."""
+    few = count is not None and count <= draft.options.inline_rows
+    return few and tx.can_inline(draft.columns)
 
 
 def _write_again(tx: Transaction, draft: TableDraft, job: Any, sql: str) -> list[NewFile]:
@@ -79,9 +85,17 @@ def _write(
     carries_row_ids: bool = False,
     place: int | None = None,
 ) -> list[NewFile]:
+    files = written(tx, draft, job, sql, carries_row_ids=carries_row_ids)
+    draft.add_files(files, place)
+    return files
+
+
+def written(
+    tx: Transaction, draft: TableDraft, job: Any, sql: str, *, carries_row_ids: bool = False
+) -> list[NewFile]:
+    """Files with the rows of a query, which are not staged yet."""
     files: list[NewFile] = list(job.write(sql, draft.target, carries_row_ids=carries_row_ids))
     tx.wrote([file.path for file in files])
-    draft.add_files(files, place)
     return files
 
 

@@ -62,6 +62,7 @@ class Transaction(Lake):
         self._token = token or uuid.uuid4().hex
         self._author = author
         self._message = message
+        self._is_blind = base is not None
         self._base, self._schema_version = base or self._newest()
         self._drafts: dict[int, TableDraft] = {}
         self._dropped: dict[int, TableInfo] = {}
@@ -333,6 +334,24 @@ class Transaction(Lake):
 
     def wrote(self, paths: Sequence[str]) -> None:
         self._written += paths
+
+    @contextmanager
+    def unless_it_fails(self, draft: TableDraft) -> Iterator[None]:
+        """What fails inside has left no trace in the draft, and no files."""
+        saved, before = draft.saved(), len(self._written)
+        try:
+            yield
+        except BaseException:
+            draft.restore(saved)
+            self._discard(self._written[before:])
+            del self._written[before:]
+            raise
+
+    def check_current(self, name: TableName) -> None:
+        """A write that looks at nothing may begin from what the lake last knew. Once it has
+        looked, and is not to change anything, that must not be the past."""
+        if self._is_blind and self._newest()[0] != self._base:
+            raise Conflict(f"{name} has changed in the meantime", hint="repeat the write")
 
     def _seal(self) -> None:
         """Put rows that are too many for the catalog into files."""

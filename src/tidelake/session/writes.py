@@ -13,11 +13,13 @@ from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, quote, text_literal
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.model.series import Series
 from tidelake.plan.expression import value_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
-from tidelake.session import staging
+from tidelake.session import overlap, staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.overlap import Added, Incoming
 from tidelake.session.planning import Asked
 from tidelake.session.staging import POINTERS
 
@@ -27,13 +29,24 @@ if TYPE_CHECKING:
 Where = str | Predicate
 
 
-def append(
-    tx: Transaction, name: TableName, data: Any, *, within: Where | None = None
-) -> WriteResult:
-    """Add rows. `within` is a condition that all of them must meet."""
+def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
+    """Add rows, as the table's policy for buckets that are covered already has it."""
     draft = writable(tx, name)
-    if within is None and (few := _plain(tx, draft, data)) is not None:
+    series = overlap.watched(draft)
+    if (few := _plain(tx, draft, data, series)) is not None:
         return result([], rows=few, inserted=few, operation="append")
+    return _append(tx, draft, data, series)
+
+
+def _append(
+    tx: Transaction,
+    draft: TableDraft,
+    data: Any,
+    series: Series | None,
+    within: Where | None = None,
+) -> WriteResult:
+    """`within` is a condition that all rows must meet."""
+    name = draft.after.name
     local = tx._local.job if not _is_spark(data) else tx.job
     with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
@@ -42,18 +55,39 @@ def append(
         count = _length(data) if incoming.rereadable else None
         if count is None and incoming.rereadable and not _is_spark(data):
             count = _few(job, sql, draft.options.inline_rows)
-        files = staging.add(tx, draft, job, sql, count=count)
-    inserted = sum(file.rows for file in files) if files else count or 0
-    check_nulls(draft, files)
-    return result(files, rows=inserted, inserted=inserted, operation="append")
+        done = add_rows(tx, draft, job, Incoming(sql, count, incoming.rereadable), series)
+    return replace(done, operation="append")
 
 
-def _plain(tx: Transaction, draft: TableDraft, data: Any) -> int | None:
+def add_rows(
+    tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming, series: Series | None
+) -> WriteResult:
+    """Stage rows; with a series, as its policy has it."""
+    if series is not None:
+        added = overlap.append(tx, draft, series, job, incoming)
+    else:
+        added = overlap.staged(tx, draft, job, incoming)
+    check_nulls(draft, added.files)
+    return _added(added)
+
+
+def _added(added: Added) -> WriteResult:
+    return result(
+        added.files,
+        rows=added.inserted + added.deleted,
+        inserted=added.inserted,
+        deleted=added.deleted,
+    )
+
+
+def _plain(tx: Transaction, draft: TableDraft, data: Any, series: Series | None) -> int | None:
     """Stage a few plain dicts as they are; how many, or None if they need more care."""
     if not tx.can_inline(draft.columns):
         return None
     rows = plain_rows(data, draft.columns, str(draft.after.name), draft.options.inline_rows)
     if rows is None:
+        return None
+    if series is not None and not overlap.may_add_plainly(tx, draft, series, rows):
         return None
     draft.add_rows(rows, numbered=False)
     return len(rows)
@@ -124,7 +158,7 @@ def overwrite(
     else:
         deleted = delete(tx, name, where).deleted
     draft.read = draft.alone = True
-    added = append(tx, name, data, within=where)
+    added = _append(tx, draft, data, None, where)
     return WriteResult(
         None,
         rows=added.rows + deleted,
@@ -237,9 +271,13 @@ def add_files(
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
     with tx._local.job(f"cannot add files to {name}") as job:
         files = job.found(listed, draft.target, {"hive": hive})
-    draft.add_files(files)
-    rows = sum(file.rows for file in files)
-    return result(files, rows=rows, inserted=rows, operation="add files")
+    series = overlap.watched(draft)
+    if series is not None:
+        added = overlap.add_files(tx, draft, series, files)
+    else:
+        draft.add_files(files)
+        added = Added(files, sum(file.rows for file in files))
+    return replace(_added(added), operation="add files")
 
 
 def result(
