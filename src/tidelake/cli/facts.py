@@ -63,14 +63,15 @@ def _key(table: Table, words: Sequence[str]) -> Any:
     pairs = [word.partition("=") for word in words]
     named = all(mark and name.casefold() in columns for name, mark, _ in pairs)
     if len(words) == 1 and len(columns) <= 1 and not named:
-        return _typed(next(iter(columns.values()), None), words[0])
+        return typed(next(iter(columns.values()), None), words[0])
     if not all(mark for _, mark, _ in pairs):
         listed = " ".join(f"{column.name}=…" for column in columns.values())
         raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
-    return {name: _typed(columns.get(name.casefold()), value) for name, _, value in pairs}
+    return {name: typed(columns.get(name.casefold()), value) for name, _, value in pairs}
 
 
-def _typed(column: Column | None, text: str) -> Any:
+def typed(column: Column | None, text: str) -> Any:
+    """A word as a value of a column, or as text if it is none."""
     kind = column.type if column else "varchar"
     try:
         if "int" in kind:

@@ -1,0 +1,107 @@
+"""Which part of a series a command asks about, and what it expects there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidelake.cli.facts import typed
+from tidelake.cli.rows import split_columns
+
+if TYPE_CHECKING:
+    from tidelake.model.calendar import Calendar
+    from tidelake.model.series import Series
+    from tidelake.session.coverage import Coverage
+    from tidelake.session.table import Table
+
+_SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
+
+
+def coverage(
+    table: Table,
+    entities: Sequence[str],
+    start: str | None,
+    end: str | None,
+    weekdays: bool,
+    sessions: str | None,
+    holidays: str | None,
+) -> Coverage:
+    """The coverage that the options of a command ask for."""
+    from tidelake.model.series import Series
+
+    calendar = _calendar(weekdays, sessions, holidays)
+    series = Series.maybe(table.info)
+    wanted = [_entity(series, text) for text in entities] if series else []
+    return table.coverage(
+        wanted or None,
+        start=_moment(series, start),
+        end=_moment(series, end),
+        calendar=calendar,
+    )
+
+
+def length(text: str) -> int | str:
+    """A number of buckets, or a length of time."""
+    return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else text
+
+
+def _moment(series: Series | None, text: str | None) -> int | str | None:
+    is_number = series is not None and series.clock.kind == "count"
+    if text is None or not is_number or not re.fullmatch(r"[+-]?\d{1,20}", text, re.ASCII):
+        return text
+    return int(text)
+
+
+def _entity(series: Series, text: str) -> Any:
+    """A value, or values by column; each as the column has it, or as text if it is none."""
+    columns = {column.name.casefold(): column for column in series.entity}
+    if len(columns) == 1:
+        return (typed(series.entity[0], text),)
+    if text.startswith(("{", "[")):
+        return _from_json(text)
+    pairs = [word.partition("=") for word in split_columns(text)]
+    if not all(mark for _, mark, _ in pairs):
+        listed = ",".join(f"{column.name}=…" for column in series.entity)
+        raise click.UsageError(f"--entity {text} is not {listed or 'there: it has no columns'}")
+    return {name: typed(columns.get(name.casefold()), value) for name, _, value in pairs}
+
+
+def _from_json(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise click.UsageError(f"--entity {text} is no JSON") from None
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _calendar(weekdays: bool, sessions: str | None, holidays: str | None) -> Calendar | None:
+    from tidelake.model.calendar import Calendar
+
+    if weekdays and sessions is not None:
+        raise click.UsageError("--sessions are of weekdays: leave --weekdays out")
+    if not weekdays and sessions is None:
+        if holidays is not None:
+            raise click.UsageError("--holidays goes with --weekdays or --sessions")
+        return None
+    days = _dates(holidays) if holidays is not None else ()
+    if sessions is None:
+        return Calendar.weekdays(holidays=days)
+    found = _SESSIONS.fullmatch(sessions.strip())
+    if found is None:
+        raise click.UsageError(f"--sessions {sessions} is not like '09:30-16:00 Europe/Berlin'")
+    opens, closes, zone = found.groups()
+    return Calendar.sessions(opens, closes, tz=zone or "UTC", holidays=days)
+
+
+def _dates(path: str) -> list[str]:
+    """One on a line; what follows # is a remark."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--holidays {path} cannot be read: {error}") from None
+    return [day for line in lines if (day := line.partition("#")[0].strip())]
