@@ -42,7 +42,8 @@ def moments(of: Series, seed: int) -> list[Any]:
     if of.clock.kind == COUNT:
         return [step * 5 - (60 if of.clock.signed else 0) for step in steps]
     days = 1 if of.clock.width > 10**11 or of.clock.width < 10 or of.time.type == "date" else 0
-    found = [START + timedelta(days=days * step, seconds=step * 7) for step in steps]
+    seconds = 7 if of.clock.width > 10**7 else 0.007
+    found = [START + timedelta(days=days * step, seconds=step * seconds) for step in steps]
     return [each.date() for each in found] if of.time.type == "date" else found
 
 
