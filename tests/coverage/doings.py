@@ -122,7 +122,8 @@ def a_bucket(kind: str, chance: Random) -> str:
         return str(chance.choice([1, 10, 1000]))
     if kind == "date":
         return chance.choice(["1d", "2d", "1w", "1mo", "1y"])
-    return chance.choice(["1m", "15m", "1h", "7h", "1d", "1w", "1mo", "1s", "1ms"])
+    widths = ["1m", "15m", "1h", "7h", "1d", "1w", "1mo", "1s", "2y"]
+    return chance.choice(widths if kind == "timestamp_s" else [*widths, "1ms", "250ms"])
 
 
 def create(lake: tidelake.Lake, chance: Random, *, plain: bool = False) -> str:
@@ -328,7 +329,7 @@ ON_SHAPES: tuple[Doing, ...] = (
     *[add_column, drop_column, rename_column, widen, widen, rename, anew, arrange],
     *[set_coverage] * 3,
 )
-UPKEEP: tuple[Doing, ...] = (compact, compact, compact, expire, cleanup, option)
+UPKEEP: tuple[Doing, ...] = (compact, compact, compact, expire, cleanup, option, recompute)
 
 
 def ours(chance: Random) -> Doing:

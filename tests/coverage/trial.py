@@ -13,6 +13,7 @@ from tests.coverage import doings
 from tests.coverage.doings import Doing, the_table
 from tests.coverage.oracle import by_rows, differences, is_series
 from tests.writing.place import Place
+from tidelake.catalog import coverage, series
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing.duck import duck_connection
 
@@ -130,6 +131,19 @@ class Trial:
                     table = rows.table(name) if at == ids[-1] else rows.known_at(at).table(name)
                     self._expect(table, self._askers(at, chance, everything), f"at {at}")
 
+    def verify(self) -> None:
+        """What is kept is right, and once a snapshot has been expired nothing is kept in vain."""
+        lake = self.lake("other")
+        with self._explained("verify"):
+            wrong = [
+                p for p in lake.verify(deep=True).problems if p.check in ("coverage", "unchecked")
+            ]
+            assert not wrong, "\n".join([*self.log, *map(str, wrong)])
+            lake.expire(keep_last=len(lake.snapshots()))
+            with lake._reading() as reader:
+                assert not coverage.strays(reader), "\n".join(self.log)
+                assert not series.idle(reader, lake.data_path), "\n".join(self.log)
+
     def _askers(self, at: int, chance: Random, everything: bool) -> list[tidelake.Lake]:
         which = ["other", "reader", "writer"]
         if not everything or self._spark is not None:
@@ -164,6 +178,7 @@ def run(place: Place, seed: int, length: int, spark: "SparkSession | None" = Non
             if kind != "duck" or place.ducklake is not None:
                 trial.step(kind, chance.randrange(1 << 30))
         trial.compare(chance, everything=True)
+        trial.verify()
     finally:
         trial.close()
     return trial

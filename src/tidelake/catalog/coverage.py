@@ -6,7 +6,7 @@ DuckDB, leaves a trace by which that is noticed.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ from tidelake.catalog import inline_tables, own_tables
 from tidelake.catalog.database import Reader, Row, Writer
 from tidelake.catalog.entries import Entries
 from tidelake.catalog.files import among, chunks
+from tidelake.catalog.read import visible
 from tidelake.model.clock import SIGN
 from tidelake.model.piece import Covers, FileCoverage, Piece
 from tidelake.model.series import hash_of
@@ -33,6 +34,10 @@ _COLUMNS = (
     "bucket_count",
     "entity",
     "buckets",
+)
+_PIECE = (
+    "data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count, begin_snapshot,"
+    " end_snapshot"
 )
 _FILE_COLUMNS = ("table_id", "series", "data_file_id", "deleted_through")
 
@@ -60,7 +65,7 @@ def ensure(writer: Writer) -> None:
 def unknown(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
     """Those of the files of which it is not kept what they cover, and for each up to which
     snapshot rows have been deleted from it."""
-    deleted = _deleted_through(reader, scope.table_id, file_ids)
+    deleted = deleted_through(reader, scope.table_id, file_ids)
     kept = _kept_through(reader, scope, file_ids)
     return {
         file_id: deleted.get(file_id, 0)
@@ -75,6 +80,46 @@ def recorded(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int
     return set(_kept_through(reader, scope, file_ids)) & set(file_ids)
 
 
+def records(reader: Reader, scope: Scope) -> int:
+    """Of how many files it is kept what they cover, or covered once."""
+    if not reader.has_table(FILES):
+        return 0
+    row = reader.row(
+        f"SELECT count(*) FROM {FILES} WHERE table_id = :id AND series = :series",
+        id=scope.table_id,
+        series=scope.series,
+    )
+    return int(row[0]) if row else 0
+
+
+def kept(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, list[Piece]]:
+    """All that is kept of files, of whatever snapshots."""
+    found: dict[int, list[Piece]] = {file_id: [] for file_id in file_ids}
+    for row in reader.rows(
+        f"SELECT {_PIECE} FROM {TABLE} WHERE table_id = :id AND series = :series{among(file_ids)}",
+        id=scope.table_id,
+        series=scope.series,
+    ):
+        if row[0] in found:
+            found[row[0]].append(_piece(row))
+    return found
+
+
+def files(reader: Reader, scope: Scope) -> list[int]:
+    """Of which files something is kept, and be it in one of the two tables only."""
+    if not reader.has_table(FILES):
+        return []
+    found: set[int] = set()
+    for name in (TABLE, FILES):
+        rows = reader.rows(
+            f"SELECT DISTINCT data_file_id FROM {name} WHERE table_id = :id AND series = :series",
+            id=scope.table_id,
+            series=scope.series,
+        )
+        found |= {row[0] for row in rows}
+    return sorted(found)
+
+
 def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
     if not reader.has_table(FILES):
         return {}
@@ -87,7 +132,7 @@ def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> di
     return {row[0]: row[1] for row in rows}
 
 
-def _deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -> dict[int, int]:
+def deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -> dict[int, int]:
     """The last snapshot that deleted rows, by file; files without deletes are not told."""
     rows = reader.rows(
         "SELECT data_file_id, max(CASE WHEN partial_max > begin_snapshot THEN partial_max"
@@ -121,8 +166,7 @@ def pieces(
     inside = "" if files is None else among(files)
     for which in [""] if entities is None else _among_entities(entities):
         rows = reader.rows(
-            "SELECT data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count,"
-            f" begin_snapshot, end_snapshot FROM {TABLE} WHERE table_id = :id AND series = :series"
+            f"SELECT {_PIECE} FROM {TABLE} WHERE table_id = :id AND series = :series"
             f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at)"
             f"{which}{inside}",
             id=scope.table_id,
@@ -146,15 +190,16 @@ def _piece(row: Row) -> Piece:
     return Piece(entity, bytes(buckets), first + SIGN, last + SIGN, count, begin, end)
 
 
-def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage]) -> None:
+def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage], *, anew: bool = False) -> None:
     """Keep what files cover, in place of what was kept of them before. What somebody else has
-    found out later, and what is of files that have gone, is passed over."""
+    found out later, unless it is done `anew`, and what is of files that have gone, is passed
+    over."""
     ensure(writer)
     by_id = {each.file_id: each for each in found}
     for ids in chunks(by_id):
         kept = _kept_through(writer, scope, ids)
         there = _there(writer, scope.table_id, ids)
-        some = [by_id[id_] for id_ in there if kept.get(id_, -1) <= by_id[id_].through]
+        some = [by_id[id_] for id_ in there if anew or kept.get(id_, -1) <= by_id[id_].through]
         _forget(writer, scope.table_id, [each.file_id for each in some], scope.series)
         rows = [row for each in some for row in _rows(scope, each.file_id, each.pieces)]
         writer.insert_values(TABLE, _COLUMNS, rows)
@@ -192,6 +237,14 @@ def _rows(scope: Scope, file_id: int, found: Iterable[Piece]) -> list[tuple[obje
     return rows
 
 
+def strike(reader: Reader, entries: Entries, table_id: int, file_ids: Collection[int]) -> None:
+    """Strike off files that a commit takes out."""
+    if file_ids and reader.has_table(TABLE):
+        for ids in chunks(file_ids):
+            for name in (TABLE, FILES):
+                entries.change(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
+
+
 def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> None:
     """Strike off files that have gone."""
     if writer.has_table(TABLE):
@@ -199,16 +252,51 @@ def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> No
             _forget(writer, table_id, ids)
 
 
-def forget_strays(writer: Writer, table_id: int) -> None:
-    """Strike off files that somebody else has removed."""
-    if writer.has_table(TABLE):
-        rows = writer.rows(
-            f"SELECT DISTINCT data_file_id FROM {FILES} WHERE table_id = :id"
-            " AND data_file_id NOT IN"
-            " (SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id)",
-            id=table_id,
+def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
+    """Files that somebody else has removed, as DuckDB does when it merges and expires, by their
+    table; of one table or of all."""
+    which = "" if table_id is None else f"table_id = {table_id} AND "
+    found: dict[int, set[int]] = defaultdict(set)
+    for name in (TABLE, FILES) if reader.has_table(TABLE) else ():
+        for of_table, file_id in reader.rows(
+            f"SELECT DISTINCT table_id, data_file_id FROM {name} WHERE {which}"
+            "data_file_id NOT IN (SELECT data_file_id FROM ducklake_data_file)"
+        ):
+            found[of_table].add(file_id)
+    return {of_table: sorted(ids) for of_table, ids in found.items()}
+
+
+def seen(reader: Reader, table_id: int, at: int) -> set[int]:
+    """The files of a table that a snapshot sees."""
+    sql = f"SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id AND {visible()}"
+    return {row[0] for row in reader.rows(sql, id=table_id, at=at)}
+
+
+def tables(reader: Reader) -> list[int]:
+    """Those of which coverage is kept."""
+    if not reader.has_table(FILES):
+        return []
+    both = f"SELECT table_id FROM {FILES} UNION SELECT table_id FROM {TABLE}"
+    return [row[0] for row in reader.rows(both)]
+
+
+def scopes(reader: Reader, table_id: int) -> list[Scope]:
+    """By which series it is kept of a table."""
+    if not reader.has_table(FILES):
+        return []
+    each = "SELECT series FROM {} WHERE table_id = :id"
+    rows = reader.rows(f"{each.format(FILES)} UNION {each.format(TABLE)}", id=table_id)
+    return [Scope(table_id, row[0]) for row in rows]
+
+
+def forget_series(writer: Writer, scope: Scope) -> None:
+    """Strike off what is kept by a series."""
+    for name in (TABLE, FILES):
+        writer.execute(
+            f"DELETE FROM {name} WHERE table_id = :id AND series = :series",
+            id=scope.table_id,
+            series=scope.series,
         )
-        forget_files(writer, table_id, [row[0] for row in rows])
 
 
 def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:

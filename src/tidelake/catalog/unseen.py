@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from tidelake.catalog import coverage
 from tidelake.catalog.database import Reader
 from tidelake.model.names import TableName
 
@@ -62,9 +63,10 @@ def find(reader: Reader, without: Collection[int] = ()) -> Unseen:
     tables = _tables(reader, remaining)
     data_files = _data_files(reader, remaining, tables)
     gaps, rows = _inlined(reader, remaining, tables)
-    for name in DEFINITIONS:
+    for name in (*DEFINITIONS, *([coverage.TABLE] if reader.has_table(coverage.TABLE) else [])):
         spans = reader.rows(
-            f"SELECT begin_snapshot, end_snapshot FROM {name} WHERE end_snapshot IS NOT NULL"
+            f"SELECT DISTINCT begin_snapshot, end_snapshot FROM {name}"
+            " WHERE end_snapshot IS NOT NULL"
         )
         if found := _gaps(remaining, spans):
             gaps[name] = found

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tidelake.catalog import conflict, inline_tables, paths, snapshots
+from tidelake.catalog import conflict, coverage, inline_tables, paths, snapshots
 from tidelake.catalog.contents import add_delete_file, add_file, schedule
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.entries import Entries, Numbers
@@ -98,6 +98,7 @@ def fill(
     for token in _tokens(upkeep, table.id):
         entries.say(token)
     _forget(reader, entries, upkeep.merged, data_path)
+    coverage.strike(reader, entries, table.id, [file.id for file in upkeep.merged])
     _forget_positions(reader, entries, upkeep, table.id)
     _end(entries, upkeep.rewritten)
     for carried in upkeep.carried:

@@ -130,7 +130,10 @@ def complete(lake: Lake, name: TableName) -> int:
             return 0
         sight = _sight(lake, reader, name, None)
         work = _work(reader, sight)
+        strays = coverage.strays(reader, sight.table.id).get(sight.table.id, [])
     _, found = _done(lake, sight, work)
+    for some in batches(strays):
+        alone(lake, coverage.forget_files, sight.table.id, some)
     return len(found)
 
 

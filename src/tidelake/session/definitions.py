@@ -292,7 +292,7 @@ def _check_series(draft: TableDraft, after: Schema) -> None:
     new = {column.id: column.type for column in after}
     column = next(c for c in before.columns if new[c.id] != c.type)
     raise Invalid(
-        f"column {column.name!r} cannot become {new[column.id]}: the table's coverage is kept by it",
+        f"column {column.name!r} cannot become {new[column.id]}: coverage is kept by it",
         hint="t.set_coverage(None) makes it an ordinary column first",
     )
 

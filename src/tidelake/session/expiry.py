@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tidelake.catalog import expiry, options, paths, removal, unseen
+from tidelake.catalog import coverage, expiry, options, paths, removal, series, unseen
 from tidelake.catalog.database import Reader
 from tidelake.catalog.expiry import Chosen
 from tidelake.catalog.unseen import Unseen
@@ -100,6 +100,7 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     for name, ids in parts.items():
         for some in batches(ids):
             alone(lake, removal.part, name, some)
+    _coverage(lake)
     return ExpireResult(
         gone.snapshots,
         sum(each.files for each in removed),
@@ -108,6 +109,18 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
         found.rows,
         gone.kept,
     )
+
+
+def _coverage(lake: Lake) -> None:
+    """Of files that DuckDB has removed, and by settings that no snapshot has any more."""
+    with lake._reading() as reader:
+        strays = coverage.strays(reader)
+        idle = series.idle(reader, lake.data_path)
+    for table_id, ids in strays.items():
+        for some in batches(ids):
+            alone(lake, coverage.forget_files, table_id, some)
+    for table_id in idle:
+        alone(lake, series.forget_idle, table_id, lake.data_path)
 
 
 def _find(lake: Lake) -> Unseen:

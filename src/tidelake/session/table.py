@@ -396,6 +396,14 @@ class Table:
             lambda tx: series.set_coverage(tx, self._name, bucket, entity, event_time, overlap)
         )
 
+    def recompute_coverage(self) -> int:
+        """Find out anew what all files of the table cover, should `verify` have found that what is
+        kept is wrong; of how many files."""
+        from tidelake.session.recompute import recompute
+
+        self._check_unpinned()
+        return recompute(self._lake, self._name)
+
     def set_event_time(
         self,
         event_time: str | None,

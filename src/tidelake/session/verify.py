@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import (
+    checks_coverage,
     checks_files,
     checks_references,
     checks_rollups,
@@ -28,6 +29,7 @@ from tidelake.model.verify import Problem, VerifyReport
 from tidelake.session import verify_deep
 from tidelake.session.expected_files import expected_files
 from tidelake.session.progress import Tell, progress
+from tidelake.session.verify_coverage import check_coverage
 from tidelake.session.verify_rollups import check_rollups
 from tidelake.store.files import Store, is_local
 
@@ -43,6 +45,7 @@ _READING_CHECKS = (
     *checks_references.READING_CHECKS,
     *checks_files.READING_CHECKS,
     *checks_rollups.READING_CHECKS,
+    *checks_coverage.READING_CHECKS,
 )
 _FEW = 100
 _DOUBTFUL = {"missing-files", "file-sizes", "unreadable-files", "row-counts", "field-ids"}
@@ -62,6 +65,8 @@ def verify(
         found.attempt(_check_files, lake, files, tell)
         if known.of("snapshot"):
             found.attempt(check_rollups, lake, known, deep)
+        if deep and known.of("snapshot"):
+            found.attempt(check_coverage, lake, known, found.doubtful)
         if (deep or fingerprint) and known.of("snapshot"):
             rows = verify_deep.Pass(lake, known, found, deep, fingerprint)
             verify_deep.check_rows(rows, files, tell)

@@ -1,0 +1,69 @@
+"""By which series coverage of a table is kept, and which of them some snapshot still has."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidelake.catalog import coverage, read, snapshots
+from tidelake.catalog.coverage import Scope
+from tidelake.catalog.database import Reader, Writer
+from tidelake.errors import NotFound
+from tidelake.model.series import Series
+from tidelake.model.table import TableInfo
+
+_EDGES = (
+    "SELECT begin_snapshot, end_snapshot FROM ducklake_table WHERE table_id = :id",
+    "SELECT begin_snapshot, end_snapshot FROM ducklake_column WHERE table_id = :id",
+    "SELECT begin_snapshot, end_snapshot FROM ducklake_tag WHERE object_id = :id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A series, and the table as a snapshot that has it sees it."""
+
+    at: int
+    table: TableInfo
+    series: Series
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.table.id, self.series.number)
+
+
+def in_use(reader: Reader, table_id: int, data_path: str) -> dict[int, Usage]:
+    """The series that the table has at any snapshot that is left, by number; each as the last of
+    them sees it."""
+    ids = snapshots.ids(reader)
+    edges = {edge for sql in _EDGES for row in reader.rows(sql, id=table_id) for edge in row}
+    places = {bisect_left(ids, edge) for edge in edges if edge is not None}
+    found: dict[int, Usage] = {}
+    for at in sorted(ids[place] for place in places if place < len(ids)):
+        try:
+            table = read.table(reader, at, table_id, data_path)
+        except NotFound:
+            continue
+        series = Series.maybe(table)
+        if series is not None:
+            found[series.number] = Usage(at, table, series)
+    return found
+
+
+def idle(reader: Reader, data_path: str) -> list[int]:
+    """Tables of which coverage is kept by a series that no snapshot has any more."""
+    return [id_ for id_ in coverage.tables(reader) if any(_idle(reader, id_, data_path))]
+
+
+def forget_idle(writer: Writer, table_id: int, data_path: str) -> None:
+    """Strike off what is kept by such a series. Requires the lake's lock: nobody then takes it up
+    again."""
+    for scope in _idle(writer, table_id, data_path):
+        coverage.forget_series(writer, scope)
+
+
+def _idle(reader: Reader, table_id: int, data_path: str) -> Iterator[Scope]:
+    kept = coverage.scopes(reader, table_id)
+    used = in_use(reader, table_id, data_path) if kept else {}
+    yield from (scope for scope in kept if scope.series not in used)
