@@ -68,9 +68,9 @@ class Extent:
     def __and__(self, other: Extent) -> Extent:
         chosen = self.range and other.range and self.range.shared(other.range)
         known = [each.expected for each in (self, other) if each.expected is not None]
-        expected = reduce(and_, known) if known else None
-        if expected is not None and chosen is not None:
-            expected = within(expected, chosen.first, chosen.end)
+        expected = None
+        if chosen is not None and known:
+            expected = within(reduce(and_, known), chosen.first, chosen.end)
         return Extent(self._paired(other, and_), chosen, expected)
 
     def __or__(self, other: Extent) -> Extent:
