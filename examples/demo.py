@@ -51,6 +51,9 @@ def main() -> None:
         step("Two clocks: what was true at a moment, and what was known of it at another")
         show_two_clocks(lake)
 
+        step("Coverage: is it complete, and what came late?")
+        show_coverage(lake)
+
         step("Only the files that matter are opened")
         explanation = lake.table("prices").scan(where=ONE_DAY).explain()
         console.print(str(explanation), markup=False, soft_wrap=True)
@@ -188,6 +191,26 @@ def show_two_clocks(lake: tidelake.Lake) -> None:
     console.print(drawn)
 
 
+def show_coverage(lake: tidelake.Lake) -> None:
+    """A feed that breaks off, and is filled in later."""
+    ticks = lake.create_table(
+        "ticks", "symbol VARCHAR, ts TIMESTAMP", entity="symbol", event_time="ts", bucket="1m"
+    )
+    minutes = [OPENING + timedelta(minutes=n) for n in range(MINUTES)]
+    lost = minutes[90:150]
+    came = [(symbol, ts) for symbol in COMPANIES for ts in minutes]
+    ticks.append([{"symbol": s, "ts": ts} for s, ts in came if not (s == "BOLT" and ts in lost)])
+    lake.tag("the feed is back")
+    console.print(ticks.coverage())
+    (gap,) = ticks.gaps(min_length="15m")
+    say("Tidelake", f"missing: {gap}\n")
+    ticks.append([{"symbol": "BOLT", "ts": ts} for ts in lost[:45]])
+    now = ticks.coverage()
+    console.print(now)
+    (late,) = now.diff("the feed is back").runs
+    say("Tidelake", f"came late: {late}")
+
+
 def spark_session(folder: Path) -> Any:
     """A small Spark in this process."""
     # What PySpark thinks of the pandas it found is not part of the show.
@@ -218,6 +241,7 @@ def farewell(folder: Path, url: str, seconds: float) -> None:
         "tidelake log",
         "tidelake show prices",
         "tidelake scan prices --known-at 2 --limit 5",
+        "tidelake coverage ticks --fail-under 0.99",
         "tidelake scan revenue --as-of 2024-03-01 --known-at 'annual review'",
         "tidelake sql \"UPDATE companies SET name = 'Acme' WHERE symbol = 'ACME'\"",
         f"rm -r {folder}   # when you have seen enough",

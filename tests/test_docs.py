@@ -153,6 +153,8 @@ def test_the_demo_agrees_with_duckdb(tmp_path):
         ("01-25", "861.0", "790.5"),
         ("03-01", "861.0", "790.5"),
     ]
+    assert re.findall(r"BOLT .*█ +(\S+) %", told) == ["75.0", "93.7"]
+    assert re.findall(r"came late: .*, (\d+) buckets", told) == ["45"]
 
 
 @pytest.mark.slow
