@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Corrupt, Overlap
+from tidelake.model import instant
 from tidelake.model.buckets import Buckets, by_entity, pieces
 from tidelake.model.change import NewFile
 from tidelake.model.clock import COUNT
@@ -36,8 +37,8 @@ Found = Mapping[str, Buckets]
 _ROWS, _KEPT, _REST, _THERE = "_came", "_kept", "_rest", "_there"
 _FEW = 100
 """Entities that a condition should name."""
-_PYTHON = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
-_NANOSECONDS = (datetime(1678, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC))
+_PYTHON = (instant.of_date(date.min), instant.of_date(date.max))
+_NANOSECONDS = (instant.of_date(date(1678, 1, 1)), instant.of_date(date(2262, 1, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,15 +261,13 @@ def _where(series: Series, found: Found) -> Predicate | None:
 
 
 def _moment(series: Series, bucket: int) -> Value | None:
-    """When a bucket begins, if every engine and database can say that."""
-    clock = series.clock
-    found = series.moment(clock.number_of(bucket))
-    if clock.kind == COUNT:
-        return found if isinstance(found, int) and abs(found) < 1 << 63 else None
-    assert isinstance(found, date)
-    when = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)
+    """When a bucket begins, if Python and every database can say that."""
+    number = series.clock.number_of(bucket)
+    start = series.clock.start(number)
+    if series.clock.kind == COUNT:
+        return start if abs(start) < 1 << 63 else None
     first, last = _NANOSECONDS if series.time.type == "timestamp_ns" else _PYTHON
-    return found if first < when.replace(tzinfo=UTC) < last else None
+    return series.moment(number) if first <= start <= last else None
 
 
 def _about(series: Series, found: Found) -> list[Predicate]:
