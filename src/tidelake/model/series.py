@@ -15,7 +15,7 @@ from tidelake.errors import Corrupt, Invalid
 from tidelake.model.clock import COUNT, SIGN, Clock
 from tidelake.model.comparable import INTEGERS
 from tidelake.model.event_time import as_moment
-from tidelake.model.instant import parse_date
+from tidelake.model.instant import of_date, parse_date
 from tidelake.model.schema import Column
 from tidelake.model.settings import ENTITIES, Settings
 from tidelake.model.table import TableInfo
@@ -144,6 +144,11 @@ class Series:
                 f"{text!r} is kept as an entity and is none", hint="t.recompute_coverage()"
             ) from None
 
+    def rank(self, entity: Entity) -> list[tuple[bool, Any]]:
+        """By which entities are put in order: those without a value first."""
+        pairs = zip(self.entity, entity, strict=True)
+        return [(value is not None, _comparable(column, value)) for column, value in pairs]
+
 
 _SHAPE = "give a value for one column, a tuple for several, or a dict by column name"
 
@@ -182,6 +187,13 @@ def _typed(column: Column, value: Any) -> Any:
         f"{value!r} is not a value of the entity column {column.name!r}",
         hint=f"the column is {column.duckdb_type}",
     )
+
+
+def _comparable(column: Column, value: Any) -> Any:
+    """Dates by how far they are from 1970: some are text."""
+    if column.type != "date" or value is None:
+        return value
+    return parse_date(value) if isinstance(value, str) else of_date(value)
 
 
 def _date(value: str | date) -> date | str:

@@ -112,12 +112,7 @@ def _by_entity(found: Covered, wanted: Collection[object] | None) -> dict[Entity
         return {entity: known.get(entity, Buckets()) for entity in listed}
     if not series.entity:
         return known or {(): Buckets()}
-    return dict(sorted(known.items(), key=lambda item: _rank(item[0])))
-
-
-def _rank(entity: Entity) -> list[tuple[bool, Any]]:
-    """By which entities are put in order: those without a value first."""
-    return [(value is not None, value) for value in entity]
+    return dict(sorted(known.items(), key=lambda item: series.rank(item[0])))
 
 
 def _inside(known: Mapping[Entity, Buckets], chosen: Range) -> dict[Entity, Buckets]:
