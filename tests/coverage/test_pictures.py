@@ -12,6 +12,8 @@ from uuid import UUID
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -88,6 +90,16 @@ def test_one_line_says_it_all() -> None:
     )
     nothing = Coverage(series(), Extent({("ACME",): Buckets()}, None), table="main.bars")
     assert repr(nothing) == "<Coverage main.bars: nothing, in buckets of 1m>"
+
+
+@given(st.sets(st.integers(0, 20)), st.none() | st.sets(st.integers(0, 20)), st.integers(0, 21))
+def test_gaps_are_counted_as_they_are_listed(
+    covered: set[int], expected: set[int] | None, length: int
+) -> None:
+    wanted = None if expected is None else sorted(n for n in expected if n < length)
+    inside = range(length) if wanted is None else wanted
+    found = covers({("A",): sorted(covered & set(inside))}, length, expected=wanted)
+    assert found._extent.count_missing(("A",)) == len(found.gaps)
 
 
 def test_strips_in_a_terminal() -> None:

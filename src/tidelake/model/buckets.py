@@ -77,6 +77,11 @@ def runs(buckets: Buckets) -> list[tuple[int, int]]:
     return list(zip(buckets - after, ends, strict=True))
 
 
+def count_runs(buckets: Buckets) -> int:
+    """How many such stretches there are."""
+    return int(buckets.difference_cardinality(buckets.shift(1)))
+
+
 def last_window(covered: Buckets, expected: Buckets | None, count: int) -> tuple[int, int] | None:
     """The last place where so many buckets are covered one after the other, or one expected one
     after the other. Requires that what is covered is expected."""

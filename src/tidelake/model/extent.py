@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_, sub
 
-from tidelake.model.buckets import Buckets, Stretches, last_window, runs, union, within
+from tidelake.model.buckets import Buckets, Stretches, count_runs, last_window, runs, union, within
 from tidelake.model.interval import Range, spaces
 from tidelake.model.series import Entity
 
@@ -44,6 +44,16 @@ class Extent:
         if self.expected is not None:
             return iter(runs(self.expected - self.buckets[entity]))
         return spaces(self.buckets[entity], self.range.first, self.range.end)
+
+    def count_missing(self, entity: Entity) -> int:
+        """How many such stretches there are, without listing them."""
+        if self.range is None or not self.range.buckets:
+            return 0
+        ids = self.buckets[entity]
+        if self.expected is not None:
+            return count_runs(self.expected - ids)
+        ends = (self.range.first in ids) + (self.range.end - 1 in ids)
+        return count_runs(ids) + 1 - ends
 
     def last_window(self, count: int) -> tuple[int, int] | None:
         """The last place where all entities cover so many that follow each other."""

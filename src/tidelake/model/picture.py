@@ -86,8 +86,7 @@ class Picture:
 
 
 def _row(extent: Extent, entity: Entity) -> Row:
-    gaps = sum(1 for _ in extent.missing(entity))
-    ratio = extent.ratio_of(entity)
+    gaps, ratio = extent.count_missing(entity), extent.ratio_of(entity)
     return Row(name_of(entity), extent.buckets[entity], extent.expected, ratio, gaps)
 
 

@@ -209,7 +209,7 @@ class Coverage(Framed, Drawn):
         whose = named[0] if named else f"{len(self.entities):,} entities"
         ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
         span = f"{spelled(self._moment(found.first))} to {spelled(self._moment(found.end))}"
-        gaps = counted(sum(1 for _ in self._gaps()), "gap")
+        gaps = counted(sum(map(self._extent.count_missing, self.entities)), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
 
     def __calendar__(self) -> tuple[Clock, Buckets]:
