@@ -144,7 +144,8 @@ def test_ticks_are_few_and_in_order(width: str, first: int, length: int, most: i
 
 
 def test_names_and_numbers_in_words() -> None:
-    assert name_of(("ACME", None, 7)) == "ACME, NULL, 7"
+    assert name_of(("ACME", None, 7, "")) == 'ACME, NULL, 7, ""'
+    assert name_of(()) == ""
     assert name_of(("a\0b\n\u202ec\ud800",)) == "a\\x00b\\n\\u202ec\\ud800"
     assert name_of(("👩\u200d🚀",)) == "👩\u200d🚀"
     assert [percent(x) for x in (0, 0.0004, 0.99999, 1)] == ["0.0 %", "<0.1 %", "99.9 %", "100.0 %"]

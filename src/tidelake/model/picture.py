@@ -92,7 +92,7 @@ def _row(extent: Extent, entity: Entity) -> Row:
 
 def name_of(entity: Entity | None) -> str:
     """An entity on one line, without characters that are not seen or turn the line round."""
-    values = ("NULL" if value is None else str(value) for value in entity or ())
+    values = ("NULL" if value is None else str(value) or '""' for value in entity or ())
     return ", ".join(values).translate(_ESCAPES)
 
 
