@@ -298,10 +298,11 @@ def _check_series(draft: TableDraft, after: Schema) -> None:
 
 
 def _check_facts(draft: TableDraft, after: Schema) -> None:
-    """Keys and event times stay without nulls."""
+    """Keys and event times stay without nulls; the clock of a series may have had some."""
     required = Settings.of(draft.after.tags).required
+    before = {column.id for column in draft.after.schema if not column.nullable}
     for column in after:
-        if column.id in required and column.nullable:
+        if column.id in required & before and column.nullable:
             raise Invalid(
                 f"column {column.name!r} cannot be nullable: it is part of the table's key or"
                 " event time",
