@@ -124,7 +124,7 @@ def _append_rest(
     found, taken = known
     job.lying(_ROWS, incoming.sql, series, _pieces(taken), inside=False)
     columns = ", ".join(quote(column.name) for column in draft.columns)
-    rest = Incoming(f"SELECT {columns} FROM {_ROWS}", incoming.count, True)
+    rest = Incoming(f"SELECT {columns} FROM {_ROWS}", None, True)
     if staging.may_inline(tx, draft, incoming.count):
         rest = replace(rest, count=job.keep(_REST, rest.sql), sql=f"SELECT * FROM {_REST}")
     added = staged(tx, draft, job, rest)
