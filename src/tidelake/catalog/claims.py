@@ -50,7 +50,7 @@ def _free_of_files(
     if files and coverage.recorded(reader, scope, files) != set(files):
         return False
     for ids in chunks(files):
-        for _, piece in coverage.pieces(reader, scope, head, claimed.keys(), ids):
+        for piece in coverage.pieces(reader, scope, head, claimed.keys(), ids):
             near = [p for p in claimed[piece.entity] if _near(p, piece)]
             if near and _meet(near, unpacked(piece.buckets)):
                 return False

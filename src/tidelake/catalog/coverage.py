@@ -153,30 +153,54 @@ def deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) ->
 
 
 def pieces(
+    reader: Reader, scope: Scope, at: int, entities: Collection[str], files: Collection[int]
+) -> Iterator[Piece]:
+    """What is kept of entities in files, and holds at a snapshot."""
+    for which in _among_entities(entities):
+        for row in _held(reader, scope, at, _PIECE, f"{which}{among(files)}"):
+            if row[1] in entities and row[0] in files:
+                yield _piece(row)
+
+
+def bitmaps(
     reader: Reader,
     scope: Scope,
     at: int,
+    files: Collection[int],
     entities: Collection[str] | None = None,
-    files: Collection[int] | None = None,
-) -> Iterator[tuple[int, Piece]]:
-    """What is kept of entities, or of all, that holds at a snapshot; each with its file. Unless
-    it is said which are wanted, files that the snapshot does not see may be among them."""
+    *,
+    few_files: bool = False,
+) -> list[tuple[str, bytes]]:
+    """What is kept of entities, or of all, in files, and holds at a snapshot: the bitmaps, each
+    with its entity. With `few_files` only these are looked up."""
+    columns = "data_file_id, entity, buckets"
+    inside = among(files) if few_files else ""
+    if entities is None:
+        rows = _held(reader, scope, at, columns, inside, everybody=True)
+        return [(entity, data) for file_id, entity, data in rows if file_id in files]
+    found = []
+    wanted = set(entities)
+    for which in _among_entities(wanted):
+        rows = _held(reader, scope, at, columns, f"{which}{inside}")
+        found += [(row[1], row[2]) for row in rows if row[0] in files and row[1] in wanted]
+    return found
+
+
+def _held(
+    reader: Reader, scope: Scope, at: int, columns: str, which: str, *, everybody: bool = False
+) -> list[Row]:
+    """Rows that hold at a snapshot. The plus sign keeps SQLite from going through them in the
+    order of entities, when they lie in that of files."""
     if not reader.has_table(TABLE):
-        return
-    inside = "" if files is None else among(files)
-    for which in [""] if entities is None else _among_entities(entities):
-        rows = reader.rows(
-            f"SELECT {_PIECE} FROM {TABLE} WHERE table_id = :id AND series = :series"
-            f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at)"
-            f"{which}{inside}",
-            id=scope.table_id,
-            series=scope.series,
-            at=at,
-        )
-        wanted = None if entities is None else set(entities)
-        for row in rows:
-            if (wanted is None or row[1] in wanted) and (files is None or row[0] in files):
-                yield row[0], _piece(row)
+        return []
+    series = "+series" if everybody else "series"
+    return reader.rows(
+        f"SELECT {columns} FROM {TABLE} WHERE table_id = :id AND {series} = :series"
+        f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at){which}",
+        id=scope.table_id,
+        series=scope.series,
+        at=at,
+    )
 
 
 def _among_entities(entities: Iterable[str]) -> Iterator[str]:

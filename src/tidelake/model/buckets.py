@@ -109,13 +109,17 @@ def _starts(buckets: Buckets, count: int) -> Buckets:
 
 def by_entity(found: Iterable[Piece]) -> dict[str, Buckets]:
     """All buckets of every entity."""
+    return of_entities((piece.entity, piece.buckets) for piece in found)
+
+
+def of_entities(bitmaps: Iterable[tuple[str, bytes]]) -> dict[str, Buckets]:
+    """All buckets of every entity, put together from such as they are kept."""
     together: dict[str, Buckets] = {}
-    for piece in found:
-        buckets = unpacked(piece.buckets)
-        if (known := together.get(piece.entity)) is None:
-            together[piece.entity] = buckets
+    for entity, data in bitmaps:
+        if (known := together.get(entity)) is None:
+            together[entity] = unpacked(data)
         else:
-            known |= buckets
+            known |= unpacked(data)
     return together
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import coverage, snapshots
@@ -14,7 +15,7 @@ from tidelake.catalog.coverage import Scope
 from tidelake.catalog.database import Reader
 from tidelake.catalog.files import whole_life
 from tidelake.errors import Denied, Unavailable
-from tidelake.model.buckets import Buckets, by_entity
+from tidelake.model.buckets import Buckets, of_entities
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.piece import FileCoverage, Piece
@@ -34,6 +35,9 @@ _TASK_FILES = 64
 _TASK_ROWS = 4_000_000
 """How much one task looks at."""
 _ROWS = "_tidelake_rows"
+_MANY_PIECES = 256
+_ANSWERS = 64
+"""Of so many entities it is remembered what they cover, if that takes many pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,19 @@ class Beside:
     kept: frozenset[int]
     pieces: tuple[Piece, ...]
     records: int = 0
+    answers: dict[str, Buckets] = field(default_factory=dict)
+    """What some entities cover altogether."""
+
+    def told(self, texts: Collection[str] | None) -> dict[str, Buckets] | None:
+        """What one entity covers, if that has been asked before."""
+        if texts is None or len(texts) != 1:
+            return None
+        found = {text: self.answers[text].copy() for text in texts if text in self.answers}
+        return found or None
+
+    def remember(self, texts: Collection[str] | None, together: Mapping[str, Buckets]) -> None:
+        if texts is not None and len(texts) == 1 and len(self.answers) < _ANSWERS:
+            self.answers.update((text, ids.copy()) for text, ids in together.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +81,7 @@ class _Sight:
     table: TableInfo
     series: Series
     at: int
-    plan: ScanPlan
+    asked: Asked
     facts: TableFacts
     draft: TableDraft | None
     key: str
@@ -101,25 +118,27 @@ def covered(
     with lake._reading() as reader:
         sight = _sight(lake, reader, name, snapshot_id, where, seen_as)
         beside = _remembered(lake, reader, sight)
-        work = _work(reader, sight) if beside is None else None
-        known = beside.kept if beside else work.kept if work else frozenset()
         if entities is not None:
             texts = _texts(sight.series, entities)
-        of_files = None if where is None else known
-        kept = coverage.pieces(reader, sight.scope, sight.at, texts, of_files)
-        pieces = [piece for file_id, piece in kept if file_id in known]
+        if beside is not None and (told := beside.told(texts)) is not None:
+            return Covered(sight.table, sight.series, sight.at, told)
+        work = _work(reader, sight) if beside is None else None
+        known = beside.kept if beside else work.kept if work else frozenset()
+        kept = coverage.bitmaps(
+            reader, sight.scope, sight.at, known, texts, few_files=where is not None
+        )
+    pieces: list[Piece] = []
     if work is not None:
         beside, found = _done(lake, sight, work)
         pieces += [p for each in found for p in each.pieces if p.holds_at(sight.at)]
     assert beside is not None
-    wanted = None if texts is None else set(texts)
     pieces += beside.pieces
-    return Covered(
-        sight.table,
-        sight.series,
-        sight.at,
-        by_entity(p for p in pieces if wanted is None or p.entity in wanted),
-    )
+    wanted = None if texts is None else set(texts)
+    others = [(p.entity, p.buckets) for p in pieces if wanted is None or p.entity in wanted]
+    together = of_entities(chain(kept, others))
+    if len(kept) > _MANY_PIECES:
+        beside.remember(texts, together)
+    return Covered(sight.table, sight.series, sight.at, together)
 
 
 def complete(lake: Lake, name: TableName) -> int:
@@ -167,18 +186,21 @@ def _sight(
         facts = replace(facts, info=info)
     series = Series.of(facts.info, at)
     asked = Asked([column.name for column in series.columns], where)
-    plan = plan_scan(reader, at, facts, asked.of(facts.info.schema))
-    if draft is not None:
-        plan = draft.overlay(plan)
     key = repr((head, at, name, series.number, asked))
-    return _Sight(facts.info, series, at, plan, facts, draft, key)
+    return _Sight(facts.info, series, at, asked, facts, draft, key)
+
+
+def _plan(reader: Reader, sight: _Sight) -> ScanPlan:
+    plan = plan_scan(reader, sight.at, sight.facts, sight.asked.of(sight.table.schema))
+    return plan if sight.draft is None else sight.draft.overlay(plan)
 
 
 def _work(reader: Reader, sight: _Sight) -> _Work:
+    plan = _plan(reader, sight)
     staged: list[Piece] = []
     now: list[DataFile] = []
     committed: list[int] = []
-    for file in sight.plan.files:
+    for file in plan.files:
         own = sight.draft.files.get(file.id) if sight.draft else None
         if own is not None and own.covers is not None and own.covers.series == sight.series.number:
             staged += own.covers.pieces
@@ -191,7 +213,7 @@ def _work(reader: Reader, sight: _Sight) -> _Work:
         frozenset(committed) - unknown.keys(),
         coverage.records(reader, sight.scope),
         tuple(staged),
-        replace(sight.plan, files=tuple(now)),
+        replace(plan, files=tuple(now)),
         tuple(tasks(reader, sight.at, sight.facts, sight.series, unknown)),
     )
 

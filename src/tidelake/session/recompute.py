@@ -44,6 +44,7 @@ def recompute(lake: Lake, name: TableName) -> int:
     for some in batches(strays):
         alone(lake, coverage.forget_files, table_id, some)
     alone(lake, series.forget_idle, table_id, lake.data_path)
+    lake._coverages.clear()
     return len(done)
 
 
