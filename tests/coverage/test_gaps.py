@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from tests.coverage.naive import Naive, do_not_touch, series, stretches, told, window
 from tidelake.errors import Invalid
 from tidelake.model.buckets import Buckets, runs, within
+from tidelake.model.clock import COUNT
 from tidelake.model.extent import Extent
 from tidelake.model.interval import Interval, Range
 from tidelake.session.coverage import Coverage
+from tidelake.session.covering import Question, _range
 
 HALF, WHOLE = 1 << 63, 1 << 64
 PLACES = [
@@ -127,6 +129,41 @@ def test_short_gaps_are_left_out(case, least):
     of, naive = case
     found = naive.coverage(of)
     assert found.gaps_of(least) == [gap for gap in found.gaps if gap.buckets >= least]
+
+
+CLOCKS = [
+    ("timestamp", "1m", 60 * 10**9),
+    ("timestamptz", "7m", 60 * 10**9),
+    ("date", "1w", 86_400 * 10**9),
+    ("timestamp", "1mo", 86_400 * 10**9),
+    ("timestamp", "7mo", 86_400 * 10**9),
+    ("int64", 1, 1),
+    ("int64", 7, 1),
+]
+
+
+@given(
+    st.sampled_from(CLOCKS), st.integers(-90, 90), st.integers(0, 90), st.sampled_from([0, 1, 5])
+)
+def test_a_range_is_of_the_buckets_that_it_touches(kind, start, length, odd):
+    """By looking at every bucket near, whether any part of it is in the range."""
+    of, unit = series(*kind[:2]), kind[2]
+    odd = 0 if unit == 1 else odd * 1000
+    begin, stop = start * unit + odd, (start + length) * unit
+    if begin > stop:
+        return
+    given = [shown(of, begin), shown(of, stop)]
+    found = _range(of, [], Question(start=given[0], end=given[1]))
+    clock = of.clock
+    near = range(clock.number(begin) - 2, clock.number(stop) + 3)
+    touched = [n for n in near if max(clock.start(n), begin) < min(clock.start(n + 1), stop)]
+    assert [clock.number_of(bucket) for bucket in range(found.first, found.end)] == touched
+
+
+def shown(of, position):
+    if of.clock.kind == COUNT:
+        return position
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=position // 1000)
 
 
 @given(st.sets(st.integers(0, SIZE)), st.sampled_from([0, HALF, WHOLE - SIZE - 1]), st.data())

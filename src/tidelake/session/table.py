@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, overload
@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any, overload
 from tidelake.catalog import log, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Denied, Invalid
-from tidelake.model.calendar import Calendar
 from tidelake.model.change import WriteResult
 from tidelake.model.compaction import CompactResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.file import DataFile
-from tidelake.model.interval import Interval, Length
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.rollup import Rollup
 from tidelake.model.schema import Schema
-from tidelake.model.series import Entity, Moment
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
@@ -31,13 +28,11 @@ from tidelake.session import merge as merging
 from tidelake.session import rollback as rolling_back
 from tidelake.session.belief import BeliefChanges
 from tidelake.session.changes import Changes
-from tidelake.session.coverage import Coverage, Known
-from tidelake.session.covering import Question, coverage, last_complete_window
 from tidelake.session.diff import TableDiff, diff_table
-from tidelake.session.framed import Intervals
 from tidelake.session.history import History
 from tidelake.session.planning import Asked
 from tidelake.session.scan import Scan
+from tidelake.session.table_coverage import Covering
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,7 +44,7 @@ if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
 
 
-class Table:
+class Table(Covering):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
 
@@ -189,88 +184,6 @@ class Table:
         return BeliefChanges(
             self._lake._committed, self._name, self._as_of, since, self._snapshot_id
         )
-
-    def coverage(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Coverage:
-        """Which buckets of time from `start` until before `end` the series covers: of one entity,
-        a list of them or all, as the lake knew it at `known_at`. Without bounds, from the first
-        bucket to the last that there is. Of a table as of a moment, up to the bucket that this
-        lies in. With a calendar, only buckets that it expects count."""
-        table = self if known_at is None else self.known_at(known_at)
-        question = Question(entity, start, end, calendar, self._as_of)
-        return coverage(table._lake, table._name, table._snapshot_id, question)
-
-    def gaps(
-        self,
-        min_length: Length | None = None,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Intervals:
-        """What is not covered, entity by entity and in the order of time; only gaps of so many
-        buckets, or so long (a timedelta, or "15m"), or longer."""
-        found = self.coverage(entity, start, end, known_at, calendar)
-        return found.gaps if min_length is None else found.gaps_of(min_length)
-
-    def missing(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        calendar: Calendar | None = None,
-        known_at: Known | None = None,
-        batch: int = 100,
-        max_length: Length | None = None,
-    ) -> Iterator[list[tuple[Entity, Interval]]]:
-        """The gaps as work to do, in lists of up to `batch`: entities, and what to fetch of each.
-        Gaps that are longer than `max_length` (buckets, a timedelta, or "1d") come in several. A
-        list of entities may name such that the table has never seen."""
-        return self.coverage(entity, start, end, known_at, calendar).missing(batch, max_length)
-
-    def first_covered(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Moment | None:
-        """When the first bucket begins that is covered, by any of the entities."""
-        return self.coverage(entity, start, end, known_at, calendar).first
-
-    def last_covered(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Moment | None:
-        """When the last bucket begins that is covered, by any of the entities."""
-        return self.coverage(entity, start, end, known_at, calendar).last
-
-    def last_complete_window(
-        self,
-        n: int,
-        entity: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Interval | None:
-        """The last n buckets before `end` that follow each other and are all covered: by the
-        entity, or by all at once. With a calendar, they follow each other among those that it
-        expects."""
-        table = self if known_at is None else self.known_at(known_at)
-        question = Question(entity, None, end, calendar, self._as_of)
-        return last_complete_window(table._lake, table._name, table._snapshot_id, question, n)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
