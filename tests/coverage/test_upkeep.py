@@ -174,8 +174,8 @@ def test_a_process_is_killed(what: str, lake: tidelake.Lake, place: Place) -> No
     assert lake.verify(deep=True).ok
 
 
-def test_widening_while_merged_files_hold_both(lake: tidelake.Lake) -> None:
-    """Who asks about the time before the clock was wider must not decide what it covers now."""
+def test_entity_and_clock_become_wider(lake: tidelake.Lake) -> None:
+    """Who asks about the time before that must not decide what is covered now."""
     t = lake.create_table("t", "k INTEGER, n INTEGER", entity="k", event_time="n", bucket=10)
     t.append([{"k": 1, "n": n} for n in range(30)])
     narrow = lake.snapshots()[-1].snapshot_id
