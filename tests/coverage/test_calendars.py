@@ -7,6 +7,8 @@ import time as clock
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +53,7 @@ def at(day, start, end):
 
 def test_weekdays_are_monday_to_friday_without_holidays():
     found = expected(
-        Calendar.weekdays(holidays=["2024-01-01", date(2024, 1, 3)]), "2023-12-29", "2024-01-08"
+        Calendar.weekdays(holidays=["2024-01-01", datetime(2024, 1, 3)]), "2023-12-29", "2024-01-08"
     )
     assert found == [
         (utc("2023-12-29"), utc("2023-12-30")),
@@ -189,6 +191,8 @@ def test_a_bucket_is_expected_if_it_touches_a_session():
         ("Monday - Tuesday, SUN", {0, 1, 6}),
         ([0, "fri"], {0, 4}),
         ("tue", {1}),
+        (3, {3}),
+        (np.array([5, 6]), {5, 6}),
         (range(7), set(range(7))),
     ],
 )
@@ -214,7 +218,11 @@ def test_days_in_many_spellings(days, numbers):
         ("tz=", lambda: Calendar.weekdays(tz="")),
         ("tz=", lambda: Calendar.weekdays(tz=None)),
         ("holiday", lambda: Calendar.weekdays(holidays=["Christmas"])),
-        ("holiday", lambda: Calendar.weekdays(holidays=[datetime(2024, 1, 1)])),
+        ("holiday", lambda: Calendar.weekdays(holidays=[datetime(2024, 1, 1, 12)])),
+        ("holiday", lambda: Calendar.weekdays(holidays=[datetime(2024, 1, 1, tzinfo=UTC)])),
+        ("holiday", lambda: Calendar.weekdays(holidays=None)),
+        ("holiday", lambda: Calendar.weekdays(holidays=[pd.NaT])),
+        ("days=", lambda: Calendar.sessions("09:00", "10:00", days=None)),
         ("no calendar", lambda: Calendar.of(5)),
         ("no calendar", lambda: Calendar.of("mon-fri")),
         ("no interval", lambda: Calendar.of([("2024-01-01",)])),
@@ -277,7 +285,8 @@ def test_of_integers_for_clocks_that_count():
 
 def test_of_ids_as_bitmaps_have_them():
     wanted = [(datetime(1970, 1, 1, 0, 1), datetime(1970, 1, 1, 0, 3))]
-    for ids in ([HALF + 1, HALF + 2], Buckets([HALF + 1, HALF + 2, 7])):
+    listed = [HALF + 1, HALF + 2]
+    for ids in (listed, np.array(listed, "u8"), Buckets([*listed, 7])):
         assert expected(Calendar.of(ids), "1970-01-01", "1970-01-02") == wanted
 
 

@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -231,7 +232,8 @@ def test_a_bucket_cannot_be_divided():
     for batch in (0, -1, True, "10"):
         with pytest.raises(Invalid, match="batch="):
             found.missing(batch=batch)
-    for n in (0, -1, True, 1.0, None):
+    assert found.last_complete_window(np.int64(1)) is None
+    for n in (0, -1, True, 1.0, None, np.True_):
         with pytest.raises(Invalid, match="n="):
             found.last_complete_window(n)
 

@@ -13,7 +13,7 @@ from tidelake.model import instant
 from tidelake.model.buckets import Buckets, Stretches, runs, within
 from tidelake.model.clock import COUNT, Clock
 from tidelake.model.event_time import as_moment
-from tidelake.model.interval import Interval
+from tidelake.model.interval import Interval, whole
 from tidelake.model.local_time import moments, time_of, zone_of
 from tidelake.model.series import Series
 
@@ -53,7 +53,7 @@ class Calendar:
         close: str | time,
         *,
         tz: str | tzinfo = "UTC",
-        days: str | Iterable[int | str] = "mon-fri",
+        days: int | str | Iterable[int | str] = "mon-fri",
         holidays: Iterable[date | str] = (),
     ) -> Calendar:
         """From `open` until before `close`, local times of `tz`, on these days; if `close` is not
@@ -83,8 +83,9 @@ class Calendar:
         if isinstance(given, str | bytes) or not isinstance(given, Iterable):
             raise Invalid(f"{given!r} is no calendar", hint=_OF_HINT)
         listed = list(given)
-        if listed and all(isinstance(each, int) for each in listed):
-            return _Buckets(None, _ids(listed))
+        ids = [number for each in listed if (number := whole(each)) is not None]
+        if ids and len(ids) == len(listed):
+            return _Buckets(None, _ids(ids))
         return _Spans(tuple(_span(each) for each in listed))
 
     def expected(self, series: Series, first: int, end: int) -> Buckets:
@@ -221,13 +222,13 @@ def _span(given: Any) -> tuple[Span, bool]:
         given = (given.start, given.end)
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise Invalid(f"{given!r} is no interval", hint=_OF_HINT)
-    start, end = given
-    counts = [isinstance(each, int) and not isinstance(each, bool) for each in given]
-    if not all(counts):
-        start, end = as_moment(start, "start"), as_moment(end, "end")
+    start, end = (whole(each) for each in given)
+    counts = start is not None and end is not None
+    if start is None or end is None:
+        start, end = as_moment(given[0], "start"), as_moment(given[1], "end")
     if start > end:
         raise Invalid(f"start={given[0]!r} is after end={given[1]!r}", hint="exchange them")
-    return (start, end), all(counts)
+    return (start, end), counts
 
 
 def _ids(listed: list[int]) -> Buckets:
@@ -244,17 +245,19 @@ def _day(number: int) -> date | None:
         return None
 
 
-def _days(given: str | Iterable[int | str]) -> frozenset[int]:
-    parts: list[int | str] = [*given.split(",")] if isinstance(given, str) else list(given)
-    found = frozenset(day for part in parts for day in _days_in(part))
+def _days(given: int | str | Iterable[int | str]) -> frozenset[int]:
+    parts = given.split(",") if isinstance(given, str) else given
+    listed = parts if isinstance(parts, Iterable) else [parts]
+    found = frozenset(day for part in listed for day in _days_in(part))
     if not found:
         raise Invalid("days has no day", hint=_DAYS_HINT)
     return found
 
 
 def _days_in(part: int | str) -> Iterator[int]:
-    if isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= 6:
-        yield part
+    number = whole(part)
+    if number is not None and 0 <= number <= 6:
+        yield number
         return
     first, _, last = str(part).strip().lower().partition("-")
     begin = _weekday(first.strip(), part)
@@ -271,14 +274,17 @@ def _weekday(name: str, given: object) -> int:
 
 
 def _holidays(given: Iterable[date | str]) -> frozenset[date]:
-    listed = [given] if isinstance(given, str | date) else list(given)
+    listed = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     return frozenset(_holiday(each) for each in listed)
 
 
 def _holiday(given: date | str) -> date:
+    """A date, or its midnight, as pandas has it."""
     try:
         found = date.fromisoformat(given) if isinstance(given, str) else given
-    except ValueError:
+        if isinstance(found, datetime) and found == datetime.combine(found, time()):
+            found = found.date()
+    except (TypeError, ValueError):
         found = None
     if not isinstance(found, date) or isinstance(found, datetime):
         raise Invalid(f"{given!r} is no date of a holiday", hint='give it as "2024-12-25"')

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from math import ceil, floor
+from operator import index
+from typing import SupportsIndex
 
 from tidelake.errors import Invalid
 from tidelake.model.buckets import Buckets, runs
@@ -83,6 +85,13 @@ def spaces(buckets: Buckets, first: int, end: int) -> Iterator[tuple[int, int]]:
         yield first, end
 
 
+def whole(value: object) -> int | None:
+    """The value, if it is a whole number: Python's, or one of another library."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    return index(value)
+
+
 def at_least(clock: Clock, length: Length, what: str) -> int:
     """How many buckets are as long as that, or longer."""
     return ceil(_in_buckets(clock, length, what))
@@ -100,8 +109,8 @@ def at_most(clock: Clock, length: Length, what: str) -> int:
 
 
 def _in_buckets(clock: Clock, length: Length, what: str) -> Fraction:
-    if isinstance(length, int) and not isinstance(length, bool):
-        found = Fraction(length)
+    if (number := whole(length)) is not None:
+        found = Fraction(number)
     elif isinstance(length, timedelta) and clock.kind == TIME:
         found = Fraction(length // _MICROSECOND * 1000, clock.width)
     elif isinstance(length, str):

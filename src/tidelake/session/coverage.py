@@ -16,7 +16,7 @@ from tidelake.model.axis import spelled
 from tidelake.model.buckets import Buckets, runs
 from tidelake.model.clock import COUNT, Clock
 from tidelake.model.extent import Extent
-from tidelake.model.interval import Interval, Length, at_least, at_most, interval
+from tidelake.model.interval import Interval, Length, at_least, at_most, interval, whole
 from tidelake.model.picture import Picture, counted, name_of, percent
 from tidelake.model.series import Entity, Moment, Series
 from tidelake.session.drawn import Drawn
@@ -156,12 +156,12 @@ class Coverage(Framed, Drawn):
     def last_complete_window(self, n: int) -> Interval | None:
         """The last place where n buckets that follow each other are covered, by all entities at
         once. With a calendar, they follow each other among those that it expects."""
-        _check_positive(n, "n")
-        found = self._extent.last_window(n)
+        count = _positive(n, "n")
+        found = self._extent.last_window(count)
         if found is None:
             return None
         one = self.entities[0] if len(self.entities) == 1 and not self._merged else None
-        return interval(self._series, *found, one, n)
+        return interval(self._series, *found, one, count)
 
     def gaps_of(self, min_length: Length) -> Intervals:
         """The gaps that are as long as that, or longer."""
@@ -174,11 +174,11 @@ class Coverage(Framed, Drawn):
     ) -> Iterator[list[tuple[Entity, Interval]]]:
         """The gaps as work to do, so many at once: entities and what to fetch of each, no longer
         than `max_length`."""
-        _check_positive(batch, "batch")
+        size = _positive(batch, "batch")
         clock = self._series.clock
         most = None if max_length is None else at_most(clock, max_length, "max_length")
         work = ((gap[2], self._interval(*gap)) for gap in _cut(self._gaps(), most))
-        return iter(lambda: list(islice(work, batch)), [])
+        return iter(lambda: list(islice(work, size)), [])
 
     def __and__(self, other: Coverage) -> Coverage:
         """What both cover. The range is what both ranges have in common, and expected is what
@@ -285,6 +285,8 @@ def _cut(gaps: Iterator[Gap], most: int | None) -> Iterator[Gap]:
             yield begin, min(begin + step, end), entity
 
 
-def _check_positive(value: object, what: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+def _positive(value: object, what: str) -> int:
+    number = whole(value)
+    if number is None or number < 1:
         raise Invalid(f"{what}={value!r} is no number of these", hint="give 1 or more")
+    return number
