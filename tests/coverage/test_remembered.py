@@ -1,0 +1,91 @@
+"""What an entity covers is put together once, and anew when the lake has moved on."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+import tidelake
+from tidelake.catalog import coverage
+from tidelake.session import covered
+
+START = datetime(2024, 1, 1)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.setattr(covered, "_MANY_PIECES", 3)
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        table = lake.create_table(
+            "t", "name VARCHAR, ts TIMESTAMP", entity="name", event_time="ts", bucket="1m"
+        )
+        for hour in range(5):
+            table.append(rows(hour))
+        yield table
+
+
+def rows(hour: int, minutes: int = 10) -> list[dict[str, object]]:
+    return [
+        {"name": name, "ts": START + timedelta(hours=hour, minutes=minute)}
+        for name in ("a", "b")
+        for minute in range(minutes)
+    ]
+
+
+def asked_of_the_catalog(monkeypatch) -> list[object]:
+    asked: list[object] = []
+    bitmaps = coverage.bitmaps
+
+    def watched(*arguments, **named):
+        asked.append(arguments)
+        return bitmaps(*arguments, **named)
+
+    monkeypatch.setattr(coverage, "bitmaps", watched)
+    return asked
+
+
+def test_the_second_question_is_answered_from_memory(table, monkeypatch):
+    asked = asked_of_the_catalog(monkeypatch)
+    first = table.coverage(entity="a")
+    again = table.coverage(entity="a")
+    assert len(asked) == 1
+    assert (first.covered, first.gaps) == (again.covered, again.gaps) == (50, again.gaps)
+    assert table.coverage(entity="a", start=START, end=START + timedelta(hours=1)).covered == 10
+    assert table.coverage(entity="nobody").covered == 0
+    assert table.coverage().covered == 100
+    assert table.coverage(entity=["a", "b"]).covered == 100
+    assert table.coverage(entity="a").covered == 50
+    assert len(asked) == 4
+
+
+def test_whatever_happens_is_seen(table):
+    assert table.coverage(entity="a").covered == 50
+    before = table.snapshots()[-1].snapshot_id
+    table.append(rows(7))
+    assert table.coverage(entity="a").covered == 60
+    assert table.known_at(before).coverage(entity="a").covered == 50
+    table.delete("name = 'a' AND ts < TIMESTAMP '2024-01-01 01:00:00'")
+    assert table.coverage(entity="a").covered == 50
+    table.compact()
+    assert table.coverage(entity="a").covered == 50
+    with table._lake.transaction() as tx:
+        tx.table("t").append(rows(8))
+        assert tx.table("t").coverage(entity="a").covered == 60
+        assert table.coverage(entity="a").covered == 50
+
+
+def test_what_is_put_right_is_seen(table):
+    assert table.coverage(entity="a").covered == 50
+    with table._lake._database.writing() as writer:
+        writer.execute(
+            "UPDATE tidelake_coverage SET buckets = (SELECT min(buckets) FROM tidelake_coverage)"
+        )
+    table.recompute_coverage()
+    assert table.coverage(entity="a").covered == 50
+
+
+def test_answers_are_not_shared(table):
+    table.coverage(entity="a")
+    found = table.coverage(entity="a")
+    next(iter(found._extent.buckets.values())).clear()
+    assert table.coverage(entity="a").covered == 50
