@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import RLock
+from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +21,8 @@ from tidelake.catalog.url import CatalogUrl
 
 BUSY_TIMEOUT_S = 10.0
 _DUCKDB_ROWS = 200
+_DUCKDB_LISTED = 10_000
+_PLAIN = {bool, int, str, bytes}
 
 Parameters = Mapping[str, object]
 
@@ -63,12 +66,31 @@ class DuckDBSession(_Session):
         return found
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        if len(rows) > _DUCKDB_ROWS and all(map(_is_plain, zip(*rows, strict=True))):
+            self._insert_lists(table, columns, rows)
+            return
         marks = f"({', '.join('?' * len(columns))})"
         for start in range(0, len(rows), _DUCKDB_ROWS):
             some = rows[start : start + _DUCKDB_ROWS]
             values = [value for row in some for value in row]
             many = ", ".join([marks] * len(some))
             self._connection.execute(f"{insert_into(table, columns)} {many}", values)
+
+    def _insert_lists(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+    ) -> None:
+        """A parameter for each column, which is several times faster than one for each value."""
+        into = insert_into(table, columns).removesuffix("VALUES")
+        lists = ", ".join("unnest(?)" for _ in columns)
+        for start in range(0, len(rows), _DUCKDB_LISTED):
+            some = zip(*rows[start : start + _DUCKDB_LISTED], strict=True)
+            self._connection.execute(f"{into} SELECT {lists}", [list(column) for column in some])
+
+
+def _is_plain(column: Sequence[object]) -> bool:
+    """Whether DuckDB makes a list of these without changing any."""
+    kinds = set(map(type, column)) - {NoneType}
+    return len(kinds) <= 1 and kinds <= _PLAIN
 
 
 class EmbeddedDatabase:
