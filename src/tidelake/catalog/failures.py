@@ -59,6 +59,7 @@ _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
     1062: (LostRace, "already has such a row", _RACE),
     1205: (LostRace, "is locked", _LOCKED),
     1213: (LostRace, "had to break off the transaction", "try again"),
+    1412: (LostRace, "got a new table while it was read", "try again"),
     2002: (LostRace, "cannot be reached", _SERVER),
     2003: (LostRace, "cannot be reached", _SERVER),
     2006: (LostRace, "closed the connection", _SERVER),
