@@ -11,6 +11,7 @@ from tests.coverage.oracle import by_catalog, by_rows
 from tidelake.errors import Corrupt, Denied, Invalid
 from tidelake.model.buckets import Buckets, unpacked
 from tidelake.model.series import hash_of
+from tidelake.session import covered
 
 NOON = datetime(2024, 3, 1, 12)
 Damage = Callable[[tidelake.Lake], object]
@@ -209,6 +210,20 @@ def test_records_go_under_a_lake_that_has_asked(lake: tidelake.Lake) -> None:
     for name in ("tidelake_coverage", "tidelake_coverage_file"):
         execute(lake, f"DELETE FROM {name} WHERE data_file_id = 0")
     assert t.coverage().covered == 110
+
+
+def test_others_see_what_is_put_right(
+    lake: tidelake.Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though they remember what they were told."""
+    monkeypatch.setattr(covered, "_MANY_PIECES", 0)
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as other:
+        t = other.table("t")
+        flip(lake)
+        assert t.coverage(entity="k1").covered == 38
+        assert t.coverage(entity="k1").covered == 38
+        lake.table("t").recompute_coverage()
+        assert t.coverage(entity="k1").covered == 37
 
 
 def test_recompute_is_for_those_who_may_write(lake: tidelake.Lake, tmp_path: Path) -> None:

@@ -80,16 +80,18 @@ def recorded(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int
     return set(_kept_through(reader, scope, file_ids)) & set(file_ids)
 
 
-def records(reader: Reader, scope: Scope) -> int:
-    """Of how many files it is kept what they cover, or covered once."""
+def state(reader: Reader, scope: Scope) -> tuple[int, int]:
+    """Of how many files it is kept what they cover, and up to which snapshots, added up: it changes
+    with whatever is kept anew."""
     if not reader.has_table(FILES):
-        return 0
+        return 0, 0
     row = reader.row(
-        f"SELECT count(*) FROM {FILES} WHERE table_id = :id AND series = :series",
+        f"SELECT count(*), sum(deleted_through) FROM {FILES}"
+        " WHERE table_id = :id AND series = :series",
         id=scope.table_id,
         series=scope.series,
     )
-    return int(row[0]) if row else 0
+    return (int(row[0]), int(row[1] or 0)) if row else (0, 0)
 
 
 def kept(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, list[Piece]]:

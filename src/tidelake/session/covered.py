@@ -54,11 +54,11 @@ class Covered:
 class Beside:
     """What the catalog keeps of which files, and what it does not keep, as one snapshot sees it:
     of rows that are in the catalog themselves, and of what a transaction has changed. It holds as
-    long as the catalog has so many `records` of the series."""
+    long as the `state` of what is kept by the series stays the same."""
 
     kept: frozenset[int]
     pieces: tuple[Piece, ...]
-    records: int = 0
+    state: tuple[int, int]
     answers: dict[str, Buckets] = field(default_factory=dict)
     """What some entities cover altogether."""
 
@@ -93,11 +93,10 @@ class _Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What has to be looked at: files as they were all their life, and rows as they are now.
-    `records` is of how many files, of whatever snapshots, something is kept."""
+    """What has to be looked at: files as they were all their life, and rows as they are now."""
 
     kept: frozenset[int]
-    records: int
+    state: tuple[int, int]
     staged: tuple[Piece, ...]
     now: ScanPlan
     files: tuple[Cover, ...]
@@ -158,7 +157,7 @@ def complete(lake: Lake, name: TableName) -> int:
 
 def _remembered(lake: Lake, reader: Reader, sight: _Sight) -> Beside | None:
     found = None if sight.draft else lake._coverages.get(sight.key)
-    if found is None or coverage.records(reader, sight.scope) != found.records:
+    if found is None or coverage.state(reader, sight.scope) != found.state:
         return None
     return found
 
@@ -211,7 +210,7 @@ def _work(reader: Reader, sight: _Sight) -> _Work:
     unknown = coverage.unknown(reader, sight.scope, committed) if committed else {}
     return _Work(
         frozenset(committed) - unknown.keys(),
-        coverage.records(reader, sight.scope),
+        coverage.state(reader, sight.scope),
         tuple(staged),
         replace(plan, files=tuple(now)),
         tuple(tasks(reader, sight.at, sight.facts, sight.series, unknown)),
@@ -257,16 +256,13 @@ def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCove
         with lake._engine.job(doing) as job:
             found = list(job.cover(work.files))
     pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
-    kept = work.kept
     if found and _remember(lake, sight.scope, found):
-        kept |= {each.file_id for each in found}
-    else:
-        pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
-        found = []
-    beside = Beside(kept, pieces, work.records + len(kept - work.kept))
+        return Beside(work.kept, pieces, work.state), found
+    pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
+    beside = Beside(work.kept, pieces, work.state)
     if sight.draft is None:
         lake._keep_beside(sight.key, beside)
-    return beside, found
+    return beside, []
 
 
 def _of_rows(lake: Lake, sight: _Sight, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:

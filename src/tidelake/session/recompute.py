@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tidelake.catalog import coverage, series
+from tidelake.catalog import coverage, series, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import file_ids
 from tidelake.catalog.series import Usage
@@ -73,8 +73,7 @@ def _found(lake: Lake, usage: Usage, ids: Collection[int]) -> list[FileCoverage]
 
 
 def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cover]:
-    deleted = coverage.deleted_through(reader, usage.table.id, ids)
-    through = {file_id: deleted.get(file_id, 0) for file_id in ids}
+    through = dict.fromkeys(ids, snapshots.head_id(reader))
     facts = TableFacts.gather(reader, usage.table)
     return list(tasks(reader, usage.at, facts, usage.series, through))
 
