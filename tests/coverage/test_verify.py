@@ -94,6 +94,11 @@ DAMAGE: dict[str, tuple[Damage, str, bool]] = {
         "for deletes up to snapshot 99, and the newest is 4",
         False,
     ),
+    "nothing about deletes": (
+        lambda lake: execute(lake, "UPDATE tidelake_coverage_file SET deleted_through = NULL"),
+        "for deletes up to snapshot None",
+        False,
+    ),
     "other deletes": (
         lambda lake: execute(
             lake, "UPDATE tidelake_coverage SET end_snapshot = 3 WHERE end_snapshot = 4"

@@ -131,7 +131,7 @@ def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> di
         id=scope.table_id,
         series=scope.series,
     )
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
 def deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -> dict[int, int]:
