@@ -69,8 +69,8 @@ def interval(
     series: Series, first: int, end: int, entity: Entity | None, buckets: int | None = None
 ) -> Interval:
     """Buckets from one id on and before another; so many of them, if it is not all."""
-    clock = series.clock
-    start, stop = (series.moment(clock.number_of(each)) for each in (first, end))
+    number_of = series.clock.number_of
+    start, stop = series.moment(number_of(first)), series.moment(number_of(end))
     return Interval(start, stop, end - first if buckets is None else buckets, entity)
 
 

@@ -101,7 +101,7 @@ class Series:
         if self.clock.kind == COUNT:
             return start
         try:
-            found = _EPOCH + timedelta(microseconds=start // _MICROSECOND)
+            found = _EPOCH + timedelta(0, 0, start // _MICROSECOND)
         except OverflowError:
             found = datetime.max if start > 0 else datetime.min
         if self.time.type == "date":
