@@ -303,6 +303,13 @@ def expire(lake: tidelake.Lake, chance: Random, _: Path) -> str:
     return f"expire all but {keep}"
 
 
+def tag(lake: tidelake.Lake, chance: Random, _: Path) -> str:
+    """Snapshots that stay when those around them go."""
+    at = chance.choice(lake.snapshots()).snapshot_id
+    lake.tag(f"tag-{chance.randrange(1 << 30)}", known_at=at)
+    return f"tag {at}"
+
+
 def cleanup(lake: tidelake.Lake, _: Random, __: Path) -> str:
     lake.cleanup(older_than=timedelta(0))
     return "cleanup"
@@ -329,7 +336,10 @@ ON_SHAPES: tuple[Doing, ...] = (
     *[add_column, drop_column, rename_column, widen, widen, rename, anew, arrange],
     *[set_coverage] * 3,
 )
-UPKEEP: tuple[Doing, ...] = (compact, compact, compact, expire, cleanup, option, recompute)
+UPKEEP: tuple[Doing, ...] = (
+    *[compact] * 3,
+    *[expire, cleanup, option, recompute, tag],
+)
 
 
 def ours(chance: Random) -> Doing:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 import tidelake
 from tidelake.model.comparable import INTEGERS, TIMESTAMPS
+from tidelake.model.series import Series
 from tidelake.model.settings import Settings
 from tidelake.session.covered import covered
 
@@ -83,21 +84,34 @@ def bucket(position: int, width: str) -> int:
     return (position - monday) // (count * WIDTHS[unit])
 
 
-def by_catalog(table: tidelake.Table) -> Covering:
-    """The same from what is kept of the files."""
-    found = covered(table._lake, table._name, table._snapshot_id)
+def by_catalog(table: tidelake.Table, texts: list[str] | None = None) -> Covering:
+    """The same from what is kept of the files; of some entities, by their texts, or of all."""
+    found = covered(table._lake, table._name, table._snapshot_id, texts=texts)
     clock = found.series.clock
     return {
-        tuple(str(v) if isinstance(v, UUID) else v for v in found.series.entity_of(text)): {
-            clock.number_of(each) for each in ids
-        }
+        _plain(found.series.entity_of(text)): {clock.number_of(each) for each in ids}
         for text, ids in found.buckets.items()
     }
 
 
+def _plain(entity: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As rows have it."""
+    return tuple(str(v) if isinstance(v, UUID) else v for v in entity)
+
+
+def of_one(table: tidelake.Table, entity: tuple[Any, ...]) -> set[int]:
+    """What one entity covers."""
+    series = Series.of(table.info, 0)
+    return by_catalog(table, [series.text(series.given(entity))]).get(entity, set())
+
+
 def differences(table: tidelake.Table, wanted: Covering, label: str) -> list[str]:
-    """Where the two do not agree."""
+    """Where the two do not agree. One is asked about alone, and once more."""
     got = by_catalog(table)
+    for one in 2 * sorted(wanted, key=repr)[:1]:
+        alone = of_one(table, one)
+        if alone != wanted[one]:
+            got[one] = alone
     return [
         f"{label}: {key!r} covers {sorted(got.get(key, ()))}, rows {sorted(wanted.get(key, ()))}"
         for key in sorted({*wanted, *got}, key=repr)
