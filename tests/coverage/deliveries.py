@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -97,11 +96,17 @@ def _select(table: tidelake.Table, rows: Sequence[Row], _: Path) -> Any:
     return lake.sql(f"INSERT INTO {table.name} SELECT * FROM {source}")
 
 
+def _polars(table: tidelake.Table, rows: Sequence[Row], _: Path) -> Any:
+    import polars as pl
+
+    return table.append(pl.from_arrow(as_arrow(rows)))
+
+
 WAYS: dict[str, Callable[[tidelake.Table, Sequence[Row], Path], Any]] = {
     "dicts": lambda t, rows, _: t.append(as_dicts(rows)),
     "a generator": lambda t, rows, _: t.append(row for row in as_dicts(rows)),
     "a reader": lambda t, rows, _: t.append(as_arrow(rows).to_reader()),
-    "polars": lambda t, rows, _: t.append(pl.from_arrow(as_arrow(rows))),
+    "polars": _polars,
     "a file": lambda t, rows, folder: t.append(_file(rows, folder)),
     "insert": _insert,
     "insert select": _select,

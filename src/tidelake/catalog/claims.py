@@ -24,9 +24,11 @@ Claimed = Mapping[str, Collection[Piece]]
 def are_free(
     reader: Reader, table: TableInfo, claims: Iterable[Covers], base: int, head: int
 ) -> bool:
-    """Whether no row that has come to the table after `base` lies in one of the buckets."""
+    """Whether no row that has come to the table after `base` lies in one of the buckets. New files
+    are found by their ids: a table may have very many others."""
     rows = reader.rows(
-        "SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id"
+        "SELECT data_file_id FROM ducklake_data_file WHERE +table_id = :id AND data_file_id >="
+        " coalesce((SELECT next_file_id FROM ducklake_snapshot WHERE snapshot_id = :base), 0)"
         " AND end_snapshot IS NULL AND (begin_snapshot > :base OR partial_max > :base)",
         id=table.id,
         base=base,

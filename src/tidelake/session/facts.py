@@ -17,7 +17,7 @@ from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
 from tidelake.session import staging, writes
 from tidelake.session.draft import TableDraft
-from tidelake.session.overlap import Incoming, watched
+from tidelake.session.overlap import Incoming, Watch
 from tidelake.session.planning import Asked
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _end_as_it_was(
             f"{_WAS if column in kept else _NEW}.{quote(column.name)}" for column in draft.columns
         )
         sql = f"SELECT {columns} FROM ({incoming.sql}) AS {_NEW} CROSS JOIN {_WAS}"
-        return writes.add_rows(tx, draft, job, Incoming(sql, 1, True), watched(draft))
+        return writes.add_rows(tx, draft, job, Incoming(sql, 1, True), Watch.of(tx, draft))
 
 
 def key_is(event: EventTime, given: object) -> Predicate:

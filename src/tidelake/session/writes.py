@@ -13,13 +13,12 @@ from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, quote, text_literal
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_NUMBER, Column
-from tidelake.model.series import Series
 from tidelake.plan.expression import value_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
-from tidelake.session import overlap, staging
+from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.overlap import Added, Incoming
+from tidelake.session.overlap import Added, Incoming, Watch, staged
 from tidelake.session.planning import Asked
 from tidelake.session.staging import POINTERS
 
@@ -32,17 +31,17 @@ Where = str | Predicate
 def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
     """Add rows, as the table's policy for buckets that are covered already has it."""
     draft = writable(tx, name)
-    series = overlap.watched(draft)
-    if (few := _plain(tx, draft, data, series)) is not None:
+    watch = Watch.of(tx, draft)
+    if (few := _plain(tx, draft, data, watch)) is not None:
         return result([], rows=few, inserted=few, operation="append")
-    return _append(tx, draft, data, series)
+    return _append(tx, draft, data, watch)
 
 
 def _append(
     tx: Transaction,
     draft: TableDraft,
     data: Any,
-    series: Series | None,
+    watch: Watch | None,
     within: Where | None = None,
 ) -> WriteResult:
     """`within` is a condition that all rows must meet."""
@@ -55,18 +54,15 @@ def _append(
         count = _length(data) if incoming.rereadable else None
         if count is None and incoming.rereadable and not _is_spark(data):
             count = _few(job, sql, draft.options.inline_rows)
-        done = add_rows(tx, draft, job, Incoming(sql, count, incoming.rereadable), series)
+        done = add_rows(tx, draft, job, Incoming(sql, count, incoming.rereadable), watch)
     return replace(done, operation="append")
 
 
 def add_rows(
-    tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming, series: Series | None
+    tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming, watch: Watch | None
 ) -> WriteResult:
-    """Stage rows; with a series, as its policy has it."""
-    if series is not None:
-        added = overlap.append(tx, draft, series, job, incoming)
-    else:
-        added = overlap.staged(tx, draft, job, incoming)
+    """Stage rows, where a series is watched as its policy has it."""
+    added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
     check_nulls(draft, added.files)
     return _added(added)
 
@@ -80,14 +76,14 @@ def _added(added: Added) -> WriteResult:
     )
 
 
-def _plain(tx: Transaction, draft: TableDraft, data: Any, series: Series | None) -> int | None:
+def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: Watch | None) -> int | None:
     """Stage a few plain dicts as they are; how many, or None if they need more care."""
     if not tx.can_inline(draft.columns):
         return None
     rows = plain_rows(data, draft.columns, str(draft.after.name), draft.options.inline_rows)
     if rows is None:
         return None
-    if series is not None and not overlap.may_add_plainly(tx, draft, series, rows):
+    if watch is not None and not watch.may_add(rows):
         return None
     draft.add_rows(rows, numbered=False)
     return len(rows)
@@ -271,9 +267,8 @@ def add_files(
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
     with tx._local.job(f"cannot add files to {name}") as job:
         files = job.found(listed, draft.target, {"hive": hive})
-    series = overlap.watched(draft)
-    if series is not None:
-        added = overlap.add_files(tx, draft, series, files)
+    if (watch := Watch.of(tx, draft)) is not None:
+        added = watch.add_files(files)
     else:
         draft.add_files(files)
         added = Added(files, sum(file.rows for file in files))
