@@ -142,8 +142,8 @@ def test_damage_is_found_and_put_right(what: str, lake: tidelake.Lake) -> None:
     damage, said, is_deep = DAMAGE[what]
     t = lake.table("t")
     damage(lake)
-    assert lake.verify().ok == is_deep
-    problems = lake.verify(deep=True).problems
+    assert not is_deep or lake.verify().ok
+    problems = lake.verify(deep=is_deep).problems
     assert any(said in problem.what for problem in problems), problems
     assert {problem.check for problem in problems} == {"coverage"}
     assert all("t.recompute_coverage()" in problem.mend for problem in problems)
