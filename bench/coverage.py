@@ -16,6 +16,7 @@ _ROUNDS = 21
 _FEW_ROUNDS = 5
 _WINDOW = 1440
 _ROWS_OF = 20
+_LONGEST_OUTAGE = 600
 _APPENDED = 1_000_000
 _SENSORS = 1_000
 _WIDE = 10_000
@@ -77,7 +78,6 @@ def _asked(table: Any) -> dict[str, float]:
     large = {
         "ratio of all": lambda: table.coverage().ratio,
         "last complete window of all": lambda: table.last_complete_window(_WINDOW),
-        "gaps of all": lambda: sum(1 for _ in table.coverage()._gaps()),
     }
     return {
         "gaps of one entity, the first time": first,
@@ -162,13 +162,17 @@ def _check(ours: Any, theirs: list[Any]) -> None:
 
 
 def _a_month(number: int) -> str:
-    """Rows of every minute but one in a hundred."""
+    """Rows of every minute but those of two outages, which are different for every entity."""
     minutes = (lakes.month(number + 1) - lakes.month(number)).days * 1440
+    outages = " AND ".join(
+        f"m NOT BETWEEN {first} AND {first} + hash(s, {number}, {seed}) % {_LONGEST_OUTAGE}"
+        for seed in (1, 2)
+        for first in [f"100 + hash(s, {seed}, {number}) % {minutes - 2 * _LONGEST_OUTAGE}"]
+    )
     return (
         f"SELECT printf('sensor-%05d', s) AS sensor, TIMESTAMP '{lakes.month(number)}'"
         " + INTERVAL 1 MINUTE * m AS ts, random() AS a, m AS b, 'note' AS c"
-        f" FROM range({_ROWS_OF}) AS s(s), range({minutes}) AS m(m)"
-        f" WHERE hash(s, m) % 100 > 0 OR m IN (0, {minutes - 1}) ORDER BY s, m"
+        f" FROM range({_ROWS_OF}) AS s(s), range({minutes}) AS m(m) WHERE {outages} ORDER BY s, m"
     )
 
 

@@ -50,7 +50,7 @@ def year(folder: Path, missing: Callable[[random.Random, int, int], Any]) -> Any
     keep = Keep(lake, table)
     for number, file_id in enumerate(keep.file_ids()):
         first, end = keep.bucket(month(number)), keep.bucket(month(number + 1))
-        patterns = [_without(first, end, missing(drawn, first, end)) for _ in range(_PATTERNS)]
+        patterns = [_all(first, end) - missing(drawn, first, end) for _ in range(_PATTERNS)]
         keep.put({file_id: [(n, drawn.choice(patterns)) for n in range(ENTITIES)]})
     return lake
 
@@ -73,12 +73,12 @@ def at_random(drawn: random.Random, first: int, end: int) -> Any:
     return Buckets(drawn.sample(range(first, end), (end - first) // 100))
 
 
-def _without(first: int, end: int, missing: Any) -> Any:
+def _all(first: int, end: int) -> Any:
     from tidelake.model.buckets import Buckets
 
     found = Buckets()
     found.add_range(first, end)
-    return found - missing
+    return found
 
 
 def hours(folder: Path) -> Any:
@@ -95,7 +95,7 @@ def hours(folder: Path) -> Any:
         found = {}
         for number in range(place, min(place + _AT_ONCE, FILES)):
             first = keep.bucket(START + timedelta(hours=number))
-            hour = _without(first, first + 60, ())
+            hour = _all(first, first + 60)
             found[ids[number]] = [(entity, hour) for entity in range(_FEW)]
         keep.put(found)
     return lake
