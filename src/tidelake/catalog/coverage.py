@@ -123,7 +123,7 @@ def files(reader: Reader, scope: Scope) -> list[int]:
 
 
 def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
-    if not reader.has_table(FILES):
+    if not (reader.has_table(FILES) and reader.has_table(TABLE)):
         return {}
     rows = reader.rows(
         f"SELECT data_file_id, deleted_through FROM {FILES}"
@@ -157,7 +157,8 @@ def deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) ->
 def pieces(
     reader: Reader, scope: Scope, at: int, entities: Collection[str], files: Collection[int]
 ) -> Iterator[Piece]:
-    """What is kept of entities in files, and holds at a snapshot."""
+    """What is kept of entities in files, and holds at a snapshot. Requires files of which something
+    is kept."""
     for which in _among_entities(entities):
         for row in _held(reader, scope, at, _PIECE, f"{which}{among(files)}"):
             if row[1] in entities and row[0] in files:
@@ -175,6 +176,8 @@ def bitmaps(
 ) -> list[tuple[str, bytes]]:
     """What is kept of entities, or of all, in files, and holds at a snapshot: the bitmaps, each
     with its entity. With `few_files` only these are looked up."""
+    if not files:
+        return []
     columns = "data_file_id, entity, buckets"
     inside = among(files) if few_files else ""
     if entities is None:
@@ -191,10 +194,8 @@ def bitmaps(
 def _held(
     reader: Reader, scope: Scope, at: int, columns: str, which: str, *, everybody: bool = False
 ) -> list[Row]:
-    """Rows that hold at a snapshot. The plus sign keeps SQLite from going through them in the
-    order of entities, when they lie in that of files."""
-    if not reader.has_table(TABLE):
-        return []
+    """Rows that hold at a snapshot. Requires the table. The plus sign keeps SQLite from going
+    through them in the order of entities, when they lie in that of files."""
     series = "+series" if everybody else "series"
     return reader.rows(
         f"SELECT {columns} FROM {TABLE} WHERE table_id = :id AND {series} = :series"
@@ -265,7 +266,7 @@ def _rows(scope: Scope, file_id: int, found: Iterable[Piece]) -> list[tuple[obje
 
 def strike(reader: Reader, entries: Entries, table_id: int, file_ids: Collection[int]) -> None:
     """Strike off files that a commit takes out."""
-    if file_ids and reader.has_table(TABLE):
+    if file_ids and reader.has_table(FILES):
         for ids in chunks(file_ids):
             for name in (TABLE, FILES):
                 entries.change(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
@@ -273,7 +274,7 @@ def strike(reader: Reader, entries: Entries, table_id: int, file_ids: Collection
 
 def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> None:
     """Strike off files that have gone."""
-    if writer.has_table(TABLE):
+    if writer.has_table(FILES):
         for ids in chunks(file_ids):
             _forget(writer, table_id, ids)
 
@@ -283,7 +284,7 @@ def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
     table; of one table or of all."""
     which = "" if table_id is None else f"table_id = {table_id} AND "
     found: dict[int, set[int]] = defaultdict(set)
-    for name in (TABLE, FILES) if reader.has_table(TABLE) else ():
+    for name in (TABLE, FILES) if reader.has_table(FILES) else ():
         for of_table, file_id in reader.rows(
             f"SELECT DISTINCT table_id, data_file_id FROM {name} WHERE {which}"
             "data_file_id NOT IN (SELECT data_file_id FROM ducklake_data_file)"
@@ -327,7 +328,7 @@ def forget_series(writer: Writer, scope: Scope) -> None:
 
 def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:
     """Strike off tables that go."""
-    if table_ids and writer.has_table(TABLE):
+    if table_ids and writer.has_table(FILES):
         for name in (TABLE, FILES):
             writer.execute(f"DELETE FROM {name} WHERE 1 = 1{among(table_ids, 'table_id')}")
 
