@@ -281,10 +281,11 @@ def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> No
 
 def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
     """Files that somebody else has removed, as DuckDB does when it merges and expires, by their
-    table; of one table or of all."""
+    table. Of one table only records are gone through, which are few."""
+    names = (FILES,) if table_id is not None else (FILES, TABLE)
     which = "" if table_id is None else f"table_id = {table_id} AND "
     found: dict[int, set[int]] = defaultdict(set)
-    for name in (TABLE, FILES) if reader.has_table(FILES) else ():
+    for name in names if reader.has_table(FILES) else ():
         for of_table, file_id in reader.rows(
             f"SELECT DISTINCT table_id, data_file_id FROM {name} WHERE {which}"
             "data_file_id NOT IN (SELECT data_file_id FROM ducklake_data_file)"

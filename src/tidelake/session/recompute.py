@@ -34,7 +34,7 @@ def recompute(lake: Lake, name: TableName) -> int:
         there = set(file_ids(reader, table_id))
         used = series.in_use(reader, table_id, lake.data_path)
         wanted = [(usage, _wanted(reader, usage, there)) for usage in used.values()]
-        strays = coverage.strays(reader, table_id).get(table_id, [])
+        strays = coverage.strays(reader).get(table_id, [])
     done: set[int] = set()
     for usage, ids in wanted:
         for some in batches(sorted(ids), AT_ONCE):
