@@ -16,12 +16,14 @@ from tidelake.catalog.database import Reader
 from tidelake.catalog.files import whole_life
 from tidelake.errors import Denied, Unavailable
 from tidelake.model.buckets import Buckets, of_entities
-from tidelake.model.file import DataFile
+from tidelake.model.buckets import pieces as pieces_of
+from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName
 from tidelake.model.piece import FileCoverage, Piece
 from tidelake.model.predicate import Predicate
 from tidelake.model.series import Series
 from tidelake.model.table import TableInfo
+from tidelake.model.told import covered_by
 from tidelake.plan.cover import Cover
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.alone import alone, batches
@@ -35,6 +37,8 @@ _TASK_FILES = 64
 _TASK_ROWS = 4_000_000
 """How much one task looks at."""
 _ROWS = "_tidelake_rows"
+_FEW_ROWS = 2000
+"""So many are put into buckets in Python before DuckDB would have begun."""
 _MANY_PIECES = 256
 _ANSWERS = 64
 """Of so many entities it is remembered what they cover, if that takes many pieces."""
@@ -266,12 +270,27 @@ def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCove
 
 
 def _of_rows(lake: Lake, sight: _Sight, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
-    if not plan.files and not any(inlined.rows for inlined in plan.inlined):
-        return ()
+    if not plan.files and (few := _of_few(sight.series, plan.inlined)) is not None:
+        return few
     engine = lake._engine if plan.files else lake._local
     with engine.job(doing) as job:
         job.scan(_ROWS, plan)
         return tuple(job.covers(f"SELECT * FROM {_ROWS}", sight.series))
+
+
+def _of_few(series: Series, kept: Iterable[InlinedRows]) -> tuple[Piece, ...] | None:
+    """What a few rows of the catalog cover, without asking DuckDB; None if that must be."""
+    rows: list[list[object]] = []
+    for part in kept:
+        places = {(c.id, c.type): place for place, c in enumerate(part.columns, 2)}
+        wanted = [places.get((column.id, column.type)) for column in series.columns]
+        if len(rows) + len(part.rows) > _FEW_ROWS or None in wanted:
+            return None
+        rows += [[row[place] for place in wanted if place] for row in part.rows]
+    found = covered_by(series, rows)
+    if found is None:
+        return None
+    return tuple(piece for entity, ids in found.items() for piece in pieces_of(entity, ids))
 
 
 def _remember(lake: Lake, scope: Scope, found: Sequence[FileCoverage]) -> bool:
