@@ -242,7 +242,7 @@ def _appends_on_spark(part: Part, place: Path) -> None:
     import tidelake
     from tests.servers.spark import local_session
 
-    lakes.new_lake(place).close()
+    lakes.empty(place)
     spark = local_session()
     try:
         frame = spark.range(0, _APPENDED, 1, 4).selectExpr(
@@ -285,8 +285,8 @@ def _catalogs(place: Path) -> Iterator[tuple[str, str]]:
     from tests.servers.mariadb import MariadbServer
     from tests.servers.postgres import PostgresServer
 
-    lakes.new_lake(place).close()
-    yield "SQLite", f"sqlite:///{place}/lake.db"
+    lakes.empty(place)
+    yield "SQLite", f"sqlite:///{place}/lake.sqlite"
     yield "DuckDB", f"duckdb:///{place}/lake.duckdb"
     for kind, server in (("PostgreSQL", PostgresServer), ("MariaDB", MariadbServer)):
         with _running(server) as started:

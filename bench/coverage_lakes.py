@@ -28,12 +28,16 @@ def sensor(number: int) -> str:
     return f"sensor-{number:05}"
 
 
+def empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
 def new_lake(folder: Path) -> Any:
     """Empty, and without rows in the catalog: every append is a file."""
     import tidelake
 
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    empty(folder)
     lake = tidelake.connect(f"sqlite:///{folder}/lake.db")
     lake.set_option("data_inlining_row_limit", 0)
     return lake
