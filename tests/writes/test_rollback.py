@@ -91,6 +91,28 @@ def test_types_become_narrow_again(lake: tidelake.Lake, agree: Agree) -> None:
     agree()
 
 
+@pytest.mark.parametrize("count", [0, 30])
+def test_files_with_wider_values_end_though_rows_of_them_are_deleted(
+    lake: tidelake.Lake, agree: Agree, count: int
+) -> None:
+    """With all of their rows deleted they would be read by the narrow type, and could not be."""
+    t = lake.create_table("t", "id INTEGER, v VARCHAR")
+    t.append(numbers(0, count))
+    then = lake.snapshots()[-1].snapshot_id
+    before = state(t)
+    t.evolve(widen={"id": "int64"})
+    far = [1 << 40 | n for n in range(30)]
+    t.append([{"id": n, "v": "far"} for n in far])
+    t.delete("id % 7 = 3")
+    left = t.rollback(to=then).snapshot_id
+    assert state(t) == before
+    assert lake.verify(deep=True).ok
+    assert t.compact().actions == ()
+    told = t.changes(left - 1, left).to_arrow()["change_type"].to_pylist()
+    assert told.count("delete") == sum(n % 7 != 3 for n in far)
+    agree()
+
+
 @pytest.mark.parametrize(
     ("narrow", "wide", "value"),
     [

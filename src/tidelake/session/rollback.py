@@ -50,7 +50,9 @@ def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> Writ
     draft.facts = draft.facts.evolved(draft.after)
     wanted = _PLACE if whole else _columns(then.table)
     now = tx._plan(name, None, Asked(wanted))
-    if not whole:
+    if whole:
+        _end(draft, now.files)
+    else:
         now, then = _without_common(now, then)
     if not (then.plan.files or then.plan.inlined):
         gone = writes.clear(tx, draft, now)
@@ -87,6 +89,16 @@ def _then(tx: Transaction, draft: TableDraft, to: int | str | datetime) -> _Then
         request = Request(_columns(table))
         plan = plan_scan(reader, at, TableFacts.gather(reader, table), request)
     return _Then(at, table, plan)
+
+
+def _end(draft: TableDraft, files: Sequence[DataFile]) -> None:
+    """Also those that would otherwise stay without a row, to be read with types that values in them
+    are too wide for. DuckDB's change feed tells of rows deleted from them before once more."""
+    for file in files:
+        if file.id >= 0:
+            staging.check(draft, file)
+            draft.see(file)
+            staging.end(draft, file.id)
 
 
 def _columns(table: TableInfo) -> tuple[str, ...]:

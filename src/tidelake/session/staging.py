@@ -135,6 +135,8 @@ def _remove_from_files(
 ) -> None:
     partly: list[tuple[DataFile, int]] = []
     for file, count in touched:
+        if file.id in draft.ended_files:
+            continue
         check(draft, file)
         draft.see(file)
         if count == live(file) and can_end(draft, file):
@@ -174,6 +176,8 @@ def can_end(draft: TableDraft, file: DataFile) -> bool:
     from it already, DuckDB's change feed would show those rows as deleted once more; and several
     sources of deletes may name the same row, so that nobody knows which rows are the last."""
     seen = draft.seen[file.id]
+    if file.id in draft.ended_files:
+        return True
     return not seen.deleted_positions and len(seen.delete_files) < 2
 
 
