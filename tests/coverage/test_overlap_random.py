@@ -128,13 +128,13 @@ def run(seed: int, policy: str, steps: int) -> None:
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_random_deliveries(policy: str, seed: int) -> None:
-    run(seed, policy, 8)
+    run(seed, policy, 6)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_many_random_deliveries(policy: str, seed: int) -> None:
     run(seed, policy, 14)
