@@ -41,14 +41,19 @@ def in_use(reader: Reader, table_id: int, data_path: str) -> dict[int, Usage]:
     places = {bisect_left(ids, edge) for edge in edges if edge is not None}
     found: dict[int, Usage] = {}
     for at in sorted(ids[place] for place in places if place < len(ids)):
-        try:
-            table = read.table(reader, at, table_id, data_path)
-        except NotFound:
-            continue
-        series = Series.maybe(table)
-        if series is not None:
-            found[series.number] = Usage(at, table, series)
+        usage = _usage(reader, table_id, at, data_path)
+        if usage is not None:
+            found[usage.series.number] = usage
     return found
+
+
+def _usage(reader: Reader, table_id: int, at: int, data_path: str) -> Usage | None:
+    try:
+        table = read.table(reader, at, table_id, data_path)
+    except NotFound:
+        return None
+    series = Series.maybe(table)
+    return None if series is None else Usage(at, table, series)
 
 
 def idle(reader: Reader, data_path: str) -> list[int]:
@@ -64,6 +69,10 @@ def forget_idle(writer: Writer, table_id: int, data_path: str) -> None:
 
 
 def _idle(reader: Reader, table_id: int, data_path: str) -> Iterator[Scope]:
+    """Of most tables everything is kept by the series that they have now."""
     kept = coverage.scopes(reader, table_id)
+    now = _usage(reader, table_id, snapshots.head_id(reader), data_path)
+    if now is not None and kept == [now.scope]:
+        return
     used = in_use(reader, table_id, data_path) if kept else {}
     yield from (scope for scope in kept if scope.series not in used)
