@@ -400,3 +400,17 @@ def test_rows_that_stay_keep_their_order(lake: tidelake.Lake) -> None:
     found = table.scan(["rowid", "s", "v"], where="s = 'b' OR v <> 0").to_arrow().to_pylist()
     stayed = [(row["s"], row["v"]) for row in sorted(found, key=lambda row: row["rowid"])]
     assert stayed == [(row[0], row[2]) for row in coming if row[0] == "b" or row[2] % 2]
+
+
+def test_columns_of_any_name(lake: tidelake.Lake) -> None:
+    """Structs that are called like something in a query of ours, fields that are like columns."""
+    structs = ", ".join(f'"{name}" STRUCT(ts INTEGER, "s" INTEGER)' for name in "qrensb")
+    table = lake.create_table(
+        "t", f"{structs}, k VARCHAR, ts TIMESTAMP", event_time="ts", entity="k", bucket="1m"
+    )
+    table.set_coverage("1m", entity="k", overlap="skip")
+    values = ", ".join(["{'ts': i, 's': 0}"] * 6)
+    minute = "TIMESTAMP '2024-01-01' + i * INTERVAL 1 MINUTE"
+    for count, wanted in ((30, 30), (50, 20)):
+        rows = f"SELECT {values}, 'a', {minute} FROM range({count}) r(i)"
+        assert lake.sql(f"INSERT INTO t {rows}").inserted == wanted

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NAMES = (f"_tidelake_stretches_{number}" for number in count())
 _WHO, _PLACE = "_tidelake_who", "_tidelake_place"
+_R, _E, _S = "_tidelake_row", "_tidelake_entity", "_tidelake_stretch"
+"""Names that no column has: DuckDB takes `r.x` for a field if there is a struct `r`."""
 _UNITS = {
     "timestamp_s": ("s", instant.SECOND),
     "timestamp_ms": ("ms", instant.SECOND // 1000),
@@ -44,17 +46,18 @@ def lying(
     _define(work, series, pieces, (entities, stretches))
     time = quote(series.time.name)
     same = " AND ".join(
-        f"r.{quote(column.name)} IS NOT DISTINCT FROM e.c{place}"
+        f"{_R}.{quote(column.name)} IS NOT DISTINCT FROM {_E}.c{place}"
         for place, column in enumerate(series.entity)
     )
-    placed = f"SELECT *, row_number() OVER () AS {_PLACE} FROM ({sql}) AS q"
+    placed = f"SELECT *, row_number() OVER () AS {_PLACE} FROM ({sql}) AS {_R}"
     # A row without a time finds a run too, to which it does not belong.
     return (
-        f"SELECT n.* EXCLUDE ({_WHO}, {_PLACE}) FROM"
-        f" (SELECT r.*, e.{_WHO} FROM ({placed}) AS r LEFT JOIN {entities} AS e"
-        f" ON {same or 'true'}) AS n"
-        f" ASOF LEFT JOIN {stretches} AS s ON n.{_WHO} = s.{_WHO} AND n.{time} >= s.first"
-        f" WHERE (n.{time} <= s.last) IS {'' if inside else 'NOT '}TRUE ORDER BY n.{_PLACE}"
+        f"SELECT {_R}.* EXCLUDE ({_WHO}, {_PLACE}) FROM"
+        f" (SELECT {_R}.*, {_E}.{_WHO} FROM ({placed}) AS {_R} LEFT JOIN {entities} AS {_E}"
+        f" ON {same or 'true'}) AS {_R} ASOF LEFT JOIN {stretches} AS {_S}"
+        f" ON {_R}.{_WHO} = {_S}.{_WHO} AND {_R}.{time} >= {_S}.first"
+        f" WHERE ({_R}.{time} <= {_S}.last) IS {'' if inside else 'NOT '}TRUE"
+        f" ORDER BY {_R}.{_PLACE}"
     )
 
 
