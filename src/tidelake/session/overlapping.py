@@ -71,7 +71,7 @@ def refusal(name: TableName, series: Series, taken: Found) -> Overlap:
     at = interval(series, bucket, bucket + 1, entity)
     listed = "1 bucket" if count == 1 else f"{count:,} buckets"
     return Overlap(
-        f"{name} covers {listed} of what is to be appended already"
+        f"{name} already covers {listed} of what is to be appended"
         f"{_whose(series, at, len(taken))}, from {_said(whole.start)} to {_said(whole.end)}",
         hint='append only what t.missing(…) gives, or declare overlap="skip" or "replace" with'
         " t.set_coverage(…)",
