@@ -57,7 +57,7 @@ class Overlap(Invalid):
         hint: str | None = None,
         entity: tuple[Any, ...] = (),
         bucket: Any = None,
-        range: Any = None,
+        range: Any = None,  # noqa: A002
         count: int = 0,
     ) -> None:
         super().__init__(message, hint=hint)
