@@ -39,7 +39,7 @@ def run(folder: Path) -> Part:
         f"{lakes.FILES:,} files: an hour of ten entities in each, asked for one of them",
         f"by rows: GROUP BY in DuckDB over the Parquet files of {_ROWS_OF} such entities",
         f"append: {_APPENDED:,} rows, {_SENSORS:,} entities, five columns from Arrow, SQLite",
-        f"lock: how much longer others wait for the commit of a file with {_WIDE:,} entities",
+        f"lock: how long others wait for the commit of a file with {_WIDE:,} entities",
     ]
     return part
 
