@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -82,6 +83,22 @@ class Store:
                 return
             store, key = self._open(uri)
             obstore.put(store, key, data)
+
+    def create(self, uri: str, data: bytes) -> bool:
+        """Put an object in place if there is none, whole or not at all; whether it was. Of many
+        who try at once one succeeds."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with _reported("write", uri):
+            if is_local(uri):
+                return _created(local_path(uri), data)
+            store, key = self._open(uri)
+            try:
+                obstore.put(store, key, data, mode="create")
+            except AlreadyExistsError:
+                return False
+            return True
 
     def delete(self, uris: Sequence[str]) -> None:
         """Remove objects, many at a time; those that are gone already are no matter."""
@@ -226,6 +243,33 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
             raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
         said = str(error).partition("\n")[0]
         raise Unavailable(f"cannot {verb} {uri}: {said}", hint="try again later") from error
+
+
+def _created(path: Path, data: bytes) -> bool:
+    """A file that is not finished is never seen under its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        _synced(path.parent)
+        return True
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _synced(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _walked(folder: str) -> Iterator[Found]:
