@@ -1,0 +1,203 @@
+"""Mirrors in the catalog: which there are, what each shows, and what is to be published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database import Reader, Row, Writer
+from tidelake.catalog.files import among, chunks
+from tidelake.model.delta import Metadata, Protocol, Vector
+from tidelake.model.mirror import Mirror, MirroredFile, Ratified
+
+TABLE = "tidelake_mirror"
+COMMITS = "tidelake_mirror_commit"
+FILES = "tidelake_mirror_file"
+_COLUMNS = (
+    "table_id",
+    "delta_id",
+    "root",
+    "status",
+    "reason",
+    "snapshot_id",
+    "version",
+    "published",
+    "checkpoint",
+    "committed_at",
+    "protocol",
+    "metadata",
+)
+_COMMIT_COLUMNS = ("table_id", "version", "snapshot_id", "committed_at", "digest", "content")
+_FILE_COLUMNS = ("table_id", "data_file_id", "path", "size", "modified", "stats", "vector")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Versions that follow what a mirror shows, and what it shows then: which files it no longer
+    has as they were, and which it has now."""
+
+    before: Mirror
+    after: Mirror
+    commits: tuple[Ratified, ...]
+    gone: frozenset[int]
+    come: tuple[MirroredFile, ...]
+
+
+def every(reader: Reader, table_id: int | None = None) -> list[Mirror]:
+    if not reader.has_table(TABLE):
+        return []
+    which = "" if table_id is None else f" WHERE table_id = {table_id}"
+    rows = reader.rows(f"SELECT {', '.join(_COLUMNS)} FROM {TABLE}{which} ORDER BY table_id")
+    return [_mirror(row) for row in rows]
+
+
+def of_table(reader: Reader, table_id: int) -> Mirror | None:
+    return next(iter(every(reader, table_id)), None)
+
+
+def put(writer: Writer, mirror: Mirror) -> None:
+    """Keep a mirror, in place of what was known of it."""
+    for name in (TABLE, COMMITS, FILES):
+        own_tables.ensure(writer, name)
+    writer.execute(f"DELETE FROM {TABLE} WHERE table_id = :id", id=mirror.table_id)
+    writer.insert_values(TABLE, _COLUMNS, [_row(mirror)])
+
+
+def remove(writer: Writer, table_id: int) -> None:
+    for name in (TABLE, COMMITS, FILES):
+        if writer.has_table(name):
+            writer.execute(f"DELETE FROM {name} WHERE table_id = :id", id=table_id)
+
+
+def files(
+    reader: Reader, table_id: int, ids: Collection[int] | None = None
+) -> dict[int, MirroredFile]:
+    """Files that the mirror has, all or some, by id."""
+    if not reader.has_table(FILES):
+        return {}
+    listed = f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {FILES} WHERE table_id = :id"
+    rows = []
+    for some in [None] if ids is None else chunks(ids):
+        rows += reader.rows(listed + ("" if some is None else among(some)), id=table_id)
+    found = [_file(row) for row in rows]
+    return {file.file_id: file for file in found}
+
+
+def ratify(writer: Writer, step: Step) -> bool:
+    """Decide upon versions; False if somebody else has gone on from there meanwhile."""
+    table_id = step.before.table_id
+    known = of_table(writer, table_id)
+    if known is None or (known.version, known.snapshot_id) != (
+        step.before.version,
+        step.before.snapshot_id,
+    ):
+        return False
+    put(writer, step.after)
+    commits = [
+        (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
+        for each in step.commits
+    ]
+    writer.insert_values(COMMITS, _COMMIT_COLUMNS, commits)
+    renewed = step.gone | {file.file_id for file in step.come}
+    for some in chunks(renewed):
+        writer.execute(f"DELETE FROM {FILES} WHERE table_id = :id{among(some)}", id=table_id)
+    writer.insert_values(FILES, _FILE_COLUMNS, [_file_row(table_id, file) for file in step.come])
+    return True
+
+
+def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
+    """Versions that are not known to be in the log, in order."""
+    rows = reader.rows(
+        f"SELECT version, snapshot_id, committed_at, digest, content FROM {COMMITS}"
+        " WHERE table_id = :id AND version > :published ORDER BY version",
+        id=mirror.table_id,
+        published=mirror.published,
+    )
+    return [
+        Ratified(version, snapshot_id, at, digest, None if content is None else bytes(content))
+        for version, snapshot_id, at, digest, content in rows
+    ]
+
+
+def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None:
+    """Versions up to one are in the log, and there is a checkpoint of one."""
+    for name, value in {"published": published, "checkpoint": checkpoint}.items():
+        writer.execute(
+            f"UPDATE {TABLE} SET {name} = :value WHERE table_id = :id AND {name} < :value",
+            id=table_id,
+            value=value,
+        )
+    writer.execute(
+        f"UPDATE {COMMITS} SET content = NULL WHERE table_id = :id AND version <= :published"
+        " AND content IS NOT NULL",
+        id=table_id,
+        published=published,
+    )
+
+
+def stop(writer: Writer, table_id: int, status: str, reason: str) -> None:
+    writer.execute(
+        f"UPDATE {TABLE} SET status = :status, reason = :reason WHERE table_id = :id",
+        id=table_id,
+        status=status,
+        reason=reason,
+    )
+
+
+def versions_at(reader: Reader, snapshot_id: int) -> dict[int, int]:
+    """The Delta version, by table, that shows each mirrored table as of a snapshot."""
+    if not reader.has_table(COMMITS):
+        return {}
+    rows = reader.rows(
+        f"SELECT table_id, max(version) FROM {COMMITS} WHERE snapshot_id <= :at GROUP BY table_id",
+        at=snapshot_id,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def _row(mirror: Mirror) -> tuple[object, ...]:
+    return (
+        mirror.table_id,
+        mirror.delta_id,
+        mirror.root,
+        mirror.status,
+        mirror.reason,
+        mirror.snapshot_id,
+        mirror.version,
+        mirror.published,
+        mirror.checkpoint,
+        mirror.committed_at,
+        None if mirror.protocol is None else json.dumps(mirror.protocol.fields()["protocol"]),
+        None if mirror.metadata is None else json.dumps(mirror.metadata.fields()["metaData"]),
+    )
+
+
+def _mirror(row: Row) -> Mirror:
+    *facts, protocol, metadata = row
+    return replace(
+        Mirror(*facts),
+        protocol=None if protocol is None else Protocol.of(json.loads(protocol)),
+        metadata=None if metadata is None else Metadata.of(json.loads(metadata)),
+    )
+
+
+def _file(row: Row) -> MirroredFile:
+    *facts, vector = row
+    known = None if vector is None else Vector.of(json.loads(vector))
+    return replace(MirroredFile(*facts), vector=known)
+
+
+def _file_row(table_id: int, file: MirroredFile) -> tuple[object, ...]:
+    vector = None if file.vector is None else json.dumps(file.vector.fields())
+    return (table_id, file.file_id, file.path, file.size, file.modified, file.stats, vector)
+
+
+def known_versions(reader: Reader, table_id: int) -> Mapping[int, Sequence[object]]:
+    """Of every version: the snapshot, the time and the digest of its commit."""
+    rows = reader.rows(
+        f"SELECT version, snapshot_id, committed_at, digest FROM {COMMITS} WHERE table_id = :id",
+        id=table_id,
+    )
+    return {row[0]: tuple(row[1:]) for row in rows}

@@ -1,0 +1,59 @@
+"""Mirrors: what has been published of a table, and what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tidelake.model.delta import Add, Metadata, Protocol, Vector
+
+Status = Literal["active", "blocked", "drifted", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The mirror of a table. It shows the table as of `snapshot_id`, with the Delta version
+    `version`, of which all up to `published` are in the log; -1 is none. `committed_at` is the
+    time of that version, in milliseconds, and `checkpoint` the last one that has a checkpoint."""
+
+    table_id: int
+    delta_id: str
+    root: str
+    status: Status = "active"
+    reason: str | None = None
+    snapshot_id: int = -1
+    version: int = -1
+    published: int = -1
+    checkpoint: int = -1
+    committed_at: int = 0
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredFile:
+    """A data file as the log has it. `path` is spelled as there."""
+
+    file_id: int
+    path: str
+    size: int
+    modified: int
+    stats: str
+    vector: Vector | None = None
+
+    def add(self, *, data_change: bool) -> Add:
+        return Add(
+            self.path, self.size, self.modified, data_change, stats=self.stats, vector=self.vector
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ratified:
+    """A version that has been decided upon; the bytes of its commit never change from then on.
+    Once they are in the log, only their digest is kept."""
+
+    version: int
+    snapshot_id: int
+    committed_at: int
+    digest: str
+    content: bytes | None = None
