@@ -47,13 +47,15 @@ class Wanted:
     to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
     attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
     tables that it adds rows to, as far as they are known before. `began`: when the work for it
-    did, by the monotonic clock."""
+    did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
+    the snapshot is there."""
 
     change: Callable[[int], Change]
     token: str
     since: int
     grows: Sequence[int] = ()
     began: float = field(default_factory=time.monotonic)
+    beside: Callable[[Writer], None] | None = None
 
 
 def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
@@ -112,6 +114,8 @@ def _attempt(
             if table.upkeep is not None:
                 upkeep.fill(writer, entries, table, known, (data_path, change.base))
         _write(writer, entries, change, wanted.began)
+        if wanted.beside is not None:
+            wanted.beside(writer)
         return numbers, False
 
 

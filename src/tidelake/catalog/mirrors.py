@@ -94,7 +94,7 @@ def ratify(writer: Writer, step: Step) -> bool:
         step.before.snapshot_id,
     ):
         return False
-    put(writer, step.after)
+    _update(writer, step.after)
     commits = [
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
         for each in step.commits
@@ -105,6 +105,23 @@ def ratify(writer: Writer, step: Step) -> bool:
         writer.execute(f"DELETE FROM {FILES} WHERE table_id = :id{among(some)}", id=table_id)
     writer.insert_values(FILES, _FILE_COLUMNS, [_file_row(table_id, file) for file in step.come])
     return True
+
+
+def _update(writer: Writer, mirror: Mirror) -> None:
+    values = dict(zip(_COLUMNS, _row(mirror), strict=True))
+    set_to = ", ".join(f"{name} = :{name}" for name in _COLUMNS[1:])
+    writer.execute(f"UPDATE {TABLE} SET {set_to} WHERE table_id = :table_id", **values)
+    _empty(writer, mirror.table_id, mirror.published)
+
+
+def _empty(writer: Writer, table_id: int, published: int) -> None:
+    """The bytes of commits need not be kept once they are in the log."""
+    writer.execute(
+        f"UPDATE {COMMITS} SET content = NULL WHERE table_id = :id AND version <= :published"
+        " AND content IS NOT NULL",
+        id=table_id,
+        published=published,
+    )
 
 
 def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
@@ -129,12 +146,7 @@ def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None
             id=table_id,
             value=value,
         )
-    writer.execute(
-        f"UPDATE {COMMITS} SET content = NULL WHERE table_id = :id AND version <= :published"
-        " AND content IS NOT NULL",
-        id=table_id,
-        published=published,
-    )
+    _empty(writer, table_id, published)
 
 
 def stop(writer: Writer, table_id: int, status: str, reason: str) -> None:

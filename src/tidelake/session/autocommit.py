@@ -13,6 +13,7 @@ from tidelake.catalog.failures import LostRace
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import Change, WriteResult
 from tidelake.session.lake import Lake
+from tidelake.session.mirroring import Mirroring
 from tidelake.session.transaction import Transaction
 
 _OPTIMISM = 4
@@ -105,4 +106,5 @@ def _run_alone(
             transaction.rollback()
     transaction, made = tries[-1]
     result = transaction.landed(landed, made)
+    Mirroring(lake, made).publish()
     return replace(result, attempts=result.attempts + attempts)

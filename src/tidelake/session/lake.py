@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
     from tidelake.session.covered import Beside
     from tidelake.session.draft import TableDraft
+    from tidelake.session.mirror import DeltaMirror
     from tidelake.session.transaction import Transaction
 
 _KEPT = 64
@@ -80,6 +81,7 @@ class Lake:
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
         self._newest_known: tuple[int, int] | None = None
+        self._published: dict[int, int] = {}
         self.data_path = data_path
         self.engine = engine
 
@@ -325,6 +327,12 @@ class Lake:
         from tidelake.session.sql import run
 
         return run(self, query, parameters, as_of, known_at)
+
+    def mirror(self, name: str, kind: str = "delta") -> DeltaMirror:
+        """Publish a table as a Delta table beside its files, from now on with every commit."""
+        from tidelake.session.mirror import mirror
+
+        return mirror(self, TableName.parse(name), kind)
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""

@@ -33,7 +33,8 @@ class Obstacle(Exception):
 @dataclass(frozen=True, slots=True)
 class Then:
     """A table at a snapshot, and some of its files with their whole life: their statistics, and
-    the columns that they were written with, by the snapshot they began with."""
+    the columns that they were written with, by the snapshot they began with. `kept`: the catalog
+    keeps some of its rows itself."""
 
     snapshot_id: int
     facts: TableFacts
@@ -41,6 +42,13 @@ class Then:
     statistics: Mapping[int, Mapping[int, ColumnStats]]
     written: Mapping[int, tuple[Column, ...]]
     mappings: Mapping[int, tuple[MappedField, ...]]
+    kept: bool = False
+
+
+def needs_look(then: Then) -> bool:
+    """Whether files have to be opened to tell which of their rows the snapshot sees."""
+    at = then.snapshot_id
+    return any(f.is_visible_at(at) and (f.has_deletes or f.is_partial_at(at)) for f in then.files)
 
 
 def shown(

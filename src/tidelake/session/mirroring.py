@@ -4,28 +4,32 @@ to its log, in order. Whoever comes next finishes what somebody has left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tidelake.catalog import file_history, files, mirrors, read, snapshots
-from tidelake.catalog.database import Reader
+from tidelake.catalog import file_history, files, inlined, mirrors, read, snapshots
+from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.mirrors import Step
-from tidelake.errors import NotFound
+from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.mirror.compose import Moment, Shape, composed
+from tidelake.model.change import Change
 from tidelake.model.changes import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.mirror import Mirror, MirroredFile, Ratified
 from tidelake.model.schema import Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.session.alone import alone
-from tidelake.session.mirrored_files import Obstacle, Then, shown
+from tidelake.session.mirrored_files import Obstacle, Then, needs_look, shown
 from tidelake.session.planning import TableFacts, mappings_of
-from tidelake.session.publishing import publish
+from tidelake.session.publishing import publish, publish_now
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
+TAG = "tidelake.mirror"
+"""What a table bears that is mirrored."""
 _DELETES = {"deleted_from_table", "inlined_delete"}
 _AT_ONCE = 64
 """Snapshots that are decided upon in one transaction."""
@@ -41,11 +45,69 @@ class _Due:
     then: Then | None = None
 
 
+class Mirroring:
+    """What one commit does for the mirrors of the tables that it changes. Nothing that goes wrong
+    with a log makes the commit fail: it is told as a warning, and done by whoever comes next."""
+
+    def __init__(self, lake: Lake, change: Change) -> None:
+        self._lake = lake
+        self._tables = [
+            table.before.id
+            for table in change.tables
+            if table.before is not None and TAG in table.before.tags
+        ]
+        self._steps: list[Step] = []
+
+    def beside(self, writer: Writer) -> None:
+        self._steps = ratify_beside(self._lake, writer, self._tables)
+
+    def publish(self) -> None:
+        ratified = {step.before.table_id: step for step in self._steps}
+        for table_id in self._tables:
+            step = ratified.get(table_id)
+            try:
+                if step is None or not publish_now(self._lake, step):
+                    sync(self._lake, table_id)
+            except TidelakeError as error:
+                warnings.warn(
+                    f"a commit has landed, but could not be published to Delta yet: {error}",
+                    TidelakeWarning,
+                    stacklevel=2,
+                )
+
+
 def sync(lake: Lake, table_id: int) -> Mirror | None:
     """Bring a mirror up to the newest snapshot, as far as that can be done."""
     while (step := _next_step(lake, table_id)) is not None:
         alone(lake, mirrors.ratify, step)
     return publish(lake, table_id)
+
+
+def flush(lake: Lake, table_id: int) -> None:
+    """Put rows that the catalog keeps into files: a log knows no others."""
+    from tidelake.session.compaction import flush_rows
+
+    with lake._reading() as reader:
+        name = dict(read.names(reader, snapshots.head_id(reader), "table")).get(table_id)
+    if name is not None:
+        flush_rows(lake, name)
+
+
+def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[Step]:
+    """Decide upon what a commit does to mirrored tables in its own transaction, where that takes
+    no look at files; what is left is for `sync`."""
+    found = []
+    for table_id in table_ids:
+        mirror = mirrors.of_table(writer, table_id)
+        if mirror is None or mirror.status != "active" or mirror.version < 0:
+            continue
+        known = lake._published.get(table_id, -1)
+        mirror = replace(mirror, published=max(mirror.published, known))
+        dues = list(_dues(lake, writer, mirror))
+        if not any(due.then and (due.then.kept or needs_look(due.then)) for due in dues):
+            step = _step(lake, mirror, dues, _before(writer, mirror, dues))
+            found += [step] if mirrors.ratify(writer, step) else []
+    return found
 
 
 def _next_step(lake: Lake, table_id: int) -> Step | None:
@@ -55,6 +117,9 @@ def _next_step(lake: Lake, table_id: int) -> Step | None:
             return None
         dues = list(_dues(lake, reader, mirror))
         before = _before(reader, mirror, dues)
+    if any(due.then is not None and due.then.kept for due in dues):
+        flush(lake, mirror.table_id)
+        return _next_step(lake, table_id)
     return _step(lake, mirror, dues, before) if dues else None
 
 
@@ -106,6 +171,7 @@ def _due(lake: Lake, reader: Reader, mirror: Mirror, snapshot: Snapshot, since: 
         files.statistics(reader, id_, leaves, ids),
         _columns_then(reader, id_, found),
         mappings_of(reader, found),
+        kept=any(rows.rows for rows in inlined.inlined_rows(reader, at, id_, leaves)),
     )
     return _Due(snapshot, whole, then)
 
@@ -172,9 +238,3 @@ def _operation(words: set[str], upkeep: bool) -> str:
     if upkeep:
         return "OPTIMIZE"
     return "DELETE" if words <= _DELETES else "WRITE"
-
-
-def begin(lake: Lake, table_id: int, root: str, delta_id: str) -> Mirror | None:
-    """Mirror a table from now on."""
-    alone(lake, mirrors.put, Mirror(table_id, delta_id, root))
-    return sync(lake, table_id)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import mirrors
+from tidelake.catalog.mirrors import Step
 from tidelake.engine.delta_checkpoint import checkpoint_bytes
 from tidelake.errors import Corrupt
 from tidelake.mirror.names import HINT, LOG, checkpoint_name, commit_name
@@ -22,6 +23,24 @@ if TYPE_CHECKING:
 
 EVERY = 10
 """Versions between two checkpoints."""
+
+
+def publish_now(lake: Lake, step: Step) -> bool:
+    """Put the versions of a step into the log that follow what this lake has published itself;
+    whether that is all there was to do."""
+    mirror = step.after
+    published = max(lake._published.get(mirror.table_id, -1), step.before.published)
+    if mirror.status != "active" or [c.version for c in step.commits] != list(
+        range(published + 1, mirror.version + 1)
+    ):
+        return False
+    if mirror.version - mirror.checkpoint >= EVERY:
+        return False
+    for commit in step.commits:
+        if not _put(lake, mirror, commit):
+            return False
+        lake._published[mirror.table_id] = commit.version
+    return True
 
 
 def publish(lake: Lake, table_id: int) -> Mirror | None:
@@ -42,6 +61,7 @@ def publish(lake: Lake, table_id: int) -> Mirror | None:
         mirror = _checkpointed(lake, mirror)
     if due:
         alone(lake, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
+    lake._published[table_id] = mirror.published
     return mirror
 
 

@@ -25,6 +25,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.as_of import overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.lake import Declaration, Lake
+from tidelake.session.mirroring import Mirroring
 from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
 
 if TYPE_CHECKING:
@@ -391,9 +392,12 @@ class Transaction(Lake):
             return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
-        wanted = Wanted(for_snapshot, self._token, self._base, grown, began=self._began)
+        mirroring = Mirroring(self._lake, change)
+        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, mirroring.beside)
         landed = commit.commit(self._database, wanted, self.data_path)
-        return self.landed(landed, tried[landed.snapshot_id])
+        done = self.landed(landed, tried[landed.snapshot_id])
+        mirroring.publish()
+        return done
 
     def landed(self, landed: Landed, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
