@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tidelake.catalog import coverage, inline_tables
 from tidelake.catalog.database import Reader
@@ -51,7 +52,9 @@ def _add(
         if file.mapping is not None and file.mapping not in mappings:
             mappings[file.mapping] = _add_mapping(entries, table_id, file.mapping)
         mapping_id = mappings[file.mapping] if file.mapping is not None else None
-        add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        file_id = add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        if file.deletes is not None:
+            add_delete_file(entries, replace(file.deletes, data_file_id=file_id), table, "")
         statistics.rows += file.rows
         statistics.bytes += file.bytes
     if write.files:

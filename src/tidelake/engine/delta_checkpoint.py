@@ -44,6 +44,16 @@ def read_checkpoint(engine: LocalEngine, paths: Sequence[str]) -> Iterator[Actio
                 yield from make(work, source, shape[kind])
 
 
+def row_counts(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
+    """How many rows Parquet files have, by their footers."""
+    work = engine.workbench()
+    with translated("cannot read footers"):
+        work.reach(paths)
+        listed = ", ".join(map(text_literal, paths))
+        sql = f"SELECT file_name, num_rows FROM parquet_file_metadata([{listed}])"
+        return dict(work.connection.execute(sql).fetchall())
+
+
 Fields = Mapping[str, Any]
 
 

@@ -49,7 +49,7 @@ class NewFile:
     `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
     `mapping` is for files without field ids. `covers` is known if its
-    table is a series.
+    table is a series. `deletes`, whose data file has no id yet, are rows that it never had here.
     """
 
     path: str
@@ -63,6 +63,7 @@ class NewFile:
     mapping: tuple[MappedField, ...] | None = None
     order: int = 0
     covers: Covers | None = None
+    deletes: NewDeleteFile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge": 4}
 """How often each kind of work is done in a run: what is merged may have to be merged again, but
 who runs after those who write has no end."""
+_FLUSH: tuple[Kind, ...] = ("flush",)
 _PATIENCE = 3
 _LOCAL_BYTES = 2 * 1024**3
 _SPARK_BYTES = 64 * 1024**3
@@ -138,13 +139,13 @@ def flush_rows(lake: Lake, name: TableName) -> None:
     """Put the rows that the catalog keeps of a table into files, and do no more."""
     _check_encryption(lake, name)
     found = look(lake, name)
-    planned = actions(situation(lake, found), ("flush",))
+    planned = actions(situation(lake, found), _FLUSH)
     while planned:
         with progress(f"flushing {name}", files=0, bytes=0) as tell:
             run = _Run(lake, name, tell)
             _do(run, found, planned)
         found = look(lake, name)
-        planned = actions(situation(lake, found), ("flush",)) if not run.done else []
+        planned = actions(situation(lake, found), _FLUSH) if not run.done else []
 
 
 def _check_encryption(lake: Lake, name: TableName) -> None:
