@@ -30,7 +30,16 @@ _COLUMNS = (
     "metadata",
 )
 _COMMIT_COLUMNS = ("table_id", "version", "snapshot_id", "committed_at", "digest", "content")
-_FILE_COLUMNS = ("table_id", "data_file_id", "path", "size", "modified", "stats", "vector")
+_FILE_COLUMNS = (
+    "table_id",
+    "data_file_id",
+    "path",
+    "size",
+    "modified",
+    "stats",
+    "copied",
+    "vector",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +205,15 @@ def _mirror(row: Row) -> Mirror:
 
 
 def _file(row: Row) -> MirroredFile:
-    *facts, vector = row
+    *facts, copied, vector = row
     known = None if vector is None else Vector.of(json.loads(vector))
-    return replace(MirroredFile(*facts), vector=known)
+    return replace(MirroredFile(*facts), vector=known, copied=copied)
 
 
 def _file_row(table_id: int, file: MirroredFile) -> tuple[object, ...]:
     vector = None if file.vector is None else json.dumps(file.vector.fields())
-    return (table_id, file.file_id, file.path, file.size, file.modified, file.stats, vector)
+    facts = (file.path, file.size, file.modified, file.stats, file.copied)
+    return (table_id, file.file_id, *facts, vector)
 
 
 def known_versions(reader: Reader, table_id: int) -> Mapping[int, Sequence[object]]:

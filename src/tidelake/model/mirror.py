@@ -32,7 +32,8 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class MirroredFile:
-    """A data file as the log has it. `path` is spelled as there."""
+    """A data file as the log has it. `path` is spelled as there. `copied`: it is a copy, made for
+    columns of this shape, because readers of the log would not understand the file itself."""
 
     file_id: int
     path: str
@@ -40,6 +41,7 @@ class MirroredFile:
     modified: int
     stats: str
     vector: Vector | None = None
+    copied: str | None = None
 
     def add(self, *, data_change: bool) -> Add:
         return Add(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
@@ -15,13 +17,17 @@ from tidelake.mirror.vectors import encoded, file_name
 from tidelake.model.delta import Vector
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.mirror import Mirror, MirroredFile
+from tidelake.model.names import quote
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_POSITION, Column
 from tidelake.model.statistics import ColumnStats
+from tidelake.plan.write import Target
 from tidelake.session.planning import TableFacts, plan_all
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
+COPY = "delta"
+"""How names of copies end: nobody takes them for data files that were forgotten."""
 _GONE, _ROWS = "_tidelake_gone", "_tidelake_rows"
 _EVER = 1 << 62
 
@@ -33,8 +39,9 @@ class Obstacle(Exception):
 @dataclass(frozen=True, slots=True)
 class Then:
     """A table at a snapshot, and some of its files with their whole life: their statistics, and
-    the columns that they were written with, by the snapshot they began with. `kept`: the catalog
-    keeps some of its rows itself."""
+    the columns that they were written with, by the snapshot they began with. `misnamed`
+    are files with other names than these columns should have there. `kept`: the catalog keeps
+    some of its rows itself."""
 
     snapshot_id: int
     facts: TableFacts
@@ -42,13 +49,22 @@ class Then:
     statistics: Mapping[int, Mapping[int, ColumnStats]]
     written: Mapping[int, tuple[Column, ...]]
     mappings: Mapping[int, tuple[MappedField, ...]]
+    misnamed: frozenset[int] = frozenset()
     kept: bool = False
 
 
-def needs_look(then: Then) -> bool:
-    """Whether files have to be opened to tell which of their rows the snapshot sees."""
+def needs_look(mirror: Mirror, then: Then) -> bool:
+    """Whether files have to be opened: to tell which of their rows the snapshot sees, or to copy
+    them."""
     at = then.snapshot_id
-    return any(f.is_visible_at(at) and (f.has_deletes or f.is_partial_at(at)) for f in then.files)
+    return any(
+        file.has_deletes
+        or file.is_partial_at(at)
+        or not file.path.startswith(mirror.root)
+        or _is_foreign(then, file)
+        for file in then.files
+        if file.is_visible_at(at)
+    )
 
 
 def shown(
@@ -77,42 +93,93 @@ def _as_shown(
     known: MirroredFile | None,
 ) -> MirroredFile:
     vector = _vector(lake, mirror, file, positions, then.snapshot_id) if positions else None
-    facts = then.facts
-    stats = stats_text(
-        facts.info.schema,
-        facts.history.physical,
-        then.statistics.get(file.id, {}),
-        file.rows,
-        tight=not positions,
-    )
-    path = _path(mirror, then, file)
-    modified = 0
-    if known is not None and (known.path, known.vector) == (path, vector):
+    body = _body(lake, mirror, then, file, known)
+    if known is not None and (known.path, known.vector) == (body.path, vector):
         return known
-    return MirroredFile(file.id, path, file.bytes, modified, stats, vector)
+    stats = _stats(then, then.statistics.get(file.id, {}), file.rows, tight=not positions)
+    if body.copied:
+        stats = body.stats if not positions else _loose(body.stats)
+    return replace(body, stats=stats, vector=vector)
 
 
-def _path(mirror: Mirror, then: Then, file: DataFile) -> str:
+def _body(
+    lake: Lake, mirror: Mirror, then: Then, file: DataFile, known: MirroredFile | None
+) -> MirroredFile:
+    """The file itself, or a copy of it that readers of the log understand."""
     if file.encryption_key:
         raise Obstacle("its files are encrypted")
-    if not file.path.startswith(mirror.root):
-        raise Obstacle(f"{file.path} lies outside of the table's folder")
-    if file.mapping_id is not None:
-        raise Obstacle(f"{file.path} has no field ids")
-    _check_columns(then.facts.info.schema, then.written[file.begin_snapshot], file)
-    return spelled(file.path[len(mirror.root) :])
+    if file.path.startswith(mirror.root) and not _is_foreign(then, file):
+        path = spelled(file.path[len(mirror.root) :])
+        return MirroredFile(file.id, path, file.bytes, 0, "")
+    shape = _shape(then)
+    if known is not None and known.copied == shape:
+        return replace(known, vector=None)
+    return _copied(lake, mirror, then, file, shape)
 
 
-def _check_columns(columns: Iterable[Column], written: Iterable[Column], file: DataFile) -> None:
-    """A file that is older than a default or a wider type does not have it."""
-    then = {below.id: below for column in written for below in column.walk()}
-    for column in columns:
+def _is_foreign(then: Then, file: DataFile) -> bool:
+    """Whether the file has other names or types than its columns have for readers of the log, or
+    is older than the default of one."""
+    if file.mapping_id is not None or file.id in then.misnamed:
+        return True
+    written = then.written[file.begin_snapshot]
+    old = {below.id: below for column in written for below in column.walk()}
+    for column in then.facts.info.schema:
         for below in column.walk():
-            old = then.get(below.id)
-            if old is None and below.initial_default is not None:
-                raise Obstacle(f"{file.path} is older than the default of {below.name}")
-            if old is not None and old.type != below.type:
-                raise Obstacle(f"{file.path} is older than the type of {below.name}")
+            before = old.get(below.id)
+            if before is None and below.initial_default is not None:
+                return True
+            if before is not None and before.type != below.type:
+                return True
+    return False
+
+
+def _shape(then: Then) -> str:
+    """What a copy depends on: ids, names in files, types and defaults of columns."""
+    physical = then.facts.history.physical
+    listed = [
+        [below.id, physical.get(below.id), below.type, below.initial_default]
+        for column in then.facts.info.schema
+        for below in column.walk()
+    ]
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+
+
+def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) -> MirroredFile:
+    """The same rows in the same order, so that positions stay what they are."""
+    facts = then.facts
+    columns = facts.info.schema.columns
+    names = tuple(column.name for column in columns)
+    plan = plan_all(_EVER, facts, columns, (*names, ROW_POSITION))
+    target = Target(
+        facts.info.name,
+        mirror.root,
+        columns,
+        facts.history.physical,
+        file_bytes=_EVER,
+        suffix=COPY,
+    )
+    with lake._engine.job(f"cannot mirror {facts.info.name}") as job:
+        job.scan(_ROWS, replace(plan, files=(file.as_written(),), mappings=then.mappings))
+        listed = ", ".join(map(quote, names))
+        sql = f"SELECT {listed} FROM {_ROWS} ORDER BY {ROW_POSITION}"
+        (made,) = job.write(sql, target)
+    known = {
+        each.column_id: ColumnStats(each.min, each.max, each.nulls, each.values, each.contains_nan)
+        for each in made.columns
+    }
+    stats = _stats(then, known, made.rows, tight=True)
+    path = spelled(made.path[len(mirror.root) :])
+    return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape)
+
+
+def _stats(then: Then, known: Mapping[int, ColumnStats], rows: int, *, tight: bool) -> str:
+    facts = then.facts
+    return stats_text(facts.info.schema, facts.history.physical, known, rows, tight=tight)
+
+
+def _loose(stats: str) -> str:
+    return stats.replace('"tightBounds":true', '"tightBounds":false', 1)
 
 
 def _gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list[int]]:

@@ -104,7 +104,7 @@ def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[
         known = lake._published.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
         dues = list(_dues(lake, writer, mirror))
-        if not any(due.then and (due.then.kept or needs_look(due.then)) for due in dues):
+        if not any(due.then and (due.then.kept or needs_look(mirror, due.then)) for due in dues):
             step = _step(lake, mirror, dues, _before(writer, mirror, dues))
             found += [step] if mirrors.ratify(writer, step) else []
     return found
