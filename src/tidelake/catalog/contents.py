@@ -79,7 +79,11 @@ def _row_id(added: NewFile | NewRow, statistics: TableStatistics) -> int | None:
     if isinstance(added, NewRow):
         return statistics.take_row_ids(1) if added.row_id is None else added.row_id
     # A first row id beside embedded ones would make DuckDB's compaction trust the former.
-    return None if added.carries_row_ids else statistics.take_row_ids(added.rows)
+    if added.carries_row_ids:
+        return None
+    if added.first_row is not None:
+        return statistics.keep_row_ids(added.first_row, added.rows)
+    return statistics.take_row_ids(added.rows)
 
 
 def add_file(

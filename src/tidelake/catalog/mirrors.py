@@ -37,6 +37,7 @@ _FILE_COLUMNS = (
     "size",
     "modified",
     "stats",
+    "first_row",
     "copied",
     "vector",
 )
@@ -205,14 +206,14 @@ def _mirror(row: Row) -> Mirror:
 
 
 def _file(row: Row) -> MirroredFile:
-    *facts, copied, vector = row
+    *facts, first_row, copied, vector = row
     known = None if vector is None else Vector.of(json.loads(vector))
-    return replace(MirroredFile(*facts), vector=known, copied=copied)
+    return MirroredFile(*facts, vector=known, copied=copied, first_row=first_row)
 
 
 def _file_row(table_id: int, file: MirroredFile) -> tuple[object, ...]:
     vector = None if file.vector is None else json.dumps(file.vector.fields())
-    facts = (file.path, file.size, file.modified, file.stats, file.copied)
+    facts = (file.path, file.size, file.modified, file.stats, file.first_row, file.copied)
     return (table_id, file.file_id, *facts, vector)
 
 

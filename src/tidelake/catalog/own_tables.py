@@ -38,7 +38,7 @@ LAYOUT: dict[str, str] = {
     ),
     "tidelake_mirror_file": (
         "table_id int!, data_file_id int!, path text, size int, modified int, stats text,"
-        " copied text, vector text"
+        " first_row int, copied text, vector text"
     ),
     "tidelake_coverage": (
         "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"

@@ -237,7 +237,7 @@ class ColumnHistory:
     `types`: every type a column has had, at any depth; `renamed`: columns that have had
     several names, or share one with another column of the same parent; `names`: all names of
     those that share none; `physical`: what they are called in files of ours; `last_id`: the
-    highest id a column ever had.
+    highest id a column ever had; `parents`: the column that each is inside of, if any.
     """
 
     reshaped: frozenset[int]
@@ -246,6 +246,7 @@ class ColumnHistory:
     names: Mapping[int, frozenset[str]]
     physical: Mapping[int, str] = field(default_factory=dict)
     last_id: int = 0
+    parents: Mapping[int, int | None] = field(default_factory=dict)
 
     def evolved(self, schema: Schema) -> ColumnHistory:
         """The history with one more version of the columns. Nested ones are taken to be reshaped:
@@ -289,6 +290,7 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
         {id_: frozenset(known) for id_, known in names.items() if id_ not in shared},
         physical_names((row[0], row[1], row[2]) for row in rows),
         max(parents, default=0),
+        parents,
     )
 
 

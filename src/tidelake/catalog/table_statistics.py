@@ -68,6 +68,11 @@ class TableStatistics:
         self.next_row_id += count
         return self.next_row_id - count
 
+    def keep_row_ids(self, first: int, count: int) -> int:
+        """Row ids that were given already."""
+        self.next_row_id = max(self.next_row_id, first + count)
+        return first
+
     def write(self, entries: Entries) -> None:
         if self.known:
             entries.change(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine, Workbench
 
 _VECTOR = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
-_ADD = ("path", "size", "modificationTime", "dataChange", "partitionValues", "stats")
+_ADD = ("path", "size", "modificationTime", "dataChange", "partitionValues", "stats", "tags")
 _REMOVE = ("path", "deletionTimestamp", "dataChange", "size")
 _BATCH = 20_000
 
@@ -91,11 +91,18 @@ def _adds(work: Workbench, source: str, fields: Fields) -> Iterator[Action]:
     chosen = _chosen("add", fields, _ADD) + _chosen_vector("add", fields)
     if "stats_parsed" in fields:
         chosen[5] = f'coalesce({chosen[5]}, CAST(to_json("add".stats_parsed) AS VARCHAR))'
-    for path, size, modified, changes, values, stats, *vector in _rows(
+    for path, size, modified, changes, values, stats, tags, *vector in _rows(
         work, source, "add", chosen, "path"
     ):
         yield Add(
-            path, size or 0, modified or 0, bool(changes), values or {}, stats, _vector(vector)
+            path,
+            size or 0,
+            modified or 0,
+            bool(changes),
+            values or {},
+            stats,
+            _vector(vector),
+            tags=tags or {},
         )
 
 
@@ -175,6 +182,7 @@ def _schema() -> pa.Schema:
             "modificationTime": long,
             "dataChange": yes,
             "stats": text,
+            "tags": mapped,
             "deletionVector": vector,
         },
         "remove": {
@@ -232,6 +240,7 @@ def _add_columns(adds: Sequence[Add]) -> dict[str, Sequence[Any]]:
         "modificationTime": [each.modified for each in adds],
         "dataChange": [False] * len(adds),
         "stats": [each.stats for each in adds],
+        "tags": [list(each.tags.items()) if each.tags else None for each in adds],
         "deletionVector": [each.vector.fields() if each.vector else None for each in adds],
     }
 

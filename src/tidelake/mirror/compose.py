@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tidelake.mirror.declaration import PROPERTY
 from tidelake.mirror.features import FENCE
 from tidelake.mirror.types import schema_text, uses
 from tidelake.model.delta import Action, CommitInfo, Metadata, Protocol, Remove, Txn, commit_bytes
@@ -24,12 +25,14 @@ _AT_FIRST = {"delta.enableInCommitTimestamps": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A table as it is declared, and what its columns are called in files."""
+    """A table as it is declared, and what its columns are called in files. `declaration` is all
+    of it in our own words."""
 
     name: str
     comment: str | None
     columns: tuple[Column, ...]
     physical: Mapping[int, str]
+    declaration: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ def _info(moment: Moment, at: int) -> CommitInfo:
 def _metadata(mirror: Mirror, shape: Shape, time: int) -> Metadata:
     known = mirror.metadata
     configuration = dict(known.configuration if known else _AT_FIRST)
+    configuration[PROPERTY] = shape.declaration
     mapped = "delta.columnMapping.mode" in configuration or _is_renamed(shape)
     if mapped:
         last = max([0, *(below.id for c in shape.columns for below in c.walk())])

@@ -50,6 +50,7 @@ class NewFile:
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
     `mapping` is for files without field ids. `covers` is known if its
     table is a series. `deletes`, whose data file has no id yet, are rows that it never had here.
+    `first_row` is the id that its first row had in a lake which is being recovered.
     """
 
     path: str
@@ -64,6 +65,7 @@ class NewFile:
     order: int = 0
     covers: Covers | None = None
     deletes: NewDeleteFile | None = None
+    first_row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

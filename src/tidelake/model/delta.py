@@ -65,6 +65,7 @@ class Add:
     vector: Vector | None = None
     base_row_id: int | None = None
     row_commit_version: int | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:
@@ -80,6 +81,8 @@ class Add:
         }
         if self.stats is not None:
             found["stats"] = self.stats
+        if self.tags:
+            found["tags"] = dict(sorted(self.tags.items()))
         if self.vector is not None:
             found["deletionVector"] = self.vector.fields()
         return {"add": found}
@@ -97,6 +100,7 @@ class Add:
             vector=Vector.of(vector) if vector else None,
             base_row_id=given.get("baseRowId"),
             row_commit_version=given.get("defaultRowCommitVersion"),
+            tags=dict(given.get("tags") or {}),
         )
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 from tidelake.model.delta import Add, Metadata, Protocol, Vector
 
+FIRST_ROW = "tidelake.firstRow"
+"""What a log calls the id of a file's first row."""
 Status = Literal["active", "blocked", "drifted", "stopped"]
 
 
@@ -33,7 +35,8 @@ class Mirror:
 @dataclass(frozen=True, slots=True)
 class MirroredFile:
     """A data file as the log has it. `path` is spelled as there. `copied`: it is a copy, made for
-    columns of this shape, because readers of the log would not understand the file itself."""
+    columns of this shape, because readers of the log would not understand the file itself.
+    `first_row` is the id of its first row, unless the rows bear theirs."""
 
     file_id: int
     path: str
@@ -42,10 +45,17 @@ class MirroredFile:
     stats: str
     vector: Vector | None = None
     copied: str | None = None
+    first_row: int | None = None
 
     def add(self, *, data_change: bool) -> Add:
         return Add(
-            self.path, self.size, self.modified, data_change, stats=self.stats, vector=self.vector
+            self.path,
+            self.size,
+            self.modified,
+            data_change,
+            stats=self.stats,
+            vector=self.vector,
+            tags={} if self.first_row is None else {FIRST_ROW: str(self.first_row)},
         )
 
 

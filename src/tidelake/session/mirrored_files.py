@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from tidelake.model.delta import Vector
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.mirror import Mirror, MirroredFile
 from tidelake.model.names import quote
-from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_POSITION, Column
+from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.statistics import ColumnStats
 from tidelake.plan.write import Target
 from tidelake.session.planning import TableFacts, plan_all
@@ -110,7 +111,7 @@ def _body(
         raise Obstacle("its files are encrypted")
     if file.path.startswith(mirror.root) and not _is_foreign(then, file):
         path = spelled(file.path[len(mirror.root) :])
-        return MirroredFile(file.id, path, file.bytes, 0, "")
+        return MirroredFile(file.id, path, file.bytes, 0, "", first_row=file.row_id_start)
     shape = _shape(then)
     if known is not None and known.copied == shape:
         return replace(known, vector=None)
@@ -150,7 +151,7 @@ def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) 
     facts = then.facts
     columns = facts.info.schema.columns
     names = tuple(column.name for column in columns)
-    plan = plan_all(_EVER, facts, columns, (*names, ROW_POSITION))
+    plan = plan_all(_EVER, facts, columns, (*names, ROW_POSITION, ROW_NUMBER))
     target = Target(
         facts.info.name,
         mirror.root,
@@ -162,15 +163,18 @@ def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) 
     with lake._engine.job(f"cannot mirror {facts.info.name}") as job:
         job.scan(_ROWS, replace(plan, files=(file.as_written(),), mappings=then.mappings))
         listed = ", ".join(map(quote, names))
-        sql = f"SELECT {listed} FROM {_ROWS} ORDER BY {ROW_POSITION}"
-        (made,) = job.write(sql, target)
+        numbered = file.row_id_start is None
+        chosen = f"{listed}, {ROW_NUMBER}" if numbered else listed
+        sql = f"SELECT {chosen} FROM {_ROWS} ORDER BY {ROW_POSITION}"
+        (made,) = job.write(sql, target, carries_row_ids=numbered)
     known = {
         each.column_id: ColumnStats(each.min, each.max, each.nulls, each.values, each.contains_nan)
         for each in made.columns
     }
     stats = _stats(then, known, made.rows, tight=True)
     path = spelled(made.path[len(mirror.root) :])
-    return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape)
+    first = file.row_id_start
+    return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape, first_row=first)
 
 
 def _stats(then: Then, known: Mapping[int, ColumnStats], rows: int, *, tight: bool) -> str:
@@ -210,7 +214,8 @@ def _vector(
     lake: Lake, mirror: Mirror, file: DataFile, positions: Sequence[int], at: int
 ) -> Vector:
     """A vector of these positions, whose file is in place before anything names it."""
-    uuid = uuid5(UUID(mirror.delta_id), f"{file.id}:{at}:{len(positions)}")
+    inside = hashlib.sha256(array("q", positions).tobytes()).hexdigest()
+    uuid = uuid5(UUID(mirror.delta_id), f"{file.id}:{at}:{inside}")
     vector, body = encoded(positions, uuid)
     if body is not None:
         lake._local.store.create(f"{mirror.root}{file_name(uuid)}", body)

@@ -14,6 +14,7 @@ from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.mirrors import Step
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.mirror.compose import Moment, Shape, composed
+from tidelake.mirror.declaration import declaration_text
 from tidelake.model.change import Change
 from tidelake.model.changes import UPKEEP, named_tables
 from tidelake.model.file import DataFile
@@ -229,8 +230,10 @@ def _moment(mirror: Mirror, due: _Due) -> Moment:
     if due.then is None:
         return Moment(at, time, "DROP TABLE", None)
     info = due.then.facts.info
-    physical = due.then.facts.history.physical
-    shape = Shape(str(info.name), info.comment, info.schema.columns, physical)
+    history = due.then.facts.history
+    declaration = declaration_text(info, history.physical, history.parents)
+    columns = info.schema.columns
+    shape = Shape(str(info.name), info.comment, columns, history.physical, declaration)
     return Moment(at, time, _operation(words, upkeep), shape, same_rows=upkeep)
 
 
