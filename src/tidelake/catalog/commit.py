@@ -103,7 +103,7 @@ def _attempt(
         upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:
             change = _without_hints(change)
-        now = max(clock or datetime.now(UTC), last_time)
+        now = _moment(writer, change, last_time, clock or datetime.now(UTC))
         numbers = replace(head, snapshot_id=head.snapshot_id + 1)
         entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
         ids = declarations.declare(writer, entries, change, data_path)
@@ -117,6 +117,20 @@ def _attempt(
         if wanted.beside is not None:
             wanted.beside(writer)
         return numbers, False
+
+
+def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime) -> datetime:
+    """When the commit is made: never before the one that it follows. A lake that has never had a
+    table can be as old as what is brought into it."""
+    if change.origin is None:
+        return max(clock, last_time)
+    when = min(change.origin.time, clock)
+    if when < last_time and writer.row("SELECT 1 FROM ducklake_table LIMIT 1") is None:
+        writer.execute(
+            "UPDATE ducklake_snapshot SET snapshot_time = :then", then=writer.dialect.moment(when)
+        )
+        return when
+    return max(when, last_time)
 
 
 def _read(
@@ -202,6 +216,9 @@ def _extra(entries: Entries, change: Change, began: float) -> str:
         rows = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
         said |= {"operation": done.operation} if done.operation else {}
         said |= {name: count for name, count in rows.items() if count}
+    if (origin := change.origin) is not None:
+        known = {"version": origin.version, "time": origin.time.isoformat()}
+        said |= {"delta": known | ({"operation": origin.operation} if origin.operation else {})}
     if files:
         said |= {"files": len(files), "bytes": sum(map(int, files))}
     return f"{_mark(change.token)}, {json.dumps(said)[1:]}}}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.piece import Covers
@@ -261,10 +262,21 @@ class ViewChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """A version of a Delta table that a commit brings in, and when that was committed there."""
+
+    version: int
+    time: datetime
+    operation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Everything one commit does. `base` is the snapshot it was made from, with its
     `schema_version`; `token` tells it from every other commit, so that it is recognised when it
-    has landed but nobody was told. `done` is what the log will say of it."""
+    has landed but nobody was told. `done` is what the log will say of it. `origin`: it was made
+    elsewhere before, and keeps the time that it has there if that is not before the lake's
+    newest snapshot."""
 
     base: int
     schema_version: int
@@ -275,6 +287,7 @@ class Change:
     author: str | None = None
     message: str | None = None
     done: WriteResult | None = None
+    origin: Origin | None = None
 
     @property
     def is_empty(self) -> bool:

@@ -96,7 +96,8 @@ def _run_alone(
     with lake._reading() as reader:
         since, _ = snapshots.head(reader)
     try:
-        landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
+        wanted = Wanted(change, token, since, beside=lambda writer: tries[-1][0].beside(writer))
+        landed = commit.commit(lake._database, wanted, lake.data_path)
     except (Conflict, Invalid):
         for transaction, _ in tries:
             transaction.rollback()

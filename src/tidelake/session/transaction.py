@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
-from tidelake.catalog.database import Reader
+from tidelake.catalog.database import Reader, Writer
 from tidelake.errors import Conflict, Invalid, TidelakeError
-from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
+from tidelake.model.change import (
+    Change,
+    Origin,
+    SchemaChange,
+    TableChange,
+    ViewChange,
+    WriteResult,
+)
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -78,6 +85,8 @@ class Transaction(Lake):
         self._done = False
         self.replayable = True
         self.remembers = True
+        self.origin: Origin | None = None
+        self.also: Callable[[Writer], None] | None = None
         self.result: WriteResult | None = None
 
     def _newest(self) -> tuple[int, int]:
@@ -375,6 +384,7 @@ class Transaction(Lake):
             author=self._author,
             message=self._message,
             done=self._counts,
+            origin=self.origin,
         )
 
     def _land(self, change: Change) -> WriteResult:
@@ -393,11 +403,21 @@ class Transaction(Lake):
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
         mirroring = Mirroring(self._lake, change)
-        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, mirroring.beside)
+
+        def beside(writer: Writer) -> None:
+            self.beside(writer)
+            mirroring.beside(writer)
+
+        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, beside)
         landed = commit.commit(self._database, wanted, self.data_path)
         done = self.landed(landed, tried[landed.snapshot_id])
         mirroring.publish()
         return done
+
+    def beside(self, writer: Writer) -> None:
+        """What is to be kept of the commit, in its own transaction: `also`, if there is any."""
+        if self.also is not None:
+            self.also(writer)
 
     def landed(self, landed: Landed, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
@@ -470,7 +490,9 @@ def _sum(one: WriteResult, other: WriteResult) -> WriteResult:
 
 def _paths(change: Change) -> set[str]:
     writes = [table.write for table in change.tables]
-    return {file.path for write in writes for file in write.files} | {
+    added = [file for write in writes for file in write.files]
+    deletes = [file.deletes for file in added if file.deletes is not None]
+    return {file.path for file in (*added, *deletes)} | {
         file.path for write in writes for file in write.delete_files
     }
 
