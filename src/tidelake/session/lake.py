@@ -23,6 +23,7 @@ from tidelake.model.event_time import EventTime, names
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
+from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.rollup import Rollup
 from tidelake.model.snapshot import Snapshot
@@ -328,11 +329,28 @@ class Lake:
 
         return run(self, query, parameters, as_of, known_at)
 
-    def mirror(self, name: str, kind: str = "delta") -> DeltaMirror:
-        """Publish a table as a Delta table beside its files, from now on with every commit."""
+    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> DeltaMirror:
+        """Publish a table as a Delta table beside its files, from now on with every commit: as it
+        is now, or with `history` as it was at every snapshot. A mirror that is there already, or
+        was stopped, goes on in its log."""
         from tidelake.session.mirror import mirror
 
-        return mirror(self, TableName.parse(name), kind)
+        return mirror(self, TableName.parse(name), kind, history=history)
+
+    def mirrors(self) -> list[MirrorStatus]:
+        """All mirrors by the names of their tables: what is published, what stands in the way, and
+        how far behind they are."""
+        from tidelake.session.mirror_status import statuses
+
+        return statuses(self)
+
+    def delta_versions(self, known_at: int | str | datetime | None = None) -> dict[str, int | None]:
+        """The Delta version of each mirrored table that shows it as of a snapshot, the newest
+        unless another is given: read at these, several logs agree. None where a log has no such
+        version: not yet, or because the mirror began later."""
+        from tidelake.session.mirror_status import delta_versions
+
+        return delta_versions(self, known_at)
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""
