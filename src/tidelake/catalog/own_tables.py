@@ -30,19 +30,19 @@ LAYOUT: dict[str, str] = {
     ),
     "tidelake_mirror": (
         "table_id int!, delta_id text, root text, status text, reason text, snapshot_id int,"
-        " version int, published int, checkpoint int, committed_at int, protocol text,"
-        " metadata text"
+        " version int, published int, checkpoint int, committed_at int, file_count int,"
+        " protocol text, metadata text"
     ),
     "tidelake_mirror_commit": (
         "table_id int!, version int!, snapshot_id int, committed_at int, digest text, content blob"
     ),
     "tidelake_mirror_file": (
-        "table_id int!, data_file_id int!, path text, size int, modified int, stats text,"
-        " first_row int, copied text, vector text"
+        "table_id int!, data_file_id int!, removed_at int!, path text, size int, modified int,"
+        " stats text, first_row int, copied text, vector text"
     ),
     "tidelake_import": (
-        "table_id int!, root text, delta_id text, version int, snapshot_id int, committed_at int,"
-        " columns text"
+        "table_id int!, root text, delta_id text, version int, snapshot_id int, next_file_id int,"
+        " committed_at int, columns text"
     ),
     "tidelake_import_file": "table_id int!, data_file_id int!, source text",
     "tidelake_coverage": (

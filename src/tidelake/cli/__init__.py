@@ -9,6 +9,7 @@ from tidelake.cli import (
     facts,
     feed,
     history,
+    import_delta,
     look,
     rollback,
     rollup,
@@ -47,6 +48,7 @@ for _command in (
     upkeep.expire,
     upkeep.cleanup,
     verify.verify,
+    import_delta.import_table,
 ):
     cli.add_command(_command)
 

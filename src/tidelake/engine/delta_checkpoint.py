@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.duck_errors import translated
+from tidelake.errors import Corrupt
 from tidelake.model.delta import (
     Action,
     Add,
@@ -34,7 +36,7 @@ def read_checkpoint(engine: LocalEngine, paths: Sequence[str]) -> Iterator[Actio
     """All actions of a checkpoint's files, in any order; whoever wrote them may have left out
     what was not needed."""
     work = engine.workbench()
-    with translated("cannot read a checkpoint"):
+    with translated("cannot read a checkpoint"), _checked(paths):
         work.reach(paths)
         listed = ", ".join(map(text_literal, paths))
         source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
@@ -42,6 +44,18 @@ def read_checkpoint(engine: LocalEngine, paths: Sequence[str]) -> Iterator[Actio
         for kind, make in _MAKERS.items():
             if kind in shape:
                 yield from make(work, source, shape[kind])
+
+
+@contextmanager
+def _checked(paths: Sequence[str]) -> Iterator[None]:
+    """What is not as a checkpoint should be comes out as an error of our own."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Corrupt(
+            f"{paths[0]} is not a checkpoint of a Delta log: {error!r}",
+            hint="restore it from a copy, or the commits before it",
+        ) from None
 
 
 def row_counts(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
@@ -91,9 +105,13 @@ def _adds(work: Workbench, source: str, fields: Fields) -> Iterator[Action]:
     chosen = _chosen("add", fields, _ADD) + _chosen_vector("add", fields)
     if "stats_parsed" in fields:
         chosen[5] = f'coalesce({chosen[5]}, CAST(to_json("add".stats_parsed) AS VARCHAR))'
+    if "partitionValues" not in fields and "partitionValues_parsed" in fields:
+        chosen[4] = _as_texts(fields["partitionValues_parsed"])
     for path, size, modified, changes, values, stats, tags, *vector in _rows(
         work, source, "add", chosen, "path"
     ):
+        if not isinstance(path, str):
+            raise TypeError(f"{path!r} is no path")
         yield Add(
             path,
             size or 0,
@@ -106,9 +124,18 @@ def _adds(work: Workbench, source: str, fields: Fields) -> Iterator[Action]:
         )
 
 
+def _as_texts(parsed: Fields) -> str:
+    """Partition values that are there with their types alone, as texts."""
+    inside = '"add"."partitionValues_parsed"'
+    texts = (f"{text_literal(name)}: CAST({inside}.{quote(name)} AS VARCHAR)" for name in parsed)
+    return f"MAP {{{', '.join(texts)}}}"
+
+
 def _vector(found: Sequence[Any]) -> Vector | None:
     storage, place, offset, size, cardinality = found
-    return None if storage is None else Vector(storage, place, size, cardinality, offset)
+    if storage is None:
+        return None
+    return Vector(str(storage), str(place), int(size), int(cardinality), offset)
 
 
 def _removes(work: Workbench, source: str, fields: Fields) -> Iterator[Action]:

@@ -8,19 +8,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from tidelake.mirror.partition_text import is_plain, spelled
 from tidelake.mirror.types import Field
 from tidelake.model.change import ColumnFacts
-from tidelake.model.comparable import INTEGERS
+from tidelake.model.comparable import INTEGERS, is_decimal
 from tidelake.model.file import MappedField
 from tidelake.model.schema import Column
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"-?\d+")
-_DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
+_COUNT = re.compile(r"\d{1,18}")
+_DECIMAL = re.compile(r"-?(\d+)(?:\.(\d+))?")
+_DOUBLE_DIGITS = 15
+"""So many digits survive in a double, which is how some writers keep decimals."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_EXACT_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d\.\d{4,6})(?:Z|\+00:?00)?")
 _TEXT = 32
 """Texts as long as this may be the beginning of longer ones."""
+_CUT = ("\x7f", "\U0010ffff")
+"""With these ends a text that has been cut short."""
+_NOT_IN_FOLDERS = re.compile(r"[=?\n\\*\[\]{}]")
+_BOUNDED = INTEGERS | {"varchar", "date", "timestamp"}
 
 
 def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[MappedField, ...]:
@@ -33,69 +41,105 @@ def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[
 
 
 def _children(field: Field) -> tuple[MappedField, ...]:
+    """The element of a list is found by the name of the group around it."""
+    names = ["list"] if field.column.type == "list" else [c.physical for c in field.children]
     return tuple(
-        MappedField(child.physical, child.column.id, _children(child)) for child in field.children
+        MappedField(name, child.column.id, _children(child))
+        for name, child in zip(names, field.children, strict=True)
     )
 
 
-def folder_values(path: str) -> dict[str, str | None]:
-    """What the folders of a path tell: `column=value`."""
-    told = (part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
-    return {unquote(name): None if value == NULL_FOLDER else unquote(value) for name, value in told}
+def partition_values(
+    values: Mapping[str, str | None], columns: Mapping[str, Column]
+) -> tuple[str | None, ...]:
+    """A file's partition values as DuckLake spells them; `columns` by their names in files."""
+    return tuple(spelled(column, values.get(name)) for name, column in columns.items())
 
 
 def is_told_by_folders(
     path: str, values: Mapping[str, str | None], columns: Mapping[str, Column]
 ) -> bool:
     """Whether readers that go by the folders of a file would find its partition values."""
-    told = folder_values(path)
+    told = [part.partition("=") for part in path.split("/") if "=" in part]
     for name, column in columns.items():
-        value = values.get(name) or None
-        if name not in told or told[name] != value:
+        known = values.get(name) or None
+        mine = [value for key, _, value in told if key.casefold() == name.casefold()]
+        if len(mine) != 1 or not any(key == name for key, _, _ in told):
             return False
-        odd = value is not None and (value.upper() == "NULL" or column.type == "blob")
-        if odd:
+        found = None if mine[0] == NULL_FOLDER else unquote(mine[0])
+        odd = _NOT_IN_FOLDERS.search(mine[0]) or (found or "x").upper() == "NULL" or found == ""
+        plain = spelled(column, known) == known and is_plain(column, known)
+        if odd or found != known or not plain:
             return False
-    return True
+    return "=" not in path.rpartition("/")[2]
 
 
 def parsed_stats(text: str | None) -> Mapping[str, Any]:
     """Statistics as a log has them, with numbers as they are spelled; nothing if unreadable."""
     try:
         found = json.loads(text or "{}", parse_float=str, parse_int=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def row_count(stats: Mapping[str, Any]) -> int | None:
-    found = stats.get("numRecords")
-    return int(found) if isinstance(found, str) and _INTEGER.fullmatch(found) else None
+    return _count(stats.get("numRecords"))
 
 
-def facts_of(fields: Iterable[Field], stats: Mapping[str, Any], rows: int) -> Iterator[ColumnFacts]:
-    """What is known of every column of a file. Bounds that a log has cut short are widened, or
-    left out."""
-    parts = [_dict(stats.get(name)) for name in ("minValues", "maxValues", "nullCount")]
-    yield from _facts(fields, parts, rows)
+def has_no_nulls(stats: Mapping[str, Any], field: Field) -> bool:
+    """Whether a log is sure that a column of a file has no nulls."""
+    return _count(_dict(stats.get("nullCount")).get(field.physical)) == 0
 
 
-def _facts(fields: Iterable[Field], parts: list[Mapping[str, Any]], rows: int) -> Any:
+def _count(found: object) -> int | None:
+    return int(found) if isinstance(found, str) and _COUNT.fullmatch(found) else None
+
+
+def facts_of(
+    fields: Iterable[Field],
+    stats: Mapping[str, Any],
+    rows: int,
+    partition: Mapping[int, str | None],
+) -> Iterator[ColumnFacts]:
+    """What is known of every column of a file; `partition` are the values, by column id, that all
+    its rows have. DuckDB answers MIN and MAX from bounds, so those that a log may have cut short
+    are left out."""
+    tight = stats.get("tightBounds") is not False
+    names = ("minValues", "maxValues") if tight else ("", "")
+    parts = [_dict(stats.get(name)) for name in (*names, "nullCount")]
+    for facts in _facts(fields, parts, rows, partition):
+        sure = tight or facts.nulls in (0, rows)
+        yield facts if sure else ColumnFacts(facts.column_id)
+
+
+def _facts(
+    fields: Iterable[Field],
+    parts: list[Mapping[str, Any]],
+    rows: int,
+    partition: Mapping[int, str | None],
+) -> Iterator[ColumnFacts]:
     for field in fields:
+        column = field.column
+        if column.id in partition:
+            yield _constant(column, partition[column.id], rows)
+            continue
         low, high, nulls = (part.get(field.physical) for part in parts)
-        if field.column.type == "struct":
-            yield from _facts(field.children, [_dict(each) for each in (low, high, nulls)], rows)
-        elif not field.column.is_nested:
-            count = int(nulls) if isinstance(nulls, str) and _INTEGER.fullmatch(nulls) else None
-            bounds = bounds_of(field.column.type, low, high)
-            yield ColumnFacts(
-                field.column.id,
-                values=None if count is None else rows - count,
-                nulls=count,
-                min=bounds[0],
-                max=bounds[1],
-                contains_nan=None,
-            )
+        if column.type == "struct":
+            yield from _facts(field.children, [_dict(x) for x in (low, high, nulls)], rows, {})
+        elif not column.is_nested:
+            count = _count(nulls)
+            count = count if count is not None and count <= rows else None
+            bounds = bounds_of(column.type, low, high) if count != rows else (None, None)
+            values = None if count is None else rows - count
+            yield ColumnFacts(column.id, values=values, nulls=count, min=bounds[0], max=bounds[1])
+
+
+def _constant(column: Column, value: str | None, rows: int) -> ColumnFacts:
+    if value is None:
+        return ColumnFacts(column.id, values=0, nulls=rows)
+    bound = value if column.type in _BOUNDED or is_decimal(column.type) else None
+    return ColumnFacts(column.id, values=rows, nulls=0, min=bound, max=bound)
 
 
 def _dict(value: object) -> Mapping[str, Any]:
@@ -103,32 +147,38 @@ def _dict(value: object) -> Mapping[str, Any]:
 
 
 def bounds_of(kind: str, low: object, high: object) -> tuple[str | None, str | None]:
-    """A column's bounds as DuckLake spells them; None, None if they cannot be relied on."""
+    """A column's bounds as DuckLake spells them; None, None if they may not be exact."""
     if not isinstance(low, str) or not isinstance(high, str):
         return None, None
     if kind in INTEGERS:
-        return _matching(_INTEGER, low, high)
+        ordered = _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high) and int(low) <= int(high)
+        return (low, high) if ordered else (None, None)
     if kind.startswith("decimal"):
-        return _matching(_DECIMAL, low, high)
+        return _both(_decimal(low), _decimal(high))
     if kind == "date":
-        return _matching(_DATE, low, high)
+        return _both(*(text if _DATE.fullmatch(text) else None for text in (low, high)))
     if kind == "varchar":
-        return (low, high) if max(len(low), len(high)) < _TEXT else (None, None)
+        short = max(len(low), len(high)) < _TEXT and not high.endswith(_CUT)
+        return (low, high) if short and low <= high and "\0" not in low + high else (None, None)
     if kind in ("timestamp", "timestamptz"):
-        return _moment(low, kind, "0"), _moment(high, kind, "9")
+        return _both(_moment(low, kind), _moment(high, kind))
     return None, None
 
 
-def _matching(pattern: re.Pattern[str], low: str, high: str) -> tuple[str | None, str | None]:
-    fits = pattern.fullmatch(low) and pattern.fullmatch(high)
-    return (low, high) if fits else (None, None)
+def _both(low: str | None, high: str | None) -> tuple[str | None, str | None]:
+    return (None, None) if low is None or high is None else (low, high)
 
 
-def _moment(text: str, kind: str, filler: str) -> str | None:
-    """Logs cut times to milliseconds: what is left of a bound may be anything in between."""
-    found = _MOMENT.fullmatch(text)
-    if found is None or found.group(4) not in (None, "Z", "+00:00", "+0000"):
+def _decimal(text: str) -> str | None:
+    found = _DECIMAL.fullmatch(text)
+    digits = "".join(part or "" for part in found.groups()) if found else ""
+    return text if found and len(digits) <= _DOUBLE_DIGITS else None
+
+
+def _moment(text: str, kind: str) -> str | None:
+    """Most writers cut times to milliseconds: only what has more than those is whole."""
+    found = _EXACT_MOMENT.fullmatch(text)
+    if found is None:
         return None
-    day, clock, fraction, _ = found.groups()
-    spelled = (fraction or "").ljust(3, "0")[:6].ljust(6, filler)
-    return f"{day} {clock}.{spelled}{'+00' if kind == 'timestamptz' else ''}"
+    clock = found.group(2).rstrip("0").rstrip(".")
+    return f"{found.group(1)} {clock}{'+00' if kind == 'timestamptz' else ''}"

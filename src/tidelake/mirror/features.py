@@ -18,6 +18,8 @@ READABLE = frozenset(
         "typeWidening-preview",
     }
 )
+_OF_READERS = READABLE | {"catalogManaged", "catalogOwned-preview", "variantType"}
+"""Features that, where they are in force, readers must be told of."""
 _MAPPING = "delta.columnMapping.mode"
 _MODES = ("none", "name", "id")
 
@@ -39,16 +41,46 @@ def check_readable(protocol: Protocol) -> None:
             f" {'none' if protocol.reader != 3 else 'to list them'}",
             hint="restore the log",
         )
-    if protocol.reader_features is not None and protocol.writer != 7:
+    if (protocol.writer_features is not None) != (protocol.writer == 7):
         raise Corrupt(
-            "the table's protocol lists reader features but no writer features",
+            f"the table's protocol lists writer features where writer {protocol.writer} has"
+            f" {'none' if protocol.writer != 7 else 'to list them'}",
             hint="restore the log",
         )
+    _check_lists(protocol)
     unknown = sorted((protocol.reader_features or frozenset()) - READABLE)
     if unknown:
         raise Unsupported(
             f"the table uses {', '.join(unknown)}, which Tidelake cannot read exactly",
             hint="drop the feature in Delta, or copy the table without it",
+        )
+
+
+def _check_lists(protocol: Protocol) -> None:
+    """What readers must know stands in both lists; columns were mapped before there were any."""
+    read, written = (
+        listed or frozenset() for listed in (protocol.reader_features, protocol.writer_features)
+    )
+    if protocol.reader == 3 and protocol.writer != 7:
+        raise Corrupt(
+            "the table's protocol lists features for readers and none for writers",
+            hint="restore the log",
+        )
+    old = {"columnMapping"} if protocol.reader == 2 else frozenset()
+    lone = sorted((read - written) | ((written & _OF_READERS) - read - old))
+    if lone:
+        raise Corrupt(
+            f"the table's protocol names {', '.join(lone)} for readers or writers alone",
+            hint="restore the log",
+        )
+
+
+def check_vectors(protocol: Protocol) -> None:
+    """Corrupt unless files of the table may have deletion vectors."""
+    if "deletionVectors" not in (protocol.reader_features or ()):
+        raise Corrupt(
+            "the table has a deletion vector, which its protocol does not allow",
+            hint="restore the log",
         )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidelake.errors import Corrupt, NotFound
+from tidelake.errors import Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.mirror.names import (
     LOG,
     SIDECARS,
@@ -21,6 +22,12 @@ from tidelake.mirror.replay import State
 from tidelake.model.delta import Action, CommitInfo, Sidecar, parse_commit
 from tidelake.store.files import Store
 
+_AT_ONCE = 16
+_AHEAD = 64
+"""Commits that are read before anybody looks at them."""
+_SKEW_MS = 60_000
+_END_MS = 253_402_300_799_000
+
 Checkpoints = Callable[[Sequence[str]], Iterable[Action]]
 """Reads the actions of Parquet files of a checkpoint, in any order."""
 
@@ -28,15 +35,20 @@ Checkpoints = Callable[[Sequence[str]], Iterable[Action]]
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What a log has: commits, by version and when they were written, and checkpoints that are
-    whole, by version."""
+    whole, by version; `checkpointed` is when these were written."""
 
     root: str
     commits: dict[int, datetime]
     checkpoints: dict[int, tuple[tuple[CheckpointName, ...], ...]]
+    checkpointed: dict[int, datetime] = field(default_factory=dict)
 
     @property
     def newest(self) -> int:
         return max([*self.commits, *self.checkpoints], default=-1)
+
+    def written(self, version: int) -> datetime:
+        """When a version was, as far as its files tell."""
+        return self.commits.get(version) or self.checkpointed[version]
 
     def uri(self, name: str) -> str:
         return f"{self.root}{LOG}{name}"
@@ -47,18 +59,21 @@ def listing(store: Store, root: str) -> Listing:
     folder = f"{root}{LOG}"
     commits: dict[int, datetime] = {}
     found: dict[int, list[CheckpointName]] = defaultdict(list)
+    written: dict[int, datetime] = {}
     for each in store.walk(folder):
         name = each.uri[len(folder) :]
         if (version := commit_version(name)) is not None:
             commits[version] = each.modified
         elif (checkpoint := parse_checkpoint(name)) is not None and each.bytes:
             found[checkpoint.version].append(checkpoint)
+            written[checkpoint.version] = each.modified
     if not commits and not found:
         raise NotFound(
             f"there is no Delta table at {root}", hint="name the folder that _delta_log is in"
         )
     whole = {version: tuple(_whole(parts)) for version, parts in found.items()}
-    return Listing(root, commits, {version: each for version, each in whole.items() if each})
+    checkpoints = {version: each for version, each in whole.items() if each}
+    return Listing(root, commits, checkpoints, written)
 
 
 def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ...]]:
@@ -77,51 +92,78 @@ def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ..
 def state_at(store: Store, log: Listing, version: int, checkpoints: Checkpoints) -> State:
     """The table at a version, from the last checkpoint before it."""
     _check_version(log, version)
-    start = max((each for each in log.checkpoints if each <= version), default=None)
-    state = State()
-    if start is not None:
-        state.load(_checkpoint(store, log, start, checkpoints), start)
-    first = 0 if start is None else start + 1
-    for each, actions in commits(store, log, first, version):
+    state = _beginning(store, log, version, checkpoints)
+    for each, actions in commits(store, log, state.version + 1, version):
         state.apply(actions, each)
     return state
+
+
+def _beginning(store: Store, log: Listing, version: int, checkpoints: Checkpoints) -> State:
+    """The newest checkpoint that can be read, or nothing, from which commits lead to a version."""
+    first_error: TidelakeError | None = None
+    for start in _starts(log, version):
+        state = State()
+        if start < 0:
+            return state
+        try:
+            state.load(_checkpoint(store, log, start, checkpoints), start)
+            state.checked(log.root)
+            return state
+        except (Corrupt, Invalid) as error:
+            first_error = first_error or error
+    if first_error is not None:
+        raise first_error
+    raise _lacking(log, version)
+
+
+def _starts(log: Listing, version: int) -> Iterator[int]:
+    """Versions from which commits lead up to one, the nearest first; -1 is before the first."""
+    for start in range(version, -2, -1):
+        if start in log.checkpoints or start == -1:
+            yield start
+        if start not in log.commits:
+            return
+
+
+def _lacking(log: Listing, version: int) -> Corrupt:
+    missing = next(each for each in range(version, -1, -1) if each not in log.commits)
+    return Corrupt(
+        f"the log at {log.root} lacks version {missing}, and no checkpoint makes up for it",
+        hint=f"restore {commit_name(missing)} from a copy, or import a version that can be reached",
+    )
 
 
 def commits(
     store: Store, log: Listing, first: int, last: int
 ) -> Iterator[tuple[int, list[Action]]]:
     """Commits from one version to another. Corrupt if one between them is missing."""
-    missing = next((each for each in range(first, last + 1) if each not in log.commits), None)
-    if missing is not None:
-        raise Corrupt(
-            f"the log at {log.root} lacks version {missing}, and no checkpoint makes up for it",
-            hint=f"restore {commit_name(missing)} from a copy",
-        )
-    for version in range(first, last + 1):
-        uri = log.uri(commit_name(version))
-        yield version, parse_commit(store.read(uri), uri)
+    if any(each not in log.commits for each in range(first, last + 1)):
+        raise _lacking(log, last)
+    uris = [log.uri(commit_name(version)) for version in range(first, last + 1)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for start in range(0, len(uris), _AHEAD):
+            some = uris[start : start + _AHEAD]
+            for place, data in enumerate(pool.map(store.read, some)):
+                yield first + start + place, parse_commit(data, some[place])
 
 
-def reachable(log: Listing) -> int:
-    """The first version that the log still tells of."""
-    first = log.newest
-    while first - 1 in log.commits:
-        first -= 1
-    starts = [0] if first == 0 else []
-    starts += [version for version in log.checkpoints if version >= first - 1]
-    if not starts:
-        raise Corrupt(
-            f"the log at {log.root} begins with version {first}, and has no checkpoint before it",
-            hint="restore the log from a copy",
-        )
-    return min(starts)
+def reachable(log: Listing, version: int) -> int:
+    """The first version that the log still tells of, on the way to another."""
+    found = list(_starts(log, version))
+    if not found:
+        raise _lacking(log, version)
+    return max(found[-1], 0)
 
 
 def commit_time(info: CommitInfo | None, modified: datetime, before: int | None) -> int:
-    """When a commit was made, in milliseconds: what it says itself, where times in commits are in
-    force, else when its file was written; never before the commit that it follows."""
-    said = info.said.get("inCommitTimestamp") if info else None
-    found = int(said) if said is not None else int(modified.timestamp() * 1000)
+    """When a commit was made, in milliseconds: what it says itself, unless that is after its file
+    was written, and else when that was; always after the commit that it follows."""
+    written = int(modified.timestamp() * 1000)
+    said = info.said if info else {}
+    limits = {"inCommitTimestamp": _END_MS, "timestamp": written + _SKEW_MS}
+    told = ((said.get(name), limit) for name, limit in limits.items())
+    known = [each for each, limit in told if isinstance(each, int) and 0 < each <= limit]
+    found = known[0] if known else written
     return found if before is None else max(found, before + 1)
 
 

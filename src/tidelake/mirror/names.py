@@ -63,8 +63,5 @@ def located(path: str, root: str) -> str:
     """Where a file is that a log calls so. `root` ends in a slash."""
     if not is_absolute(path):
         return root + unquote(path)
-    return unquote(path.removeprefix("file://").removeprefix("file:")) if _is_file(path) else path
-
-
-def _is_file(path: str) -> bool:
-    return path.startswith(("/", "file:"))
+    plain = re.sub(r"^file:(?:/{2,3}(?=/)|/{2}localhost(?=/))?", "", unquote(path))
+    return re.sub(r"^s3[an]://", "s3://", plain)

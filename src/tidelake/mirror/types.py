@@ -51,6 +51,7 @@ _FROM_DELTA = {
     "binary": "blob",
 }
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
+_WIDEST = 38
 _TEXT = re.compile(r"(?:varchar|char)\(\d+\)")
 _REASONS = {
     "int128": "Parquet keeps it as a double, which is not exact",
@@ -148,26 +149,67 @@ def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[Field, ...]:
     """The columns of a Delta table. Ours get ids from `first_id` on, parents before children."""
     try:
         given = json.loads(schema)
+        if given["type"] != "struct":
+            raise ValueError(f"it is {given['type']!r}")
         ids = count(first_id)
-        return tuple(_column(field, mode, ids) for field in given["fields"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        found = tuple(_column(field, mode, ids) for field in given["fields"])
+        _check_distinct(found)
+        return found
+    except RecursionError:
+        raise Unsupported(
+            "the table's columns are nested without end", hint="flatten them in Delta"
+        ) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Corrupt(
             f"the table's schema is not one: {error!r}", hint="restore the log from a copy"
         ) from None
 
 
+def _check_distinct(fields: Iterable[Field]) -> None:
+    """Of columns beside each other no two are the same in files, nor to a reader of SQL."""
+    listed = list(fields)
+    for names in (
+        [each.physical.casefold() for each in listed],
+        [each.column.name.casefold() for each in listed],
+        [each.delta_id for each in listed if each.delta_id is not None],
+    ):
+        twice = [each for n, each in enumerate(names) if each in names[:n]]
+        if twice:
+            raise Unsupported(
+                f"two columns are called {twice[0]!r}, or differ in case alone",
+                hint="rename one of them in Delta",
+            )
+    for each in listed:
+        if each.column.type == "struct":
+            _check_distinct(each.children)
+        for child in each.children:
+            _check_distinct(child.children if child.column.type == "struct" else ())
+
+
 def _column(given: Mapping[str, Any], mode: str, ids: Iterator[int]) -> Field:
     said = given.get("metadata") or {}
-    name = str(given["name"])
+    name = given["name"]
     mapped = mode != "none"
+    if not isinstance(name, str) or not isinstance(said, dict):
+        raise ValueError(f"{given!r} is no column")
+    if not mapped and said.get(PHYSICAL, name) != name:
+        raise Corrupt(
+            f"column {name} is called otherwise in files, but columns are not mapped",
+            hint="restore the log",
+        )
     built = _built(name, given["type"], ids, mode)
     column = replace(
-        built.column, nullable=bool(given.get("nullable", True)), comment=said.get("comment")
+        built.column, nullable=bool(given.get("nullable", True)), comment=_comment(said)
     )
     known = int(said[ID]) if mapped else None
     return replace(
         built, column=column, physical=str(said[PHYSICAL]) if mapped else name, delta_id=known
     )
+
+
+def _comment(said: Mapping[str, Any]) -> str | None:
+    found = said.get("comment")
+    return found if isinstance(found, str) and found else None
 
 
 def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
@@ -189,7 +231,10 @@ def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
 
 def _ours(kind: str) -> str:
     if found := _DECIMAL.fullmatch(kind):
-        return f"decimal({found.group(1)},{found.group(2)})"
+        width, scale = int(found.group(1)), int(found.group(2))
+        if not 0 <= scale <= width <= _WIDEST or not width:
+            raise _unknown(kind)
+        return f"decimal({width},{scale})"
     if kind == "decimal":
         return "decimal(10,0)"
     if _TEXT.fullmatch(kind):
@@ -204,3 +249,23 @@ def _unknown(kind: object) -> Unsupported:
         f"the table has a column of Delta's type {kind!r}, which Tidelake does not read exactly",
         hint="drop the column in Delta, or copy the table without it",
     )
+
+
+_WRITTEN_ONLY = {
+    "delta.generationExpression": "is generated",
+    "delta.identity.start": "is an identity column",
+    "CURRENT_DEFAULT": "has a default",
+}
+
+
+def plain_columns(schema: str, configuration: Mapping[str, str]) -> Iterator[str]:
+    """What Delta's writers would see to and nobody does here."""
+    for given in json.loads(schema)["fields"]:
+        for key, what in _WRITTEN_ONLY.items():
+            if key in (given.get("metadata") or {}):
+                yield f"column {given['name']} {what} in Delta; here it is a plain one"
+    for name in sorted(configuration):
+        if name.startswith("delta.constraints."):
+            yield f"the constraint {name.rpartition('.')[2]} is not kept"
+    if configuration.get("delta.appendOnly", "").lower() == "true":
+        yield "rows can be deleted here, which Delta's writers would not do"

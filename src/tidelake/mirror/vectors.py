@@ -44,7 +44,9 @@ def place_of(vector: Vector, root: str) -> str | None:
         return None
     if vector.storage == "p":
         return located(vector.place, root)
-    if vector.storage != "u" or len(vector.place) < _UUID_DIGITS:
+    if vector.storage == "u" and len(vector.place) < _UUID_DIGITS:
+        raise Corrupt(f"{vector.place!r} names no deletion vector", hint="restore the log")
+    if vector.storage != "u":
         raise Unsupported(
             f"a deletion vector is stored as {vector.storage!r}",
             hint="a newer version of Tidelake may know how",
@@ -57,6 +59,8 @@ def place_of(vector: Vector, root: str) -> str | None:
 def decoded(vector: Vector, root: str, read: Callable[[str], bytes]) -> list[int]:
     """The positions in a vector; `read` gives the bytes of a file."""
     place = place_of(vector, root)
+    if vector.bytes < 0 or vector.cardinality < 0 or (vector.offset or 0) < 0:
+        raise Corrupt("a deletion vector is of less than nothing", hint="restore the log")
     if place is None:
         data = unz85(vector.place, "a deletion vector")[: vector.bytes]
         where = "a deletion vector in the log"

@@ -95,8 +95,8 @@ class Add:
             size=int(given.get("size") or 0),
             modified=int(given.get("modificationTime") or 0),
             data_change=bool(given.get("dataChange", True)),
-            partition_values=dict(given.get("partitionValues") or {}),
-            stats=given.get("stats"),
+            partition_values=_texts(given.get("partitionValues")),
+            stats=_stats(given.get("stats")),
             vector=Vector.of(vector) if vector else None,
             base_row_id=given.get("baseRowId"),
             row_commit_version=given.get("defaultRowCommitVersion"),
@@ -168,8 +168,8 @@ class Protocol:
         return Protocol(
             int(given["minReaderVersion"]),
             int(given["minWriterVersion"]),
-            None if readers is None else frozenset(map(str, readers)),
-            None if writers is None else frozenset(map(str, writers)),
+            None if readers is None else frozenset(_listed(readers)),
+            None if writers is None else frozenset(_listed(writers)),
         )
 
 
@@ -207,7 +207,7 @@ class Metadata:
         return Metadata(
             id=str(given.get("id") or ""),
             schema=str(given["schemaString"]),
-            partition_columns=tuple(given.get("partitionColumns") or ()),
+            partition_columns=_listed(given.get("partitionColumns") or []),
             configuration={
                 str(name): str(value) for name, value in (given.get("configuration") or {}).items()
             },
@@ -296,6 +296,24 @@ KINDS: dict[str, type[Action]] = {
 }
 
 
+def _listed(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise TypeError(f"{given!r} is no list of names")
+    return tuple(given)
+
+
+def _texts(given: Any) -> dict[str, str | None]:
+    found = dict(given or {})
+    if not all(value is None or isinstance(value, str) for value in found.values()):
+        raise TypeError(f"{given!r} are no partition values")
+    return found
+
+
+def _stats(given: Any) -> str | None:
+    """Statistics help, they are never needed: what is no text is none."""
+    return given if isinstance(given, str) else None
+
+
 def commit_bytes(actions: list[Action]) -> bytes:
     """A commit as it lies in the log."""
     lines = (json.dumps(action.fields(), separators=(",", ":")) for action in actions)
@@ -308,11 +326,17 @@ def parse_commit(data: bytes, where: str) -> list[Action]:
     try:
         values = _values(data.decode())
         return [action for value in values for action in _actions(value)]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Corrupt(
-            f"{where} is not a commit of a Delta log: {error!r}",
-            hint="restore it from a copy, or from a checkpoint before it",
-        ) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _not_a_commit(where, error) from None
+    except RecursionError:
+        raise _not_a_commit(where, "it is nested without end") from None
+
+
+def _not_a_commit(where: str, why: object) -> Corrupt:
+    return Corrupt(
+        f"{where} is not a commit of a Delta log: {why!r}",
+        hint="restore it from a copy, or from a checkpoint before it",
+    )
 
 
 def _values(text: str) -> list[Any]:
