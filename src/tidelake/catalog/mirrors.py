@@ -6,10 +6,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import own_tables, paths
 from tidelake.catalog.database import Reader, Row, Writer
 from tidelake.catalog.files import among, chunks
-from tidelake.model.delta import Metadata, Protocol, Vector
+from tidelake.catalog.removal import KEPT, SCHEDULE
+from tidelake.model.delta import Metadata, Protocol, Remove, Vector
 from tidelake.model.mirror import Mirror, MirroredFile, Ratified
 
 TABLE = "tidelake_mirror"
@@ -26,12 +27,14 @@ _COLUMNS = (
     "published",
     "checkpoint",
     "committed_at",
+    "file_count",
     "protocol",
     "metadata",
 )
 _COMMIT_COLUMNS = ("table_id", "version", "snapshot_id", "committed_at", "digest", "content")
 _FILE_COLUMNS = (
     "table_id",
+    "removed_at",
     "data_file_id",
     "path",
     "size",
@@ -43,16 +46,30 @@ _FILE_COLUMNS = (
 )
 
 
+_SHOWN = 0
+"""When a file that is still shown was removed."""
+_CHECKPOINTS = 1 << 62
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Versions that follow what a mirror shows, and what it shows then: which files it no longer
-    has as they were, and which it has now."""
+    has as they were, since when, and which it has now."""
 
     before: Mirror
     after: Mirror
-    commits: tuple[Ratified, ...]
-    gone: frozenset[int]
-    come: tuple[MirroredFile, ...]
+    commits: tuple[Ratified, ...] = ()
+    went: tuple[tuple[MirroredFile, int], ...] = ()
+    come: tuple[MirroredFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A file that a mirror shows, or has shown until a moment in milliseconds."""
+
+    mirror: Mirror
+    file: MirroredFile
+    removed_at: int | None
 
 
 def every(reader: Reader, table_id: int | None = None) -> list[Mirror]:
@@ -75,6 +92,12 @@ def put(writer: Writer, mirror: Mirror) -> None:
     writer.insert_values(TABLE, _COLUMNS, [_row(mirror)])
 
 
+def put_new(writer: Writer, mirror: Mirror) -> None:
+    """Keep a mirror unless there is one of the table."""
+    if of_table(writer, mirror.table_id) is None:
+        put(writer, mirror)
+
+
 def remove(writer: Writer, table_id: int) -> None:
     for name in (TABLE, COMMITS, FILES):
         if writer.has_table(name):
@@ -87,7 +110,10 @@ def files(
     """Files that the mirror has, all or some, by id."""
     if not reader.has_table(FILES):
         return {}
-    listed = f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {FILES} WHERE table_id = :id"
+    listed = (
+        f"SELECT {', '.join(_FILE_COLUMNS[2:])} FROM {FILES} WHERE table_id = :id"
+        f" AND removed_at = {_SHOWN}"
+    )
     rows = []
     for some in [None] if ids is None else chunks(ids):
         rows += reader.rows(listed + ("" if some is None else among(some)), id=table_id)
@@ -105,16 +131,24 @@ def ratify(writer: Writer, step: Step) -> bool:
     ):
         return False
     _update(writer, step.after)
+    _renew(writer, table_id, step)
+    return True
+
+
+def _renew(writer: Writer, table_id: int, step: Step) -> None:
     commits = [
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
         for each in step.commits
     ]
     writer.insert_values(COMMITS, _COMMIT_COLUMNS, commits)
-    renewed = step.gone | {file.file_id for file in step.come}
-    for some in chunks(renewed):
-        writer.execute(f"DELETE FROM {FILES} WHERE table_id = :id{among(some)}", id=table_id)
-    writer.insert_values(FILES, _FILE_COLUMNS, [_file_row(table_id, file) for file in step.come])
-    return True
+    for some in chunks({file.file_id for file, _ in step.went}):
+        writer.execute(
+            f"DELETE FROM {FILES} WHERE table_id = :id AND removed_at = {_SHOWN}{among(some)}",
+            id=table_id,
+        )
+    rows = [_file_row(table_id, replace(file, stats=""), at) for file, at in step.went]
+    rows += [_file_row(table_id, file, _SHOWN) for file in step.come]
+    writer.insert_values(FILES, _FILE_COLUMNS, rows)
 
 
 def _update(writer: Writer, mirror: Mirror) -> None:
@@ -146,6 +180,33 @@ def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
         Ratified(version, snapshot_id, at, digest, None if content is None else bytes(content))
         for version, snapshot_id, at, digest, content in rows
     ]
+
+
+def rebase(writer: Writer, step: Step, files: Sequence[MirroredFile], since: int) -> bool:
+    """Go on from what a log has, whatever was decided upon from version `since` on; False if
+    somebody else has gone on meanwhile. `files` are all that the mirror shows then."""
+    table_id = step.before.table_id
+    known = of_table(writer, table_id)
+    if known is not None and known != step.before:
+        return False
+    put(writer, step.after)
+    writer.execute(
+        f"DELETE FROM {COMMITS} WHERE table_id = :id AND version >= :since",
+        id=table_id,
+        since=since,
+    )
+    commits = [
+        (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
+        for each in step.commits
+    ]
+    writer.insert_values(COMMITS, _COMMIT_COLUMNS, commits)
+    writer.execute(
+        f"DELETE FROM {FILES} WHERE table_id = :id AND removed_at = {_SHOWN}", id=table_id
+    )
+    rows = [_file_row(table_id, replace(file, stats=""), at) for file, at in step.went]
+    rows += [_file_row(table_id, file, _SHOWN) for file in files]
+    writer.insert_values(FILES, _FILE_COLUMNS, rows)
+    return True
 
 
 def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None:
@@ -191,6 +252,7 @@ def _row(mirror: Mirror) -> tuple[object, ...]:
         mirror.published,
         mirror.checkpoint,
         mirror.committed_at,
+        mirror.file_count,
         None if mirror.protocol is None else json.dumps(mirror.protocol.fields()["protocol"]),
         None if mirror.metadata is None else json.dumps(mirror.metadata.fields()["metaData"]),
     )
@@ -206,15 +268,65 @@ def _mirror(row: Row) -> Mirror:
 
 
 def _file(row: Row) -> MirroredFile:
-    *facts, first_row, copied, vector = row
+    file_id, path, size, modified, stats, first_row, copied, vector = row
     known = None if vector is None else Vector.of(json.loads(vector))
-    return MirroredFile(*facts, vector=known, copied=copied, first_row=first_row)
+    return MirroredFile(file_id, path, size, modified, stats, known, copied, first_row)
 
 
-def _file_row(table_id: int, file: MirroredFile) -> tuple[object, ...]:
+def _file_row(table_id: int, file: MirroredFile, removed_at: int) -> tuple[object, ...]:
     vector = None if file.vector is None else json.dumps(file.vector.fields())
     facts = (file.path, file.size, file.modified, file.stats, file.first_row, file.copied)
-    return (table_id, file.file_id, *facts, vector)
+    return (table_id, removed_at, file.file_id, *facts, vector)
+
+
+def removed(reader: Reader, table_id: int, since: int) -> list[Remove]:
+    """Files that the mirror has shown, and no longer does since some moment in milliseconds."""
+    rows = reader.rows(
+        f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {FILES} WHERE table_id = :id"
+        " AND removed_at > :since ORDER BY removed_at, data_file_id",
+        id=table_id,
+        since=max(since, _SHOWN),
+    )
+    found = [(row[0], _file(row[1:])) for row in rows]
+    return [Remove(file.path, at, False, file.size, file.vector) for at, file in found]
+
+
+def holdings(reader: Reader) -> list[Holding]:
+    """All files of all mirrors, also those that they no longer show."""
+    known = {mirror.table_id: mirror for mirror in every(reader)}
+    if not known:
+        return []
+    rows = reader.rows(f"SELECT {', '.join(_FILE_COLUMNS)} FROM {FILES}")
+    return [
+        Holding(known[row[0]], _file(row[2:]), None if row[1] == _SHOWN else row[1])
+        for row in rows
+        if row[0] in known
+    ]
+
+
+def forget(writer: Writer, until: int) -> None:
+    """Forget files that have not been shown since a moment in milliseconds, or longer."""
+    writer.execute(
+        f"DELETE FROM {FILES} WHERE removed_at > {_SHOWN} AND removed_at <= :until", until=until
+    )
+
+
+def keep_checkpoint(writer: Writer, mirror: Mirror, path: str, data_path: str) -> None:
+    """DuckDB's search for orphans takes every Parquet file for one that the catalog does not know:
+    a checkpoint is known to it as to be deleted, but not in our time. Those before may go."""
+    first = _CHECKPOINTS + (mirror.table_id << 28)
+    id_, moment = first + mirror.checkpoint, writer.dialect.moment
+    writer.execute(
+        f"UPDATE {SCHEDULE} SET schedule_start = :now WHERE data_file_id >= :first"
+        " AND data_file_id < :id AND schedule_start > :now",
+        now=moment(own_tables.clock(writer)),
+        first=first,
+        id=id_,
+    )
+    writer.execute(f"DELETE FROM {SCHEDULE} WHERE data_file_id = :id", id=id_)
+    columns = ("data_file_id", "path", "path_is_relative", "schedule_start")
+    row = (id_, *paths.from_data_path(path, data_path), moment(KEPT))
+    writer.insert_values(SCHEDULE, columns, [row])
 
 
 def known_versions(reader: Reader, table_id: int) -> Mapping[int, Sequence[object]]:

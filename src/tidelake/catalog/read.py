@@ -308,6 +308,20 @@ def types_until(reader: Reader, table_id: int, at: int) -> dict[int, frozenset[s
     return {column_id: frozenset(kinds) for column_id, kinds in types.items()}
 
 
+def type_spans(reader: Reader, table_id: int) -> dict[int, tuple[tuple[int, int | None, str], ...]]:
+    """Every type that columns, at any depth, have had: from which snapshot, until which, and
+    what."""
+    rows = reader.rows(
+        "SELECT column_id, begin_snapshot, end_snapshot, column_type FROM ducklake_column"
+        " WHERE table_id = :id ORDER BY begin_snapshot",
+        id=table_id,
+    )
+    found: dict[int, tuple[tuple[int, int | None, str], ...]] = defaultdict(tuple)
+    for column_id, begin, end, kind in rows:
+        found[column_id] += ((begin, end, kind.lower()),)
+    return dict(found)
+
+
 def _top(column_id: int, parents: Mapping[int, int | None]) -> int:
     while (parent := parents[column_id]) is not None:
         column_id = parent
@@ -321,6 +335,22 @@ def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
         at=at,
     )
     return {row[0]: row[1] for row in rows if row[1] is not None}
+
+
+def tagged(reader: Reader, at: int, key: str) -> list[int]:
+    """The ids of what bears a tag at a snapshot."""
+    rows = reader.rows(
+        f'SELECT object_id FROM ducklake_tag WHERE "key" = :key AND {visible()}', key=key, at=at
+    )
+    return [row[0] for row in rows]
+
+
+def first_snapshot(reader: Reader, table_id: int) -> int:
+    """The snapshot that created a table."""
+    row = reader.row(
+        "SELECT min(begin_snapshot) FROM ducklake_table WHERE table_id = :id", id=table_id
+    )
+    return int(row[0]) if row and row[0] is not None else 0
 
 
 def partition_specs(reader: Reader, table_id: int) -> dict[int, PartitionSpec]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.mirror.declaration import PROPERTY
@@ -47,43 +47,74 @@ class Moment:
     same_rows: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What a mirror is at a moment, and the commit that says so, if there is anything to say:
+    which files went with it, and which came."""
+
+    mirror: Mirror
+    commit: Ratified | None = None
+    went: tuple[MirroredFile, ...] = ()
+    came: tuple[MirroredFile, ...] = ()
+
+
 def composed(
     mirror: Mirror,
     moment: Moment,
     before: Mapping[int, MirroredFile],
     after: Mapping[int, MirroredFile],
-) -> tuple[Mirror, Ratified | None]:
-    """The next version, which shows the table as of a moment, and what the mirror is then. `before`
-    and `after` are of all files that may have changed. None if there is nothing to say."""
-    went = [file for id_, file in sorted(before.items()) if after.get(id_) != file]
-    came = [file for id_, file in sorted(after.items()) if before.get(id_) != file]
+) -> Composed:
+    """The next version, which shows the table as of a moment. `before` and `after` are of all
+    files that may have changed."""
+    at = max(moment.time, mirror.committed_at + 1)
+    went = tuple(file for id_, file in sorted(before.items()) if after.get(id_) != file)
+    came = tuple(
+        replace(file, modified=at) for id_, file in sorted(after.items()) if before.get(id_) != file
+    )
     protocol, metadata = mirror.protocol, mirror.metadata
     if moment.shape is not None:
         metadata = _metadata(mirror, moment.shape, moment.time)
         protocol = _protocol(mirror, moment.shape, metadata, came)
         metadata = _configured(metadata, protocol)
     if not went and not came and (protocol, metadata) == (mirror.protocol, mirror.metadata):
-        return replace(mirror, snapshot_id=moment.snapshot_id), None
-    at = max(moment.time, mirror.committed_at + 1)
-    actions: list[Action] = [_info(moment, at)]
-    actions += [protocol] if protocol and protocol != mirror.protocol else []
-    actions += [metadata] if metadata and metadata != mirror.metadata else []
-    actions.append(Txn(f"tidelake:{mirror.delta_id}", moment.snapshot_id, at))
-    change = not moment.same_rows
-    actions += [Remove(f.path, at, change, f.size, f.vector) for f in went]
-    actions += [replace(f, modified=at).add(data_change=change) for f in came]
-    content = commit_bytes(actions)
-    digest = hashlib.sha256(content).hexdigest()
-    version = mirror.version + 1
+        return Composed(replace(mirror, snapshot_id=moment.snapshot_id))
     following = replace(
         mirror,
         snapshot_id=moment.snapshot_id,
-        version=version,
+        version=mirror.version + 1,
         committed_at=at,
+        file_count=mirror.file_count + len(came) - len(went),
         protocol=protocol,
         metadata=metadata,
     )
-    return following, Ratified(version, moment.snapshot_id, at, digest, content)
+    content = commit_bytes(_actions(mirror, following, moment, went, came))
+    digest = hashlib.sha256(content).hexdigest()
+    commit = Ratified(following.version, moment.snapshot_id, at, digest, content)
+    return Composed(following, commit, went, came)
+
+
+def _actions(
+    mirror: Mirror,
+    following: Mirror,
+    moment: Moment,
+    went: Sequence[MirroredFile],
+    came: Sequence[MirroredFile],
+) -> list[Action]:
+    at = following.committed_at
+    actions: list[Action] = [_info(moment, at)]
+    if following.protocol and following.protocol != mirror.protocol:
+        actions.append(following.protocol)
+    if following.metadata and following.metadata != mirror.metadata:
+        actions.append(following.metadata)
+    actions.append(Txn(app_id(mirror.delta_id), moment.snapshot_id, at))
+    change = not moment.same_rows
+    actions += [Remove(f.path, at, change, f.size, f.vector) for f in went]
+    return actions + [file.add(data_change=change) for file in came]
+
+
+def app_id(delta_id: str) -> str:
+    """By which name a log says how far the lake had come."""
+    return f"tidelake:{delta_id}"
 
 
 def _info(moment: Moment, at: int) -> CommitInfo:
@@ -125,7 +156,7 @@ def _is_renamed(shape: Shape) -> bool:
 
 
 def _protocol(
-    mirror: Mirror, shape: Shape, metadata: Metadata, came: list[MirroredFile]
+    mirror: Mirror, shape: Shape, metadata: Metadata, came: Sequence[MirroredFile]
 ) -> Protocol:
     """What has been needed once stays needed."""
     known = mirror.protocol

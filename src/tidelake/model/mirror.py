@@ -12,24 +12,47 @@ FIRST_ROW = "tidelake.firstRow"
 Status = Literal["active", "blocked", "drifted", "stopped"]
 
 
+NEWEST, OLDEST = -1, -2
+
+
 @dataclass(frozen=True, slots=True)
 class Mirror:
     """The mirror of a table. It shows the table as of `snapshot_id`, with the Delta version
     `version`, of which all up to `published` are in the log; -1 is none. `committed_at` is the
-    time of that version, in milliseconds, and `checkpoint` the last one that has a checkpoint."""
+    time of that version, in milliseconds, and `checkpoint` the last one that has a checkpoint.
+    One that shows nothing yet has NEWEST or OLDEST for a snapshot: what it is to begin with."""
 
     table_id: int
     delta_id: str
     root: str
     status: Status = "active"
     reason: str | None = None
-    snapshot_id: int = -1
+    snapshot_id: int = NEWEST
     version: int = -1
     published: int = -1
     checkpoint: int = -1
     committed_at: int = 0
+    file_count: int = 0
     protocol: Protocol | None = None
     metadata: Metadata | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorStatus:
+    """How a mirror stands. `published` is the last version in the log, which shows the table as of
+    `snapshot_id`; `behind` commits of the table are not in it yet, the first of them since
+    `lag_seconds`."""
+
+    table: str
+    kind: str
+    status: Status
+    reason: str | None
+    root: str
+    version: int
+    published: int
+    snapshot_id: int
+    behind: int
+    lag_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

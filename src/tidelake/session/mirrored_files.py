@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid5
+from uuid import uuid4
 
+from tidelake.engine.parquet_names import is_ours, names_by_id
 from tidelake.mirror.names import spelled
 from tidelake.mirror.stats import stats_text
-from tidelake.mirror.types import obstacles
-from tidelake.mirror.vectors import encoded, file_name
-from tidelake.model.delta import Vector
+from tidelake.mirror.vectors import decoded, encoded, file_name
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.mirror import Mirror, MirroredFile
 from tidelake.model.names import quote
-from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.model.statistics import ColumnStats
 from tidelake.plan.write import Target
 from tidelake.session.planning import TableFacts, plan_all
@@ -39,100 +38,166 @@ class Obstacle(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """A table at a snapshot, and some of its files with their whole life: their statistics, and
-    the columns that they were written with, by the snapshot they began with. `misnamed`
-    are files with other names than these columns should have there. `kept`: the catalog keeps
-    some of its rows itself."""
+    """A table at a snapshot, and some of its files with their whole life, with statistics of those
+    that the mirror does not have. `spans` are the types that its columns have had, and when.
+    `kept`: the catalog keeps some of its rows itself."""
 
     snapshot_id: int
     facts: TableFacts
     files: tuple[DataFile, ...]
     statistics: Mapping[int, Mapping[int, ColumnStats]]
-    written: Mapping[int, tuple[Column, ...]]
+    spans: Mapping[int, Sequence[tuple[int, int | None, str]]]
     mappings: Mapping[int, tuple[MappedField, ...]]
-    misnamed: frozenset[int] = frozenset()
     kept: bool = False
+
+    @property
+    def visible(self) -> list[DataFile]:
+        return [file for file in self.files if file.is_visible_at(self.snapshot_id)]
 
 
 def needs_look(mirror: Mirror, then: Then) -> bool:
-    """Whether files have to be opened: to tell which of their rows the snapshot sees, or to copy
-    them."""
-    at = then.snapshot_id
-    return any(
-        file.has_deletes
-        or file.is_partial_at(at)
-        or not file.path.startswith(mirror.root)
-        or _is_foreign(then, file)
-        for file in then.files
-        if file.is_visible_at(at)
-    )
+    """Whether files have to be opened: to tell which of their rows the snapshot sees, what they
+    call their columns, or to copy them."""
+    at, visible = then.snapshot_id, then.visible
+    if any(
+        file.has_deletes or file.is_partial_at(at) or not file.path.startswith(mirror.root)
+        for file in visible
+    ):
+        return True
+    return bool(_doubtful(then, visible, {}) or _foreign(then, visible))
 
 
 def shown(
     lake: Lake, mirror: Mirror, then: Then, before: Mapping[int, MirroredFile]
 ) -> dict[int, MirroredFile]:
     """Those of the files that the snapshot sees rows of."""
-    reasons = obstacles(then.facts.info.schema)
-    if reasons:
-        raise Obstacle("; ".join(reasons))
-    visible = [file for file in then.files if file.is_visible_at(then.snapshot_id)]
-    gone = _gone(lake, then, visible)
+    visible = then.visible
+    if any(file.encryption_key for file in visible):
+        raise Obstacle("its files are encrypted")
+    gone = positions_gone(lake, then, visible)
+    foreign = _foreign(then, visible) | _misnamed(lake, then, visible, before)
     found = {}
     for file in visible:
         positions = gone.get(file.id, ())
         if len(positions) < file.rows:
-            found[file.id] = _as_shown(lake, mirror, then, file, positions, before.get(file.id))
+            is_itself = file.path.startswith(mirror.root) and file.id not in foreign
+            body = _body(lake, mirror, then, file, before.get(file.id), is_itself)
+            found[file.id] = _as_shown(lake, mirror, body, positions, before.get(file.id))
     return found
 
 
 def _as_shown(
     lake: Lake,
     mirror: Mirror,
-    then: Then,
-    file: DataFile,
+    body: MirroredFile,
     positions: Sequence[int],
     known: MirroredFile | None,
 ) -> MirroredFile:
-    vector = _vector(lake, mirror, file, positions, then.snapshot_id) if positions else None
-    body = _body(lake, mirror, then, file, known)
-    if known is not None and (known.path, known.vector) == (body.path, vector):
+    """With a vector of the positions, whose file is in place before anything names it. What the
+    mirror has already is not written again."""
+    if known is not None and known.path == body.path and _same(lake, mirror, known, positions):
         return known
-    stats = _stats(then, then.statistics.get(file.id, {}), file.rows, tight=not positions)
-    if body.copied:
-        stats = body.stats if not positions else _loose(body.stats)
-    return replace(body, stats=stats, vector=vector)
+    if not positions:
+        return body
+    uuid = uuid4()
+    vector, data = encoded(positions, uuid)
+    if data is not None:
+        lake._local.store.create(f"{mirror.root}{file_name(uuid)}", data)
+    loose = body.stats.replace('"tightBounds":true', '"tightBounds":false', 1)
+    return replace(body, stats=loose, vector=vector)
+
+
+def _same(lake: Lake, mirror: Mirror, known: MirroredFile, positions: Sequence[int]) -> bool:
+    """Whether a file is shown without just these positions. Rows that a snapshot does not see may
+    be others, but as many, only where rows have been moved."""
+    if known.vector is None or known.vector.cardinality != len(positions):
+        return known.vector is None and not positions
+    return decoded(known.vector, mirror.root, lake._local.store.read) == list(positions)
 
 
 def _body(
-    lake: Lake, mirror: Mirror, then: Then, file: DataFile, known: MirroredFile | None
+    lake: Lake,
+    mirror: Mirror,
+    then: Then,
+    file: DataFile,
+    known: MirroredFile | None,
+    is_itself: bool,
 ) -> MirroredFile:
-    """The file itself, or a copy of it that readers of the log understand."""
-    if file.encryption_key:
-        raise Obstacle("its files are encrypted")
-    if file.path.startswith(mirror.root) and not _is_foreign(then, file):
+    """The file itself, or a copy of it that readers of the log understand; all of its rows."""
+    if is_itself:
         path = spelled(file.path[len(mirror.root) :])
-        return MirroredFile(file.id, path, file.bytes, 0, "", first_row=file.row_id_start)
+        if known is not None and known.path == path:
+            return replace(known, stats=_tight(known.stats), vector=None)
+        stats = _stats(then, then.statistics.get(file.id, {}), file.rows)
+        return MirroredFile(file.id, path, file.bytes, 0, stats, first_row=file.row_id_start)
     shape = _shape(then)
     if known is not None and known.copied == shape:
-        return replace(known, vector=None)
+        return replace(known, stats=_tight(known.stats), vector=None)
     return _copied(lake, mirror, then, file, shape)
 
 
-def _is_foreign(then: Then, file: DataFile) -> bool:
-    """Whether the file has other names or types than its columns have for readers of the log, or
-    is older than the default of one."""
-    if file.mapping_id is not None or file.id in then.misnamed:
-        return True
-    written = then.written[file.begin_snapshot]
-    old = {below.id: below for column in written for below in column.walk()}
+def _tight(stats: str) -> str:
+    return stats.replace('"tightBounds":false', '"tightBounds":true', 1)
+
+
+def _foreign(then: Then, visible: Iterable[DataFile]) -> set[int]:
+    """Files that have other types than their columns have for readers of the log, are older than
+    the default of one, or have no field ids. What was written between two changes of the columns
+    is alike in that."""
+    points = sorted({span[0] for spans in then.spans.values() for span in spans})
+    alike: dict[int, bool] = {}
+    found = set()
+    for file in visible:
+        part = bisect_right(points, file.begin_snapshot)
+        if part not in alike:
+            alike[part] = _is_other(then, file.begin_snapshot)
+        if alike[part] or file.mapping_id is not None:
+            found.add(file.id)
+    return found
+
+
+def _is_other(then: Then, began: int) -> bool:
     for column in then.facts.info.schema:
         for below in column.walk():
-            before = old.get(below.id)
+            before = _type_at(then.spans[below.id], began)
             if before is None and below.initial_default is not None:
                 return True
-            if before is not None and before.type != below.type:
+            if before is not None and before != below.type:
                 return True
     return False
+
+
+def _type_at(spans: Sequence[tuple[int, int | None, str]], at: int) -> str | None:
+    return next((k for begin, end, k in spans if begin <= at and (end is None or at < end)), None)
+
+
+def _doubtful(
+    then: Then, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
+) -> list[DataFile]:
+    """Files that may call columns by other names than the log says: DuckDB gives them the names
+    that they have when it writes. What is shown as it is has been looked at before."""
+    if not then.facts.history.renamed:
+        return []
+    known = {id_ for id_, file in before.items() if file.copied is None}
+    return [file for file in visible if file.id not in known and not is_ours(file.path)]
+
+
+def _misnamed(
+    lake: Lake, then: Then, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
+) -> set[int]:
+    doubtful = [file for file in _doubtful(then, visible, before) if file.mapping_id is None]
+    if not doubtful:
+        return set()
+    physical = then.facts.history.physical
+    named = {
+        below.id: physical[below.id] for column in then.facts.info.schema for below in column.walk()
+    }
+    given = names_by_id(lake._local, [file.path for file in doubtful])
+    return {
+        file.id
+        for file in doubtful
+        if any(named.get(id_, name) != name for id_, name in given[file.path].items())
+    }
 
 
 def _shape(then: Then) -> str:
@@ -160,7 +225,7 @@ def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) 
         file_bytes=_EVER,
         suffix=COPY,
     )
-    with lake._engine.job(f"cannot mirror {facts.info.name}") as job:
+    with lake._local.job(f"cannot mirror {facts.info.name}") as job:
         job.scan(_ROWS, replace(plan, files=(file.as_written(),), mappings=then.mappings))
         listed = ", ".join(map(quote, names))
         numbered = file.row_id_start is None
@@ -171,22 +236,18 @@ def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) 
         each.column_id: ColumnStats(each.min, each.max, each.nulls, each.values, each.contains_nan)
         for each in made.columns
     }
-    stats = _stats(then, known, made.rows, tight=True)
     path = spelled(made.path[len(mirror.root) :])
+    stats = _stats(then, known, made.rows)
     first = file.row_id_start
     return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape, first_row=first)
 
 
-def _stats(then: Then, known: Mapping[int, ColumnStats], rows: int, *, tight: bool) -> str:
+def _stats(then: Then, known: Mapping[int, ColumnStats], rows: int) -> str:
     facts = then.facts
-    return stats_text(facts.info.schema, facts.history.physical, known, rows, tight=tight)
+    return stats_text(facts.info.schema, facts.history.physical, known, rows, tight=True)
 
 
-def _loose(stats: str) -> str:
-    return stats.replace('"tightBounds":true', '"tightBounds":false', 1)
-
-
-def _gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list[int]]:
+def positions_gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list[int]]:
     """Positions that the snapshot does not see, by file: deleted by then, or not there yet."""
     at = then.snapshot_id
     found: dict[int, set[int]] = defaultdict(set)
@@ -194,7 +255,7 @@ def _gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list
     partial = [file for file in visible if file.is_partial_at(at)]
     if not deleted and not partial:
         return {}
-    with lake._engine.job(f"cannot mirror {then.facts.info.name}") as job:
+    with lake._local.job(f"cannot mirror {then.facts.info.name}") as job:
         if deleted:
             job.deletions(_GONE, deleted)
             sql = f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {_GONE} WHERE deleted_at <= {at}"
@@ -208,15 +269,3 @@ def _gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list
             for file_id, position in job.rows(sql):
                 found[file_id].add(position)
     return {file_id: sorted(positions) for file_id, positions in found.items()}
-
-
-def _vector(
-    lake: Lake, mirror: Mirror, file: DataFile, positions: Sequence[int], at: int
-) -> Vector:
-    """A vector of these positions, whose file is in place before anything names it."""
-    inside = hashlib.sha256(array("q", positions).tobytes()).hexdigest()
-    uuid = uuid5(UUID(mirror.delta_id), f"{file.id}:{at}:{inside}")
-    vector, body = encoded(positions, uuid)
-    if body is not None:
-        lake._local.store.create(f"{mirror.root}{file_name(uuid)}", body)
-    return vector

@@ -6,24 +6,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from tidelake.catalog import file_history, files, inlined, mirrors, read, snapshots
+from tidelake.catalog import mirrors, read, snapshots
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.mirrors import Step
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.mirror.compose import Moment, Shape, composed
 from tidelake.mirror.declaration import declaration_text
 from tidelake.model.change import Change
-from tidelake.model.changes import UPKEEP, named_tables
+from tidelake.model.changes import UPKEEP
 from tidelake.model.file import DataFile
-from tidelake.model.mirror import Mirror, MirroredFile, Ratified
-from tidelake.model.schema import Column
-from tidelake.model.snapshot import Snapshot
+from tidelake.model.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
 from tidelake.session.alone import alone
-from tidelake.session.mirrored_files import Obstacle, Then, needs_look, shown
-from tidelake.session.planning import TableFacts, mappings_of
+from tidelake.session.mirror_agenda import Agenda, Due, agenda, dropped, then_at, words_of
+from tidelake.session.mirrored_files import Obstacle, needs_look, positions_gone, shown
 from tidelake.session.publishing import publish, publish_now
 
 if TYPE_CHECKING:
@@ -31,19 +31,9 @@ if TYPE_CHECKING:
 
 TAG = "tidelake.mirror"
 """What a table bears that is mirrored."""
+DROPPED = "the table was dropped"
 _DELETES = {"deleted_from_table", "inlined_delete"}
-_AT_ONCE = 64
-"""Snapshots that are decided upon in one transaction."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """A snapshot that is to be shown. `files` are those that may have changed with it, `whole`
-    says that they are all there are. Without `then` the table has been dropped."""
-
-    snapshot: Snapshot
-    whole: bool
-    then: Then | None = None
+_SHAPES = {"altered_table"}
 
 
 class Mirroring:
@@ -57,6 +47,11 @@ class Mirroring:
             for table in change.tables
             if table.before is not None and TAG in table.before.tags
         ]
+        self._created = [
+            table.after.name
+            for table in change.tables
+            if table.before is None and table.after is not None and TAG in table.after.tags
+        ]
         self._steps: list[Step] = []
 
     def beside(self, writer: Writer) -> None:
@@ -66,32 +61,79 @@ class Mirroring:
         ratified = {step.before.table_id: step for step in self._steps}
         for table_id in self._tables:
             step = ratified.get(table_id)
-            try:
+            with told("a commit has landed, but could not be published to Delta yet"):
                 if step is None or not publish_now(self._lake, step):
                     sync(self._lake, table_id)
-            except TidelakeError as error:
-                warnings.warn(
-                    f"a commit has landed, but could not be published to Delta yet: {error}",
-                    TidelakeWarning,
-                    stacklevel=2,
-                )
+        for name in self._created:
+            with told("a table has been created, but could not be mirrored yet"):
+                sync(self._lake, self._lake.table(str(name)).info.id)
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """What goes wrong inside is no more than a warning."""
+    try:
+        yield
+    except TidelakeError as error:
+        warnings.warn(f"{what}: {error}", TidelakeWarning, stacklevel=4)
 
 
 def sync(lake: Lake, table_id: int) -> Mirror | None:
-    """Bring a mirror up to the newest snapshot, as far as that can be done."""
-    while (step := _next_step(lake, table_id)) is not None:
-        alone(lake, mirrors.ratify, step)
+    """Bring a mirror up to the newest snapshot, as far as that can be done. A table that is to be
+    mirrored, and is not yet, is from now on."""
+    with lake._reading() as reader:
+        known = mirrors.of_table(reader, table_id)
+    if known is None:
+        begin(lake, table_id)
+    while (found := _next_step(lake, table_id)) is not None:
+        alone(lake, _ratified, *found)
     return publish(lake, table_id)
 
 
-def flush(lake: Lake, table_id: int) -> None:
-    """Put rows that the catalog keeps into files: a log knows no others."""
+def sync_all(lake: Lake) -> list[Mirror]:
+    """Bring all mirrors up to date, and begin those that are missing. What goes wrong with one is
+    told as a warning."""
+    for table_id in _wanted(lake):
+        with told("a mirror could not be brought up to date"):
+            sync(lake, table_id)
+    with lake._reading() as reader:
+        return mirrors.every(reader)
+
+
+def _wanted(lake: Lake) -> list[int]:
+    """Tables that are mirrored, or bear the tag."""
+    with lake._reading() as reader:
+        head = snapshots.head_id(reader)
+        known = {each.table_id for each in mirrors.every(reader)}
+        tagged = set(read.tagged(reader, head, TAG))
+    return sorted(known | tagged)
+
+
+def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
+    """Have a mirror of a table that bears the tag, from the newest snapshot on, or with all that
+    are left."""
+    with lake._reading() as reader:
+        try:
+            info = read.table(reader, snapshots.head_id(reader), table_id, lake.data_path)
+        except NotFound:
+            return
+    if TAG in info.tags:
+        lake.set_option("data_inlining_row_limit", 0, table=str(info.name))
+        first = OLDEST if history else NEWEST
+        alone(lake, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first))
+
+
+def flush(lake: Lake, table_id: int) -> bool:
+    """Put rows that the catalog keeps into files: a log knows no others. False if there is no such
+    table any more."""
     from tidelake.session.compaction import flush_rows
 
     with lake._reading() as reader:
         name = dict(read.names(reader, snapshots.head_id(reader), "table")).get(table_id)
     if name is not None:
-        flush_rows(lake, name)
+        with suppress(NotFound):
+            flush_rows(lake, name)
+    return name is not None
 
 
 def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[Step]:
@@ -100,144 +142,137 @@ def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[
     found = []
     for table_id in table_ids:
         mirror = mirrors.of_table(writer, table_id)
-        if mirror is None or mirror.status != "active" or mirror.version < 0:
+        if mirror is None or mirror.status != "active" or mirror.snapshot_id < 0:
             continue
         known = lake._published.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
-        dues = list(_dues(lake, writer, mirror))
-        if not any(due.then and (due.then.kept or needs_look(mirror, due.then)) for due in dues):
-            step = _step(lake, mirror, dues, _before(writer, mirror, dues))
+        due = agenda(lake, writer, mirror)
+        if not any(
+            each.then and (each.then.kept or needs_look(mirror, each.then)) for each in due.dues
+        ):
+            step = _step(lake, mirror, due)
             found += [step] if mirrors.ratify(writer, step) else []
     return found
 
 
-def _next_step(lake: Lake, table_id: int) -> Step | None:
+def _ratified(writer: Writer, step: Step, head: int) -> bool:
+    """Decide upon a step, unless somebody has moved rows between files since it was looked at."""
+    later = snapshots.after(writer, head)
+    if any(words_of(each, step.before.table_id) & UPKEEP.keys() for each in later):
+        return False
+    return mirrors.ratify(writer, step)
+
+
+def _next_step(lake: Lake, table_id: int) -> tuple[Step, int] | None:
+    """What is to be decided upon next, and the newest snapshot when it was looked at."""
     with lake._reading() as reader:
         mirror = mirrors.of_table(reader, table_id)
-        if mirror is None or mirror.status != "active":
+        if mirror is None or mirror.status not in ("active", "blocked"):
             return None
-        dues = list(_dues(lake, reader, mirror))
-        before = _before(reader, mirror, dues)
-    if any(due.then is not None and due.then.kept for due in dues):
-        flush(lake, mirror.table_id)
-        return _next_step(lake, table_id)
-    return _step(lake, mirror, dues, before) if dues else None
-
-
-def _dues(lake: Lake, reader: Reader, mirror: Mirror) -> Iterator[_Due]:
-    """Snapshots that changed the table since what the mirror shows; of a new mirror the newest.
-    Where rows have been moved between files meanwhile, for the past too, all files are looked
-    at."""
-    if mirror.version < 0:
-        newest = snapshots.by_id(reader, snapshots.head_id(reader))
-        yield _due(lake, reader, mirror, newest, None)
-        return
-    later = snapshots.after(reader, mirror.snapshot_id)
-    touching = [each for each in later if mirror.table_id in named_tables(each.changes)]
-    moved = any(_words(each, mirror.table_id) & UPKEEP.keys() for each in touching)
-    since = mirror.snapshot_id
-    for snapshot in touching[:_AT_ONCE]:
-        yield _due(lake, reader, mirror, snapshot, None if moved else since)
-        since = snapshot.snapshot_id
-
-
-def _words(snapshot: Snapshot, table_id: int) -> set[str]:
-    """What a snapshot says that it did to the table."""
-    parts = (change.partition(":") for change in snapshot.changes)
-    return {word.lower() for word, _, subject in parts if subject == str(table_id)}
-
-
-def _due(lake: Lake, reader: Reader, mirror: Mirror, snapshot: Snapshot, since: int | None) -> _Due:
-    at, id_ = snapshot.snapshot_id, mirror.table_id
-    try:
-        info = read.table(reader, at, id_, lake.data_path)
-    except NotFound:
-        return _Due(snapshot, whole=True)
-    facts = TableFacts.gather(reader, info)
-    schema_changed = "altered_table" in _words(snapshot, id_)
-    whole = since is None or schema_changed
-    if whole:
-        ids = {file.id for file in files.data_files(reader, at, id_, info.path)}
-        found = files.whole_life(reader, id_, info.path, ids)
+        due = agenda(lake, reader, mirror)
+        other = _other(reader, mirror)
+    if other is not None:
+        step = _after_other(lake, mirror, other)
     else:
-        assert since is not None
-        free = file_history.next_file(reader, since)
-        found = file_history.touched(reader, id_, info.path, since, at, free)
-    ids = {file.id for file in found}
-    leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
-    then = Then(
-        at,
-        facts,
-        tuple(found),
-        files.statistics(reader, id_, leaves, ids),
-        _columns_then(reader, id_, found),
-        mappings_of(reader, found),
-        kept=any(rows.rows for rows in inlined.inlined_rows(reader, at, id_, leaves)),
-    )
-    return _Due(snapshot, whole, then)
+        if any(each.then is not None and each.then.kept for each in due.dues):
+            if flush(lake, mirror.table_id):
+                return _next_step(lake, table_id)
+            due = dropped(due)
+        step = _step(lake, mirror, due)
+    return None if step == Step(mirror, mirror) else (step, due.head)
 
 
-def _columns_then(
-    reader: Reader, table_id: int, found: Sequence[DataFile]
-) -> dict[int, tuple[Column, ...]]:
-    """The columns that files were written with, by the snapshot that they began with."""
-    return {
-        at: read.columns(reader, at, table_id) for at in {file.begin_snapshot for file in found}
-    }
+def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -> Step:
+    """One more version, from files that a log shows to what the newest snapshot has."""
+    with lake._reading() as reader:
+        found = agenda(lake, reader, replace(mirror, snapshot_id=NEWEST))
+    if any(due.then is not None and due.then.kept for due in found.dues):
+        flush(lake, mirror.table_id)
+        return whole_step(lake, mirror, before)
+    return _step(lake, mirror, replace(found, before=dict(before)))
 
 
-def _before(reader: Reader, mirror: Mirror, dues: Sequence[_Due]) -> dict[int, MirroredFile]:
-    """What the mirror has of all files that may change."""
-    if any(due.whole for due in dues):
-        return mirrors.files(reader, mirror.table_id)
-    ids = {file.id for due in dues if due.then for file in due.then.files}
-    return mirrors.files(reader, mirror.table_id, ids)
+def files_at(
+    lake: Lake, mirror: Mirror, snapshot_id: int
+) -> Iterator[tuple[DataFile, Sequence[int]]]:
+    """The files of which a snapshot sees rows, and the positions in them that it does not see."""
+    with lake._reading() as reader:
+        then = then_at(lake, reader, mirror, snapshot_id)
+    visible = [] if then is None else then.visible
+    gone = {} if then is None else positions_gone(lake, then, visible)
+    for file in visible:
+        if len(gone.get(file.id, ())) < file.rows:
+            yield file, gone.get(file.id, ())
 
 
-def _step(
-    lake: Lake, mirror: Mirror, dues: Sequence[_Due], before: Mapping[int, MirroredFile]
-) -> Step:
+def _other(reader: Reader, mirror: Mirror) -> Mirror | None:
+    """The mirror of another table that has its log where a new one is to have its own."""
+    if mirror.version >= 0:
+        return None
+    found = [each for each in mirrors.every(reader) if each.root == mirror.root]
+    others = [each for each in found if each.table_id != mirror.table_id and each.version >= 0]
+    return max(others, key=lambda each: each.version, default=None)
+
+
+def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> Step:
+    """The log of a table that was dropped goes on as that of the one in its place."""
+    last = sync(lake, other.table_id) or other
+    if last.reason == DROPPED and last.published == last.version:
+        taken = replace(last, table_id=mirror.table_id, snapshot_id=mirror.snapshot_id)
+        return Step(mirror, replace(taken, status="active", reason=None))
+    reason = f"the folder {mirror.root} has the log of another table"
+    return Step(mirror, replace(mirror, status="blocked", reason=reason))
+
+
+def _step(lake: Lake, mirror: Mirror, found: Agenda) -> Step:
     """Versions for the snapshots, one after the other, up to one that cannot be shown."""
-    current, following = dict(before), mirror
+    current, following = dict(found.before), mirror
     commits: list[Ratified] = []
-    for due in dues:
+    went: list[tuple[MirroredFile, int]] = []
+    reason = found.reason
+    for due in found.dues:
         try:
             after = {} if due.then is None else shown(lake, mirror, due.then, current)
         except Obstacle as obstacle:
-            following = replace(following, status="blocked", reason=str(obstacle))
+            reason = str(obstacle)
             break
         known = current if due.whole or due.then is None else _of(current, due.then.files)
-        following, commit = composed(following, _moment(following, due), known, after)
-        commits += [commit] if commit else []
-        current = {id_: f for id_, f in current.items() if id_ not in known} | after
+        made = composed(following, _moment(due), known, after)
+        following = made.mirror
+        if made.commit is not None:
+            commits.append(made.commit)
+            went += [(file, following.committed_at) for file in made.went]
+        renewed = {file.file_id: file for file in made.came}
+        current = {id_: f for id_, f in current.items() if id_ not in known} | after | renewed
         if due.then is None:
-            following = replace(following, status="stopped", reason="the table was dropped")
-            break
-    gone = frozenset(before.keys() - current.keys())
-    come = tuple(file for id_, file in current.items() if before.get(id_) != file)
-    return Step(mirror, following, tuple(commits), gone, come)
+            following = replace(following, status="stopped", reason=DROPPED)
+    if following.status != "stopped":
+        status: Status = "blocked" if reason else "active"
+        following = replace(following, status=status, reason=reason)
+    come = tuple(file for id_, file in current.items() if found.before.get(id_) != file)
+    return Step(mirror, following, tuple(commits), tuple(went), come)
 
 
 def _of(current: Mapping[int, MirroredFile], found: Sequence[DataFile]) -> dict[int, MirroredFile]:
     return {file.id: current[file.id] for file in found if file.id in current}
 
 
-def _moment(mirror: Mirror, due: _Due) -> Moment:
-    words = _words(due.snapshot, mirror.table_id)
-    time = int(due.snapshot.time.timestamp() * 1000)
-    upkeep = bool(words) and words <= UPKEEP.keys()
-    at = due.snapshot.snapshot_id
+def _moment(due: Due) -> Moment:
+    at, time = due.snapshot.snapshot_id, int(due.snapshot.time.timestamp() * 1000)
     if due.then is None:
         return Moment(at, time, "DROP TABLE", None)
-    info = due.then.facts.info
-    history = due.then.facts.history
+    info, history = due.then.facts.info, due.then.facts.history
     declaration = declaration_text(info, history.physical, history.parents)
     columns = info.schema.columns
     shape = Shape(str(info.name), info.comment, columns, history.physical, declaration)
-    return Moment(at, time, _operation(words, upkeep), shape, same_rows=upkeep)
+    rewrites = "rewrite_delete" in due.words
+    same = bool(due.words) and (rewrites or due.words <= UPKEEP.keys() | _SHAPES)
+    return Moment(at, time, _operation(due.words), shape, same_rows=same)
 
 
-def _operation(words: set[str], upkeep: bool) -> str:
-    if upkeep:
+def _operation(words: frozenset[str]) -> str:
+    if words & UPKEEP.keys():
         return "OPTIMIZE"
-    return "DELETE" if words <= _DELETES else "WRITE"
+    if words and words <= _SHAPES:
+        return "ALTER TABLE"
+    return "DELETE" if words and words <= _DELETES else "WRITE"

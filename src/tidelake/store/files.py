@@ -77,22 +77,20 @@ class Store:
 
         with _reported("write", uri):
             if is_local(uri):
-                path = local_path(uri)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                _replaced(local_path(uri), data)
                 return
             store, key = self._open(uri)
             obstore.put(store, key, data)
 
-    def create(self, uri: str, data: bytes) -> bool:
+    def create(self, uri: str, data: bytes, *, modified: int | None = None) -> bool:
         """Put an object in place if there is none, whole or not at all; whether it was. Of many
-        who try at once one succeeds."""
+        who try at once one succeeds. A local file is dated, where that is given in milliseconds."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
         with _reported("write", uri):
             if is_local(uri):
-                return _created(local_path(uri), data)
+                return _created(local_path(uri), data, modified)
             store, key = self._open(uri)
             try:
                 obstore.put(store, key, data, mode="create")
@@ -245,15 +243,13 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
         raise Unavailable(f"cannot {verb} {uri}: {said}", hint="try again later") from error
 
 
-def _created(path: Path, data: bytes) -> bool:
+def _created(path: Path, data: bytes, modified: int | None) -> bool:
     """A file that is not finished is never seen under its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    draft = _draft(path)
     try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _fill(draft, data)
+        if modified is not None:
+            os.utime(draft, ns=(modified * 1_000_000,) * 2)
         try:
             os.link(draft, path)
         except FileExistsError:
@@ -262,6 +258,27 @@ def _created(path: Path, data: bytes) -> bool:
         return True
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _replaced(path: Path, data: bytes) -> None:
+    draft = _draft(path)
+    try:
+        _fill(draft, data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def _fill(draft: Path, data: bytes) -> None:
+    with draft.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _synced(folder: Path) -> None:

@@ -1,0 +1,180 @@
+"""What a mirror is to show next: snapshots that changed its table, with the files that they may
+have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidelake.catalog import file_history, files, inlined, mirrors, read, snapshots
+from tidelake.catalog.database import Reader
+from tidelake.errors import NotFound
+from tidelake.mirror.types import obstacles
+from tidelake.model.changes import UPKEEP, named_tables
+from tidelake.model.mirror import NEWEST, OLDEST, Mirror, MirroredFile
+from tidelake.model.snapshot import Snapshot
+from tidelake.session.mirrored_files import Then
+from tidelake.session.planning import TableFacts, mappings_of
+
+if TYPE_CHECKING:
+    from tidelake.session.lake import Lake
+
+_SHAPES = {"altered_table"}
+_AT_ONCE = 64
+"""Snapshots that are decided upon in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A snapshot that is to be shown. `whole`: all files that there are may have changed with it;
+    else those of `then`. Without `then` the table has been dropped. `words` say what was done to
+    it since the snapshot before."""
+
+    snapshot: Snapshot
+    whole: bool
+    words: frozenset[str]
+    then: Then | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is to be shown next, and what the mirror has of all files that may change. `reason`:
+    why the newest snapshot cannot be shown, if it cannot. `head` is the newest that there is."""
+
+    dues: tuple[Due, ...]
+    before: dict[int, MirroredFile]
+    reason: str | None
+    head: int
+
+
+def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
+    """Snapshots that cannot be shown are passed over. Where rows have been moved between files
+    meanwhile, for the past too, or snapshots are missing, all files are looked at."""
+    later, gapless = _later(reader, mirror)
+    touching = _touching(mirror, later)
+    reasons = _Reasons(lake, reader, mirror)
+    fit = [each for each in touching if reasons.of(each) is None]
+    moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
+    shown = _Dues(lake, reader, mirror, touching)
+    dues = shown.of(fit[:_AT_ONCE], whole=moved or not gapless)
+    last = reasons.of(touching[-1]) if touching else mirror.reason
+    reason = last if len(fit) <= _AT_ONCE else None
+    return Agenda(tuple(dues), shown.before, reason, snapshots.head_id(reader))
+
+
+def words_of(snapshot: Snapshot, table_id: int) -> set[str]:
+    """What a snapshot says that it did to a table."""
+    parts = (change.partition(":") for change in snapshot.changes)
+    return {word.lower() for word, _, subject in parts if subject == str(table_id)}
+
+
+def dropped(found: Agenda) -> Agenda:
+    """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
+    more."""
+    last = found.dues[-1]
+    return Agenda((Due(last.snapshot, True, last.words),), found.before, None, found.head)
+
+
+def _later(reader: Reader, mirror: Mirror) -> tuple[list[Snapshot], bool]:
+    """Snapshots after what the mirror shows, and whether none of them, nor that itself, is
+    missing."""
+    if mirror.snapshot_id == NEWEST:
+        return [snapshots.by_id(reader, snapshots.head_id(reader))], False
+    if mirror.snapshot_id == OLDEST:
+        return snapshots.after(reader, read.first_snapshot(reader, mirror.table_id) - 1), False
+    found = snapshots.after(reader, mirror.snapshot_id - 1)
+    ids = [each.snapshot_id for each in found]
+    gapless = ids == list(range(mirror.snapshot_id, mirror.snapshot_id + len(ids)))
+    return [each for each in found if each.snapshot_id > mirror.snapshot_id], gapless
+
+
+def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
+    """Those that changed the table; of a mirror that shows nothing yet, the first at any rate."""
+    begins = mirror.snapshot_id < 0
+    return [
+        each
+        for place, each in enumerate(later)
+        if (begins and place == 0) or mirror.table_id in named_tables(each.changes)
+    ]
+
+
+def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> Then | None:
+    """The table at a snapshot, with all its files; None if it was not there."""
+    snapshot = snapshots.by_id(reader, snapshot_id)
+    (due,) = _Dues(lake, reader, mirror, []).of([snapshot], whole=True)
+    return due.then
+
+
+class _Reasons:
+    """Why snapshots cannot be shown: that depends on how the table is declared, so that one look
+    is enough for all between two changes of that."""
+
+    def __init__(self, lake: Lake, reader: Reader, mirror: Mirror) -> None:
+        self._lake = lake
+        self._reader = reader
+        self._mirror = mirror
+        self._known: dict[int, str | None] = {}
+
+    def of(self, snapshot: Snapshot) -> str | None:
+        version = snapshot.schema_version
+        if version not in self._known:
+            columns = read.columns(self._reader, snapshot.snapshot_id, self._mirror.table_id)
+            found = ["its files are encrypted"] if self._lake.encrypted else obstacles(columns)
+            self._known[version] = "; ".join(found) or None
+        return self._known[version]
+
+
+class _Dues:
+    """Snapshots with their files, one after the other."""
+
+    def __init__(
+        self, lake: Lake, reader: Reader, mirror: Mirror, touching: Sequence[Snapshot]
+    ) -> None:
+        self._data_path = lake.data_path
+        self._reader = reader
+        self._mirror = mirror
+        self._touching = touching
+        self.before: dict[int, MirroredFile] = {}
+
+    def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[Due]:
+        found = []
+        since = self._mirror.snapshot_id
+        for snapshot in fit:
+            words = self._words(since, snapshot.snapshot_id)
+            found.append(self._due(snapshot, words, None if whole or words & _SHAPES else since))
+            since = snapshot.snapshot_id
+        return found
+
+    def _words(self, since: int, at: int) -> frozenset[str]:
+        between = [each for each in self._touching if since < each.snapshot_id <= at]
+        return frozenset().union(*(words_of(each, self._mirror.table_id) for each in between))
+
+    def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> Due:
+        at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader
+        try:
+            info = read.table(reader, at, id_, self._data_path)
+        except NotFound:
+            self.before = mirrors.files(reader, id_)
+            return Due(snapshot, True, words)
+        if since is None:
+            ids = {file.id for file in files.data_files(reader, at, id_, info.path)}
+            found = files.whole_life(reader, id_, info.path, ids)
+            self.before = mirrors.files(reader, id_)
+        else:
+            free = file_history.next_file(reader, since)
+            found = file_history.touched(reader, id_, info.path, since, at, free)
+            self.before |= mirrors.files(reader, id_, {file.id for file in found})
+        new = {file.id for file in found} - self.before.keys()
+        leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
+        then = Then(
+            at,
+            TableFacts.gather(reader, info),
+            tuple(found),
+            files.statistics(reader, id_, leaves, new),
+            read.type_spans(reader, id_),
+            mappings_of(reader, found),
+            kept=inlined.has_rows(reader, at, id_),
+        )
+        return Due(snapshot, since is None, words, then)
