@@ -1,14 +1,16 @@
 """A lake on trial whose tables are all mirrored: whatever is done to it, by Tidelake or DuckDB,
 every version of every log shows what the lake held at that snapshot."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from tests.delta.readers import Readers, Shown, as_delta
 from tests.writing import trial, upkeep
 from tests.writing.actions import spelled
-from tests.writing.model import Model, Table
+from tests.writing.model import Model, Name, Table
 from tidelake.catalog import mirrors
+from tidelake.errors import NotFound
 from tidelake.model.mirror import Mirror
 from tidelake.session.mirroring import sync
 
@@ -101,8 +103,23 @@ class MirrorTrial(upkeep.UpkeepTrial):
             at: Any = known[version][0]
             table = self._states[at].get(uid)
             columns = self._columns_before(mirror, version)
-            self._shown[mirror.table_id, version] = as_delta(table) if table else (columns, [])
+            shown = (columns, []) if table is None else as_delta(self._in_order(table, at))
+            self._shown[mirror.table_id, version] = shown
         return new
+
+    def _in_order(self, table: Table, at: int) -> Table:
+        """With the columns in the order that the lake has them in: DuckDB changes it when it
+        changes a type."""
+        try:
+            then = self.lake.known_at(at)
+        except NotFound:
+            return table
+        (name,) = (n for n, each in self._named(at).items() if each.uid == table.uid)
+        columns = [table.column(column) for column in then.table(spelled(name)).schema.names]
+        return replace(table, columns=columns)
+
+    def _named(self, at: int) -> dict[Name, Table]:
+        return self.model.snapshots[at].tables
 
     def _columns_before(self, mirror: Mirror, version: int) -> list[str]:
         before = self._shown.get((mirror.table_id, version - 1))

@@ -11,7 +11,7 @@ from tidelake.catalog.layout import VERSION
 from tidelake.errors import Corrupt, NotFound, Unsupported
 from tidelake.model.changes import split_changes
 from tidelake.model.names import TableName
-from tidelake.model.physical import physical_names, with_new_columns
+from tidelake.model.physical import parents_of, physical_names, with_new_columns
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import (
     MacroInfo,
@@ -248,6 +248,10 @@ class ColumnHistory:
     last_id: int = 0
     parents: Mapping[int, int | None] = field(default_factory=dict)
 
+    def named(self, columns: Sequence[Column]) -> dict[int, str]:
+        """What all columns are called in files, those that no snapshot has yet among them."""
+        return with_new_columns(self.physical, columns, self.parents)
+
     def evolved(self, schema: Schema) -> ColumnHistory:
         """The history with one more version of the columns. Nested ones are taken to be reshaped:
         that is always right, and only slower."""
@@ -259,8 +263,9 @@ class ColumnHistory:
             {**self.types, **types},
             self.renamed | {c.id for c, _ in below if c.name != self.physical.get(c.id)},
             {**self.names, **names},
-            with_new_columns(self.physical, schema.columns),
+            self.named(schema.columns),
             max([self.last_id, *(c.id for c, _ in below)]),
+            {**self.parents, **parents_of(schema.columns)},
         )
 
 

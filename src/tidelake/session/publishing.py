@@ -112,9 +112,8 @@ def _is_of_another_time(lake: Lake, mirror: Mirror, version: int) -> bool:
 
 def _needs_checkpoint(lake: Lake, mirror: Mirror) -> bool:
     """Whether one is due, or the one that readers are told of has gone."""
-    if mirror.status != "active":
-        return False
-    if mirror.version - mirror.checkpoint >= EVERY + mirror.file_count // _FILES:
+    due = mirror.version - mirror.checkpoint >= EVERY + mirror.file_count // _FILES
+    if due and mirror.status == "active":
         return True
     uri = f"{mirror.root}{LOG}{checkpoint_name(mirror.checkpoint)}"
     return mirror.checkpoint >= 0 and is_local(uri) and not lake._local.store.exists(uri)
