@@ -54,7 +54,8 @@ def _add(
         mapping_id = mappings[file.mapping] if file.mapping is not None else None
         file_id = add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
         if file.deletes is not None:
-            add_delete_file(entries, replace(file.deletes, data_file_id=file_id), table, "")
+            own = replace(file.deletes, data_file_id=file_id)
+            add_delete_file(entries, own, replace(table, id=table_id), "")
         statistics.rows += file.rows
         statistics.bytes += file.bytes
     if write.files:
@@ -80,6 +81,7 @@ def _row_id(added: NewFile | NewRow, statistics: TableStatistics) -> int | None:
         return statistics.take_row_ids(1) if added.row_id is None else added.row_id
     # A first row id beside embedded ones would make DuckDB's compaction trust the former.
     if added.carries_row_ids:
+        statistics.keep_row_ids(added.first_row or 0, 0)
         return None
     if added.first_row is not None:
         return statistics.keep_row_ids(added.first_row, added.rows)

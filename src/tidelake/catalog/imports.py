@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple, replace
 
 from tidelake.catalog import inlined, own_tables, read, snapshots
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.file_history import next_file
 from tidelake.model.changes import named_tables
-from tidelake.model.imported import Imported
+from tidelake.model.imported import Copy, Imported
 from tidelake.model.names import TableName
 
 TABLE = "tidelake_import"
@@ -37,33 +38,30 @@ def of_table(reader: Reader, table_id: int) -> Imported | None:
     return Imported(*row) if row else None
 
 
-def sources(reader: Reader, table_id: int) -> dict[int, str]:
+def copies(reader: Reader, table_id: int) -> dict[int, Copy]:
     """Files of the lake that were written for files of the Delta table, and for which."""
     if not reader.has_table(FILES):
         return {}
-    return {
-        row[0]: row[1]
-        for row in reader.rows(
-            f"SELECT data_file_id, source FROM {FILES} WHERE table_id = {table_id}"
-        )
-    }
+    rows = reader.rows(
+        f"SELECT data_file_id, source, vector FROM {FILES} WHERE table_id = {table_id}"
+    )
+    return {file_id: Copy(source, vector) for file_id, source, vector in rows}
 
 
-def put(writer: Writer, name: TableName, come: Imported, copies: Mapping[str, str]) -> None:
-    """Keep how far the import of a table has come with the newest snapshot. `copies` are the
+def put(writer: Writer, name: TableName, come: Imported, made: Mapping[str, Copy]) -> None:
+    """Keep how far the import of a table has come with the newest snapshot. `made` are the
     names of files that were written with it, and what for. Requires: the tables are there."""
     at = snapshots.head_id(writer)
     table_id = read.find(writer, at, "table", name)
     assert table_id is not None
     writer.execute(f"DELETE FROM {TABLE} WHERE table_id = {table_id}")
-    row = (table_id, come.root, come.delta_id, come.version, at, next_file(writer, at))
-    row = (*row, come.committed_at, come.columns)
-    writer.insert_values(TABLE, _COLUMNS, [row])
-    if copies:
-        _put_copies(writer, table_id, at, copies)
+    kept = replace(come, table_id=table_id, snapshot_id=at, next_file_id=next_file(writer, at))
+    writer.insert_values(TABLE, _COLUMNS, [astuple(kept)])
+    if made:
+        _put_copies(writer, table_id, at, made)
 
 
-def _put_copies(writer: Writer, table_id: int, at: int, copies: Mapping[str, str]) -> None:
+def _put_copies(writer: Writer, table_id: int, at: int, made: Mapping[str, Copy]) -> None:
     rows = writer.rows(
         "SELECT data_file_id, path FROM ducklake_data_file"
         " WHERE table_id = :id AND begin_snapshot = :at",
@@ -71,8 +69,12 @@ def _put_copies(writer: Writer, table_id: int, at: int, copies: Mapping[str, str
         at=at,
     )
     named = [(file_id, path.rpartition("/")[2]) for file_id, path in rows]
-    kept = [(table_id, file_id, copies[name]) for file_id, name in named if name in copies]
-    writer.insert_values(FILES, ("table_id", "data_file_id", "source"), kept)
+    kept = [
+        (table_id, file_id, made[name].source, made[name].vector)
+        for file_id, name in named
+        if name in made
+    ]
+    writer.insert_values(FILES, ("table_id", "data_file_id", "source", "vector"), kept)
 
 
 def paths(reader: Reader, table_id: int) -> set[str]:

@@ -44,7 +44,7 @@ LAYOUT: dict[str, str] = {
         "table_id int!, root text, delta_id text, version int, snapshot_id int, next_file_id int,"
         " committed_at int, columns text"
     ),
-    "tidelake_import_file": "table_id int!, data_file_id int!, source text",
+    "tidelake_import_file": "table_id int!, data_file_id int!, source text, vector text",
     "tidelake_coverage": (
         "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
         " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"

@@ -18,7 +18,7 @@ from tidelake.mirror.names import (
     commit_version,
     parse_checkpoint,
 )
-from tidelake.mirror.replay import State
+from tidelake.mirror.replay import State, check_commit
 from tidelake.model.delta import Action, CommitInfo, Sidecar, parse_commit
 from tidelake.store.files import Store
 
@@ -144,7 +144,9 @@ def commits(
         for start in range(0, len(uris), _AHEAD):
             some = uris[start : start + _AHEAD]
             for place, data in enumerate(pool.map(store.read, some)):
-                yield first + start + place, parse_commit(data, some[place])
+                actions = parse_commit(data, some[place])
+                check_commit(actions, some[place])
+                yield first + start + place, actions
 
 
 def reachable(log: Listing, version: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tidelake.errors import Corrupt
@@ -17,6 +17,19 @@ from tidelake.model.delta import (
     Remove,
     Txn,
 )
+
+
+def check_commit(actions: Sequence[Action], where: str) -> None:
+    """Corrupt if a commit says two things that do not go together."""
+    for kind in (Metadata, Protocol):
+        if sum(isinstance(each, kind) for each in actions) > 1:
+            raise Corrupt(f"{where} declares the table twice", hint="restore it from a copy")
+    removed = {each.key for each in actions if isinstance(each, Remove)}
+    both = next((each for each in actions if isinstance(each, Add) and each.key in removed), None)
+    if both is not None:
+        raise Corrupt(
+            f"{where} adds and removes {both.path} at once", hint="restore it from a copy"
+        )
 
 
 @dataclass

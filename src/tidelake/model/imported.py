@@ -22,6 +22,15 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A file that was written for one of the Delta table, without the rows that a deletion vector
+    of it names."""
+
+    source: str
+    vector: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ImportResult:
     """What an import did: Delta versions from `first` to `last` are in the lake, the last one as
     `snapshot_id` (None for a dry run), in so many new `snapshots`. The table has `files` and

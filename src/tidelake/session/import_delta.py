@@ -12,7 +12,7 @@ from tidelake.catalog.database import Reader
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.mirror.log import listing
 from tidelake.model.change import Origin, WriteResult
-from tidelake.model.imported import Imported, ImportResult
+from tidelake.model.imported import Copy, Imported, ImportResult
 from tidelake.model.names import TableName
 from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
@@ -174,7 +174,7 @@ class _Step:
         self._ground = ground
         self._step = step
         self._before = before
-        self._copies: dict[str, str] = {}
+        self._copies: dict[str, Copy] = {}
 
     def stage(self, tx: Transaction) -> WriteResult:
         step, name = self._step, self._job.name
@@ -255,6 +255,7 @@ class _Step:
         """Which files the lake has now."""
         ground, step = self._ground, self._step
         ground.rewritten += len(set(self._copies.values()))
+        ground.copied |= {copy.source: copy.vector for copy in self._copies.values()}
         ground.ever |= step.added.keys()
         with self._job.lake._reading() as reader:
             table_id = read.find(reader, snapshot_id, "table", self._job.name)
@@ -270,7 +271,8 @@ class _Step:
             ground.held |= {path: rest} if rest else {}
         for file in touched:
             if file.end_snapshot is None:
-                path = self._copies.get(file.path.rpartition("/")[2], file.path)
+                copy = self._copies.get(file.path.rpartition("/")[2])
+                path = copy.source if copy else file.path
                 ground.held.setdefault(path, []).append(file.at(snapshot_id))
 
 

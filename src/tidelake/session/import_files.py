@@ -27,6 +27,7 @@ from tidelake.mirror.vectors import decoded
 from tidelake.model.change import NewFile
 from tidelake.model.delta import Add
 from tidelake.model.file import DataFile, MappedField
+from tidelake.model.imported import Copy
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
@@ -44,14 +45,16 @@ _CHECKED = 1000
 @dataclass
 class Ground:
     """What is known of a Delta table's files while it is imported: how large they are, those that
-    the lake `held`s of it now, by where they are in Delta, and all that it has `ever` had. A file
-    is never named twice in a catalog: who expires the first name removes it under the second."""
+    the lake has `held` of it so far, by where they are in Delta, and all that it has `ever` had. A
+    file is never named twice in a catalog: who expires the first name removes it under the second.
+    `copied` are those that were written anew, without the rows of a deletion vector."""
 
     root: str
     sizes: Mapping[str, int]
     held: dict[str, list[DataFile]] = field(default_factory=dict)
     ever: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
+    copied: dict[str, str | None] = field(default_factory=dict)
     rewritten: int = 0
 
     def path(self, add: Add) -> str:
@@ -68,7 +71,7 @@ class Staging:
     job: Any
     ground: Ground
     step: Step
-    copies: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, Copy] = field(default_factory=dict)
     came: int = 0
     went: int = 0
 
@@ -117,11 +120,11 @@ class Staging:
     def _change(self, path: str, add: Add) -> list[NewFile]:
         """A file of which other rows are deleted than before: more, or it begins anew."""
         held = self.ground.held.get(path, [])
-        gone = self._gone(add)
         if len(held) != 1 or held[0].path != path:
-            return self._renewed(path, add) if self._is_other(held, add, gone) else []
+            known = path in self.ground.copied and self.ground.copied[path] == add.key[1]
+            return [] if known else self._renewed(path, add)
         (file,) = held
-        before = self._gone_before(file)
+        gone, before = self._gone(add), self._gone_before(file)
         if before == gone:
             return []
         if not before <= gone:
@@ -134,12 +137,6 @@ class Staging:
             self.tx.wrote([delete.path])
             self.draft.delete_files[file.id] = delete
         return []
-
-    def _is_other(self, held: Sequence[DataFile], add: Add, gone: set[int]) -> bool:
-        """Whether files that were written for one have other rows than it: as none of these is
-        ever deleted from, their number tells."""
-        rows = self.ground.counts[self.ground.path(add)] - len(gone)
-        return sum(file.rows for file in held) != rows or any(file.has_deletes for file in held)
 
     def _renewed(self, path: str, add: Add) -> list[NewFile]:
         self._end(path)
@@ -221,7 +218,8 @@ class Staging:
         gone = self._gone(add)
         where = f" WHERE {ROW_POSITION} NOT IN ({_unnested(sorted(gone))})" if gone else ""
         made = staging.written(self.tx, draft, self.job, f"SELECT {listed} FROM {name}{where}")
-        self.copies |= {each.path.rpartition("/")[2]: path for each in made}
+        copy = Copy(path, add.key[1])
+        self.copies |= {each.path.rpartition("/")[2]: copy for each in made}
         self.came += sum(each.rows for each in made)
         return made
 

@@ -65,6 +65,8 @@ def look(job: Import) -> Look:
         ground = Ground(job.log.root, {}, held_files(job, reader))
         if job.before is not None:
             ground.ever = imports.paths(reader, job.before.table_id)
+            made = imports.copies(reader, job.before.table_id)
+            ground.copied = {made[i].source: made[i].vector for i in sorted(made)}
     earliest = job.last if job.mode == "fast" else reachable(job.log, job.last)
     first = earliest if job.before is None else max(earliest, job.before.version + 1)
     walk, steps = _walked(job, ground, first)
@@ -86,10 +88,10 @@ def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
         return {}
     table_id, at = job.before.table_id, snapshots.head_id(reader)
     info = read.table(reader, at, table_id, job.lake.data_path)
-    sources = imports.sources(reader, table_id)
+    made = imports.copies(reader, table_id)
     found: dict[str, list[DataFile]] = defaultdict(list)
     for file in files.data_files(reader, at, table_id, info.path):
-        found[sources.get(file.id, file.path)].append(file)
+        found[made[file.id].source if file.id in made else file.path].append(file)
     return dict(found)
 
 

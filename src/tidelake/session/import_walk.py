@@ -92,7 +92,6 @@ class Walk:
             shape = self._shape_now
 
     def _next(self, state: State, shape: Shape, actions: list[Action], version: int) -> Step:
-        _check_commit(actions, version)
         before = state.metadata
         added, changed, removed = self._moved(actions, version)
         state.apply(actions, version)
@@ -119,7 +118,8 @@ class Walk:
                     raise _spelled_twice(path)
                 if known is not None and known.key == action.key:
                     went[path] = self.live.pop(path)
-        added, changed = {}, {}
+        added: dict[str, Add] = {}
+        changed: dict[str, Add] = {}
         for action in listed:
             if isinstance(action, Add):
                 path = located(action.path, self.log.root)
@@ -271,22 +271,6 @@ def _nullable(fields: Iterable[Field]) -> tuple[Field, ...]:
         replace(each, column=replace(each.column, nullable=True), children=_nullable(each.children))
         for each in fields
     )
-
-
-def _check_commit(actions: Iterable[Action], version: int) -> None:
-    listed = list(actions)
-    for kind in (Metadata, Protocol):
-        if sum(isinstance(each, kind) for each in listed) > 1:
-            raise Corrupt(
-                f"version {version} declares the table twice", hint="restore its log from a copy"
-            )
-    removed = {each.key for each in listed if isinstance(each, Remove)}
-    both = next((e for e in listed if isinstance(e, Add) and e.key in removed), None)
-    if both is not None:
-        raise Corrupt(
-            f"version {version} adds and removes {both.path} at once",
-            hint="restore the log from a copy",
-        )
 
 
 def _check_times(fields: Iterable[Field], protocol: Protocol) -> None:

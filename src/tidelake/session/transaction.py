@@ -492,9 +492,8 @@ def _paths(change: Change) -> set[str]:
     writes = [table.write for table in change.tables]
     added = [file for write in writes for file in write.files]
     deletes = [file.deletes for file in added if file.deletes is not None]
-    return {file.path for file in (*added, *deletes)} | {
-        file.path for write in writes for file in write.delete_files
-    }
+    deletes += [file for write in writes for file in write.delete_files]
+    return {file.path for file in added} | {file.path for file in deletes}
 
 
 def _result(counts: WriteResult, landed: Landed, change: Change) -> WriteResult:
