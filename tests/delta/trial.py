@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import tidelake
 from tests.delta.readers import Readers, Shown, as_delta
 from tests.writing import trial, upkeep
 from tests.writing.actions import spelled
@@ -53,6 +54,10 @@ class MirrorTrial(upkeep.UpkeepTrial):
     def compare(self, chance: Random, *, everything: bool = False, ours: bool = False) -> None:
         """Rows are compared by what the logs show."""
 
+    def _several(self, tx: tidelake.Lake, chance: Random) -> None:
+        for _ in range(chance.randint(1, 4)):
+            self._act(self._some_action(chance), tx)
+
     def _remember(self) -> None:
         for at, state in self.model.snapshots.items():
             found = {table.uid: table for table in state.tables.values()}
@@ -87,6 +92,7 @@ class MirrorTrial(upkeep.UpkeepTrial):
         expected = "stopped"
         if found:
             blocked = any(column.kind in BLOCKING for column in found[0].columns)
+            blocked |= "has the log of another table" in (mirror.reason or "")
             expected = "blocked" if blocked else "active"
         if mirror.status != expected:
             self._expect([f"mirror {uid} is {mirror.status}, not {expected}: {mirror.reason}"])

@@ -35,6 +35,11 @@ class Known:
     next_id: int
     ended: Mapping[str, datetime]
 
+    @property
+    def places(self) -> list[str]:
+        """All that are to be deleted, some time."""
+        return [*(each.path for each in self.scheduled), *self.ended]
+
 
 def look(reader: Reader, data_path: str) -> Known:
     scheduled = _scheduled(reader, data_path)

@@ -220,6 +220,15 @@ def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None
     _empty(writer, table_id, published)
 
 
+def advance(writer: Writer, table_id: int, snapshot_id: int) -> None:
+    """What the mirror shows is the table as of a later snapshot, too."""
+    writer.execute(
+        f"UPDATE {TABLE} SET snapshot_id = :at WHERE table_id = :id AND status = 'active'",
+        id=table_id,
+        at=snapshot_id,
+    )
+
+
 def stop(writer: Writer, table_id: int, status: str, reason: str) -> None:
     writer.execute(
         f"UPDATE {TABLE} SET status = :status, reason = :reason WHERE table_id = :id",
@@ -331,6 +340,8 @@ def keep_checkpoint(writer: Writer, mirror: Mirror, path: str, data_path: str) -
 
 def known_versions(reader: Reader, table_id: int) -> Mapping[int, Sequence[object]]:
     """Of every version: the snapshot, the time and the digest of its commit."""
+    if not reader.has_table(COMMITS):
+        return {}
     rows = reader.rows(
         f"SELECT version, snapshot_id, committed_at, digest FROM {COMMITS} WHERE table_id = :id",
         id=table_id,

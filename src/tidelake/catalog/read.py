@@ -350,6 +350,17 @@ def tagged(reader: Reader, at: int, key: str) -> list[int]:
     return [row[0] for row in rows]
 
 
+def has_folder(reader: Reader, schema_id: int, folder: str) -> bool:
+    """Whether a table of a schema has its files in a folder already, whatever it is called now."""
+    row = reader.row(
+        "SELECT 1 FROM ducklake_table WHERE schema_id = :id AND path = :path"
+        " AND end_snapshot IS NULL",
+        id=schema_id,
+        path=folder,
+    )
+    return row is not None
+
+
 def first_snapshot(reader: Reader, table_id: int) -> int:
     """The snapshot that created a table."""
     row = reader.row(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.catalog import options, read
 from tidelake.engine.declare import columns_of
 from tidelake.engine.evolution import evolved
 from tidelake.errors import Invalid, NotFound
@@ -32,6 +33,7 @@ from tidelake.model.table import (
 )
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.mirroring import TAG as MIRROR
 from tidelake.session.planning import Asked
 from tidelake.session.sql import check_view
 
@@ -143,12 +145,19 @@ def create(
     """A new table of these columns. Requires: nobody else gives them ids."""
     home = _free_name(tx, name)
     own = str(uuid.uuid4())
+    folder = _folder(name.name, own)
+    with tx._reading() as reader:
+        defaults = options.of_scopes(reader, MIRROR)
+        if read.has_folder(reader, home.id, folder):
+            folder = f"{own}/"
+    if kind := defaults.get(home.id, defaults.get(None)):
+        tags = {**tags, MIRROR: kind}
     return tx.create(
         TableInfo(
             id=tx.new_id(),
             uuid=own,
             name=TableName(home.name, name.name),
-            path=f"{home.path}{_folder(name.name, own)}",
+            path=f"{home.path}{folder}",
             schema=schema,
             begin_snapshot=tx._base,
             tags=tags,

@@ -25,6 +25,7 @@ from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
+from tidelake.model.recovery import RecoverResult
 from tidelake.model.rollup import Rollup
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
@@ -207,13 +208,22 @@ class Lake:
         target = given if "." in new else TableName(old.schema, given.name)
         return self._write(lambda tx: definitions.rename(tx, old, target))
 
-    def set_option(self, name: str, value: object, *, table: str | None = None) -> None:
-        """Set one of DuckLake's options for the lake or for a table, such as
-        `data_inlining_row_limit` or `target_file_size`. This makes no snapshot."""
+    def set_option(
+        self, name: str, value: object, *, table: str | None = None, schema: str | None = None
+    ) -> None:
+        """Set one of DuckLake's options for the lake, a schema or a table, such as
+        `data_inlining_row_limit` or `target_file_size`. `tidelake.mirror` is `delta` where new
+        tables are to be mirrored. This makes no snapshot."""
         self._check_writable()
-        table_id = None if table is None else self.table(table).info.id
+        if table is not None and schema is not None:
+            raise Invalid("an option is of a table or of a schema", hint="set it twice")
+        scope, scope_id = None, None
+        if table is not None:
+            scope, scope_id = "table", self.table(table).info.id
+        if schema is not None:
+            scope, scope_id = "schema", self._schema_id(schema)
         with self._database.writing() as writer:
-            options.set_option(writer, name, value, table_id)
+            options.set_option(writer, name, value, scope, scope_id)
         self._declarations.clear()
 
     def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
@@ -336,6 +346,31 @@ class Lake:
         from tidelake.session.mirror import mirror
 
         return mirror(self, TableName.parse(name), kind, history=history)
+
+    def mirrored(self, name: str) -> DeltaMirror:
+        """The mirror of a table that has one."""
+        from tidelake.session.mirror import mirrored
+
+        return mirrored(self, TableName.parse(name))
+
+    def sync_mirrors(self) -> list[MirrorStatus]:
+        """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        from tidelake.session.mirroring import sync_all
+
+        self._check_writable()
+        sync_all(self)
+        return self.mirrors()
+
+    def recover(
+        self, from_delta: str | Sequence[str] | None = None, *, dry_run: bool = False
+    ) -> RecoverResult:
+        """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
+        or these places. Requires: this lake is new. They come back as they were published last,
+        without their history, and are mirrored again in the same logs."""
+        from tidelake.session.recover import recover
+
+        places = [from_delta] if isinstance(from_delta, str) else from_delta
+        return recover(self, places, dry_run=dry_run)
 
     def mirrors(self) -> list[MirrorStatus]:
         """All mirrors by the names of their tables: what is published, what stands in the way, and
@@ -504,6 +539,13 @@ class Lake:
 
     def _find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         return read.find(reader, at, kind, name)
+
+    def _schema_id(self, name: str) -> int:
+        with self._reading() as reader:
+            known = {each.name: each.id for each in self._schema_infos(reader, self._at(reader))}
+        if name not in known:
+            raise NotFound(f"there is no schema {name!r}", hint=f"there are: {', '.join(known)}")
+        return known[name]
 
     def _schema_infos(self, reader: Reader, at: int) -> list[SchemaInfo]:
         return read.schemas(reader, at, self.data_path)

@@ -8,19 +8,21 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tidelake.catalog import mirrors, read, snapshots
+from tidelake.catalog import mirrors, options, read, snapshots
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.mirrors import Step
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.mirror.compose import Moment, Shape, composed
 from tidelake.mirror.declaration import declaration_text
-from tidelake.model.change import Change
-from tidelake.model.changes import UPKEEP
+from tidelake.model.change import Change, WriteResult
+from tidelake.model.changes import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
+from tidelake.model.names import TableName
 from tidelake.session.alone import alone
 from tidelake.session.mirror_agenda import Agenda, Due, agenda, dropped, then_at, words_of
 from tidelake.session.mirrored_files import Obstacle, needs_look, positions_gone, shown
@@ -28,9 +30,11 @@ from tidelake.session.publishing import publish, publish_now
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
+    from tidelake.session.transaction import Transaction
 
 TAG = "tidelake.mirror"
 """What a table bears that is mirrored."""
+DELTA = "delta"
 DROPPED = "the table was dropped"
 _DELETES = {"deleted_from_table", "inlined_delete"}
 _SHAPES = {"altered_table"}
@@ -100,13 +104,48 @@ def sync_all(lake: Lake) -> list[Mirror]:
         return mirrors.every(reader)
 
 
+def settle_all(lake: Lake) -> None:
+    """Bring all mirrors up to date, and have them show the newest snapshot where that changes
+    nothing: snapshots before it may go then."""
+    if sync_all(lake):
+        alone(lake, _settled)
+
+
+def _settled(writer: Writer) -> None:
+    head = snapshots.head_id(writer)
+    for mirror in mirrors.every(writer):
+        later = snapshots.after(writer, mirror.snapshot_id)
+        if mirror.snapshot_id >= 0 and not any(
+            mirror.table_id in named_tables(each.changes) for each in later
+        ):
+            mirrors.advance(writer, mirror.table_id, head)
+
+
 def _wanted(lake: Lake) -> list[int]:
-    """Tables that are mirrored, or bear the tag."""
+    """Tables that are mirrored, bear the tag, or are to be mirrored by an option of the lake or
+    of their schema, and were not: DuckDB does not know of it."""
     with lake._reading() as reader:
         head = snapshots.head_id(reader)
         known = {each.table_id for each in mirrors.every(reader)}
         tagged = set(read.tagged(reader, head, TAG))
-    return sorted(known | tagged)
+        others = {}
+        if defaults := options.of_scopes(reader, TAG):
+            schemas = {each.name: each.id for each in read.schemas(reader, head, "")}
+            for table_id, name in read.names(reader, head, "table"):
+                kind = defaults.get(schemas[name.schema], defaults.get(None))
+                if kind and table_id not in known | tagged:
+                    others[table_id] = name
+    for name in others.values():
+        lake._write(partial(with_tag, name=name, kind=DELTA))
+    return sorted(known | tagged | others.keys())
+
+
+def with_tag(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
+    """Have a table bear the tag of those that are mirrored, or no more."""
+    draft = tx.draft(name)
+    others = {tag: value for tag, value in draft.after.tags.items() if tag != TAG}
+    draft.after = replace(draft.after, tags=others | ({} if kind is None else {TAG: kind}))
+    return WriteResult(None, operation="mirror")
 
 
 def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
