@@ -11,6 +11,7 @@ from tidelake.cli import (
     history,
     import_delta,
     look,
+    mirror,
     rollback,
     rollup,
     rows,
@@ -48,6 +49,8 @@ for _command in (
     upkeep.expire,
     upkeep.cleanup,
     verify.verify,
+    mirror.mirror,
+    mirror.recover,
     import_delta.import_table,
 ):
     cli.add_command(_command)

@@ -51,7 +51,8 @@ class NewFile:
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
     `mapping` is for files without field ids. `covers` is known if its
     table is a series. `deletes`, whose data file has no id yet, are rows that it never had here.
-    `first_row` is the id that its first row had in a lake which is being recovered.
+    `first_row` is the id that its first row had in a lake which is being recovered; of rows that
+    bear their ids, the first that is free after them.
     """
 
     path: str
