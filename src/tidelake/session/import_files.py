@@ -121,7 +121,8 @@ class Staging:
         """A file of which other rows are deleted than before: more, or it begins anew."""
         held = self.ground.held.get(path, [])
         if len(held) != 1 or held[0].path != path:
-            known = path in self.ground.copied and self.ground.copied[path] == add.key[1]
+            copied = self.ground.copied
+            known = held and path in copied and copied[path] == add.key[1]
             return [] if known else self._renewed(path, add)
         (file,) = held
         gone, before = self._gone(add), self._gone_before(file)

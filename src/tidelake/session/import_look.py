@@ -66,7 +66,8 @@ def look(job: Import) -> Look:
         if job.before is not None:
             ground.ever = imports.paths(reader, job.before.table_id)
             made = imports.copies(reader, job.before.table_id)
-            ground.copied = {made[i].source: made[i].vector for i in sorted(made)}
+            living = [file.id for each in ground.held.values() for file in each]
+            ground.copied = {made[i].source: made[i].vector for i in living if i in made}
     earliest = job.last if job.mode == "fast" else reachable(job.log, job.last)
     first = earliest if job.before is None else max(earliest, job.before.version + 1)
     walk, steps = _walked(job, ground, first)
