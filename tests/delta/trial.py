@@ -82,7 +82,7 @@ class MirrorTrial(upkeep.UpkeepTrial):
                 self._forget_old(mirror)
             known = [version for id_, version in self._shown if id_ == table_id]
             some = known if everything else chance.sample(known, min(len(known), 2))
-            for version in {*some, *new[-4:], *known[-1:]}:
+            for version in {*some, *known[-1:], *new[-4:]} & {*known}:
                 self._check_version(mirror, version)
         self._committed()
         self._remember()

@@ -36,6 +36,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
+from tidelake.session.mirror_agenda import Declarations
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
@@ -84,6 +85,7 @@ class Lake:
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
         self._newest_known: tuple[int, int] | None = None
         self._published: dict[int, int] = {}
+        self._mirrored = Declarations()
         self.data_path = data_path
         self.engine = engine
 

@@ -4,7 +4,7 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
 _SHAPES = {"altered_table"}
+_OTHERS = {*_SHAPES, "dropped_table"}
 _AT_ONCE = 64
 """Snapshots that are decided upon in one transaction."""
 
@@ -49,17 +50,21 @@ class Agenda:
     head: int
 
 
-def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
+def agenda(
+    lake: Lake, reader: Reader, mirror: Mirror, declarations: Declarations | None = None
+) -> Agenda:
     """Snapshots that cannot be shown are passed over. Where rows have been moved between files
     meanwhile, for the past too, or snapshots are missing, all files are looked at."""
+    known = lake._mirrored if declarations is None else declarations
     later, gapless = _later(reader, mirror)
     touching = _touching(mirror, later)
-    reasons = _Reasons(lake, reader, mirror)
-    fit = [each for each in touching if reasons.of(each) is None]
+    declared = [known.at(lake, reader, mirror.table_id, each) for each in touching]
+    reasons = [None if each is None else each.reason for each in declared]
+    fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
-    shown = _Dues(lake, reader, mirror, touching)
+    shown = _Dues(lake, reader, mirror, known, touching)
     dues = shown.of(fit[:_AT_ONCE], whole=moved or not gapless)
-    last = reasons.of(touching[-1]) if touching else mirror.reason
+    last = reasons[-1] if touching else mirror.reason
     reason = last if len(fit) <= _AT_ONCE else None
     return Agenda(tuple(dues), shown.before, reason, snapshots.head_id(reader))
 
@@ -103,36 +108,64 @@ def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
 def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> Then | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
-    (due,) = _Dues(lake, reader, mirror, []).of([snapshot], whole=True)
+    (due,) = _Dues(lake, reader, mirror, lake._mirrored, []).of([snapshot], whole=True)
     return due.then
 
 
-class _Reasons:
-    """Why snapshots cannot be shown: that depends on how the table is declared, so that one look
-    is enough for all between two changes of that."""
+class Declarations:
+    """How tables are declared, as mirrors need it: that is the same for all snapshots of one
+    version of the lake's schema. Of each table the last that was asked for is remembered."""
 
-    def __init__(self, lake: Lake, reader: Reader, mirror: Mirror) -> None:
-        self._lake = lake
-        self._reader = reader
-        self._mirror = mirror
-        self._known: dict[int, str | None] = {}
+    def __init__(self, known: Declarations | None = None) -> None:
+        self._known: dict[int, tuple[int, Declared | None]] = {}
+        self.take(known)
 
-    def of(self, snapshot: Snapshot) -> str | None:
-        version = snapshot.schema_version
-        if version not in self._known:
-            columns = read.columns(self._reader, snapshot.snapshot_id, self._mirror.table_id)
-            found = ["its files are encrypted"] if self._lake.encrypted else obstacles(columns)
-            self._known[version] = "; ".join(found) or None
-        return self._known[version]
+    def take(self, other: Declarations | None) -> None:
+        """Know what another knows."""
+        if other is not None:
+            self._known |= other._known
+
+    def at(self, lake: Lake, reader: Reader, table_id: int, snapshot: Snapshot) -> Declared | None:
+        """None if there is no such table then."""
+        version, found = self._known.get(table_id, (-1, None))
+        if version != snapshot.schema_version or words_of(snapshot, table_id) & _OTHERS:
+            found = _declared(lake, reader, table_id, snapshot.snapshot_id)
+            self._known[table_id] = snapshot.schema_version, found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """`reason`: why Delta cannot express it, if it cannot."""
+
+    facts: TableFacts
+    spans: Mapping[int, Sequence[tuple[int, int | None, str]]]
+    reason: str | None
+
+
+def _declared(lake: Lake, reader: Reader, table_id: int, at: int) -> Declared | None:
+    try:
+        info = read.table(reader, at, table_id, lake.data_path)
+    except NotFound:
+        return None
+    reasons = ["its files are encrypted"] if lake.encrypted else obstacles(info.schema)
+    spans = read.type_spans(reader, table_id)
+    return Declared(TableFacts.gather(reader, info), spans, "; ".join(reasons) or None)
 
 
 class _Dues:
     """Snapshots with their files, one after the other."""
 
     def __init__(
-        self, lake: Lake, reader: Reader, mirror: Mirror, touching: Sequence[Snapshot]
+        self,
+        lake: Lake,
+        reader: Reader,
+        mirror: Mirror,
+        known: Declarations,
+        touching: Sequence[Snapshot],
     ) -> None:
-        self._data_path = lake.data_path
+        self._lake = lake
+        self._known = known
         self._reader = reader
         self._mirror = mirror
         self._touching = touching
@@ -153,11 +186,11 @@ class _Dues:
 
     def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> Due:
         at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader
-        try:
-            info = read.table(reader, at, id_, self._data_path)
-        except NotFound:
+        declared = self._known.at(self._lake, reader, id_, snapshot)
+        if declared is None:
             self.before = mirrors.files(reader, id_)
             return Due(snapshot, True, words)
+        info = declared.facts.info
         if since is None:
             ids = {file.id for file in files.data_files(reader, at, id_, info.path)}
             found = files.whole_life(reader, id_, info.path, ids)
@@ -170,10 +203,10 @@ class _Dues:
         leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
         then = Then(
             at,
-            TableFacts.gather(reader, info),
+            declared.facts,
             tuple(found),
             files.statistics(reader, id_, leaves, new),
-            read.type_spans(reader, id_),
+            declared.spans,
             mappings_of(reader, found),
             kept=inlined.has_rows(reader, at, id_),
         )

@@ -24,7 +24,15 @@ from tidelake.model.file import DataFile
 from tidelake.model.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
 from tidelake.model.names import TableName
 from tidelake.session.alone import alone
-from tidelake.session.mirror_agenda import Agenda, Due, agenda, dropped, then_at, words_of
+from tidelake.session.mirror_agenda import (
+    Agenda,
+    Declarations,
+    Due,
+    agenda,
+    dropped,
+    then_at,
+    words_of,
+)
 from tidelake.session.mirrored_files import Obstacle, needs_look, positions_gone, shown
 from tidelake.session.publishing import publish, publish_now
 
@@ -57,11 +65,15 @@ class Mirroring:
             if table.before is None and table.after is not None and TAG in table.after.tags
         ]
         self._steps: list[Step] = []
+        self._declarations: Declarations | None = None
 
     def beside(self, writer: Writer) -> None:
-        self._steps = ratify_beside(self._lake, writer, self._tables)
+        """What is found out here holds only if the commit lands."""
+        self._declarations = Declarations(self._lake._mirrored)
+        self._steps = ratify_beside(self._lake, writer, self._tables, self._declarations)
 
     def publish(self) -> None:
+        self._lake._mirrored.take(self._declarations)
         ratified = {step.before.table_id: step for step in self._steps}
         for table_id in self._tables:
             step = ratified.get(table_id)
@@ -175,7 +187,9 @@ def flush(lake: Lake, table_id: int) -> bool:
     return name is not None
 
 
-def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[Step]:
+def ratify_beside(
+    lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: Declarations
+) -> list[Step]:
     """Decide upon what a commit does to mirrored tables in its own transaction, where that takes
     no look at files; what is left is for `sync`."""
     found = []
@@ -185,7 +199,7 @@ def ratify_beside(lake: Lake, writer: Writer, table_ids: Iterable[int]) -> list[
             continue
         known = lake._published.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
-        due = agenda(lake, writer, mirror)
+        due = agenda(lake, writer, mirror, declarations)
         if not any(
             each.then and (each.then.kept or needs_look(mirror, each.then)) for each in due.dues
         ):
