@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import mirrors
@@ -54,19 +54,25 @@ def reject(lake: Lake, mirror: Mirror) -> Mirror:
     lake._check_writable()
     where = standing(lake, mirror)
     first = _first(where, mirror)
-    return realign(lake, _halted(lake, mirror), where.log, first)
+    return realign(lake, _halted(lake, mirror.table_id), where.log, first)
 
 
 def accept(lake: Lake, name: TableName, mirror: Mirror) -> WriteResult:
-    """Do in one commit what others did, then go on in the log. Doing it again after it was
-    interrupted in between changes no row twice."""
+    """Do in one commit what others did, then go on in the log. If it is interrupted in between,
+    only the second is left to do."""
     lake._check_writable()
     where = standing(lake, mirror)
     first = _first(where, mirror)
-    foreign = _foreign(lake, mirror, where, first)
-    mirror = _halted(lake, mirror)
-    done = lake._write(lambda tx: _followed(tx, name, foreign))
-    realign(lake, mirror, where.log, first)
+    word = f"the lake has followed up to version {where.newest}, and the log is to go on"
+    done = WriteResult(None, operation="accept")
+    if mirror.reason != word:
+        foreign = _foreign(lake, mirror, where, first)
+        _halted(lake, mirror.table_id)
+        with lake.transaction() as tx:
+            tx.also = lambda writer: mirrors.stop(writer, mirror.table_id, "drifted", word)
+            tx._write(lambda tx: _followed(tx, name, foreign))
+        done = tx.result or done
+    realign(lake, _halted(lake, mirror.table_id), where.log, first)
     return done
 
 
@@ -79,12 +85,15 @@ def _first(where: Standing, mirror: Mirror) -> int:
     return where.first_foreign
 
 
-def _halted(lake: Lake, mirror: Mirror) -> Mirror:
+def _halted(lake: Lake, table_id: int) -> Mirror:
     """The mirror once nobody publishes to it."""
-    if mirror.status in ("active", "blocked"):
-        alone(lake, mirrors.stop, mirror.table_id, "drifted", "somebody else has written to it")
     with lake._reading() as reader:
-        return mirrors.of_table(reader, mirror.table_id) or mirror
+        (mirror,) = mirrors.every(reader, table_id)
+    if mirror.status in ("active", "blocked"):
+        reason = "somebody else has written to its log"
+        alone(lake, mirrors.stop, table_id, "drifted", reason)
+        return replace(mirror, status="drifted", reason=reason)
+    return mirror
 
 
 def _foreign(lake: Lake, mirror: Mirror, where: Standing, first: int) -> _Foreign:
@@ -167,7 +176,7 @@ def _check_types(draft: TableDraft) -> None:
 
 
 def _leave(tx: Transaction, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
-    """Delete rows of ours by where they lie; those that are gone already are no matter."""
+    """Delete rows of ours by where they lie."""
     plan = tx._plan(draft.after.name, None, Asked(POINTERS))
     draft.read = True
     missing = went.keys() - {file.id for file in plan.files}
