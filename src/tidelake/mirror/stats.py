@@ -98,11 +98,12 @@ def _number(text: str) -> _Digits | None:
 
 
 def _floats(low: str, high: str, found: ColumnStats) -> tuple[Any, Any]:
+    """To some readers -0.0 comes before 0.0, which it is equal to."""
     if found.contains_nan is not False:
         return None, None
     values = float(low), float(high)
     finite = all(math.isfinite(value) for value in values)
-    return values if finite else (None, None)
+    return (values[0] or -0.0, values[1] or 0.0) if finite else (None, None)
 
 
 def _above(text: str) -> str | None:

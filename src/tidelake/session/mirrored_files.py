@@ -15,6 +15,7 @@ from tidelake.engine.parquet_names import is_ours, names_by_id
 from tidelake.mirror.names import spelled
 from tidelake.mirror.stats import stats_text
 from tidelake.mirror.vectors import decoded, encoded, file_name
+from tidelake.model.delta import Vector
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.mirror import Mirror, MirroredFile
 from tidelake.model.names import quote
@@ -95,16 +96,24 @@ def _as_shown(
 ) -> MirroredFile:
     """With a vector of the positions, whose file is in place before anything names it. What the
     mirror has already is not written again."""
-    if known is not None and known.path == body.path and _same(lake, mirror, known, positions):
-        return known
-    if not positions:
+    if known is not None and _same(lake, mirror, known, positions):
+        if known.path == body.path:
+            return known
+        vector = known.vector
+    else:
+        vector = _vector(lake, mirror, positions) if positions else None
+    if vector is None:
         return body
+    loose = body.stats.replace('"tightBounds":true', '"tightBounds":false', 1)
+    return replace(body, stats=loose, vector=vector)
+
+
+def _vector(lake: Lake, mirror: Mirror, positions: Sequence[int]) -> Vector:
     uuid = uuid4()
     vector, data = encoded(positions, uuid)
     if data is not None:
         lake._local.store.create(f"{mirror.root}{file_name(uuid)}", data)
-    loose = body.stats.replace('"tightBounds":true', '"tightBounds":false', 1)
-    return replace(body, stats=loose, vector=vector)
+    return vector
 
 
 def _same(lake: Lake, mirror: Mirror, known: MirroredFile, positions: Sequence[int]) -> bool:

@@ -242,7 +242,8 @@ def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -
     if any(due.then is not None and due.then.kept for due in found.dues):
         flush(lake, mirror.table_id)
         return whole_step(lake, mirror, before)
-    return _step(lake, mirror, replace(found, before=dict(before)))
+    counted = replace(mirror, file_count=len(before))
+    return _step(lake, counted, replace(found, before=dict(before)))
 
 
 def files_at(

@@ -58,7 +58,7 @@ def publish(lake: Lake, table_id: int) -> Mirror | None:
         if not _put(lake, mirror, commit):
             return _drifted(lake, mirror, commit.version)
         mirror = replace(mirror, published=commit.version)
-    if not due and _is_overtaken(lake, mirror):
+    if _is_overtaken(lake, mirror):
         return _drifted(lake, mirror, mirror.version + 1)
     if _needs_checkpoint(lake, mirror):
         mirror = _checkpointed(lake, mirror)
