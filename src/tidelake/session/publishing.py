@@ -80,10 +80,14 @@ def _put(lake: Lake, mirror: Mirror, commit: Ratified) -> bool:
 
 
 def _is_overtaken(lake: Lake, mirror: Mirror) -> bool:
-    """Whether the log has a version that nobody here has decided upon."""
-    if mirror.status != "active" or mirror.version < 0:
+    """Whether the log has a version that nobody has decided upon. What is in the log was decided
+    upon before, so that the catalog is asked again once it is seen there."""
+    following = f"{mirror.root}{LOG}{commit_name(mirror.version + 1)}"
+    if mirror.status != "active" or mirror.version < 0 or not lake._local.store.exists(following):
         return False
-    return lake._local.store.exists(f"{mirror.root}{LOG}{commit_name(mirror.version + 1)}")
+    with lake._reading() as reader:
+        now = mirrors.of_table(reader, mirror.table_id)
+    return now is not None and now.version == mirror.version
 
 
 def _drifted(lake: Lake, mirror: Mirror, version: int) -> Mirror:
