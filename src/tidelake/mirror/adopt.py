@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,9 +17,10 @@ from tidelake.model.comparable import INTEGERS, is_decimal
 from tidelake.model.file import MappedField
 from tidelake.model.schema import Column
 
+_DECODER = json.JSONDecoder(parse_float=str)
+Bounds = tuple[str | None, str | None]
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-_INTEGER = re.compile(r"-?\d+")
-_COUNT = re.compile(r"\d{1,18}")
+_MOST = 1 << 62
 _DECIMAL = re.compile(r"-?(\d+)(?:\.(\d+))?")
 _DOUBLE_DIGITS = 15
 """So many digits survive in a double, which is how some writers keep decimals."""
@@ -28,6 +31,7 @@ _TEXT = 32
 _CUT = ("\x7f", "\U0010ffff")
 """With these ends a text that has been cut short."""
 _NOT_IN_FOLDERS = re.compile(r"[=?\n\\*\[\]{}]")
+_ROWS_FIRST = re.compile(r'\{"numRecords": ?(\d{1,18})[,}]')
 _BOUNDED = INTEGERS | {"varchar", "date", "timestamp"}
 
 
@@ -60,6 +64,8 @@ def is_told_by_folders(
     path: str, values: Mapping[str, str | None], columns: Mapping[str, Column]
 ) -> bool:
     """Whether readers that go by the folders of a file would find its partition values."""
+    if not columns:
+        return True
     told = [part.partition("=") for part in path.split("/") if "=" in part]
     for name, column in columns.items():
         known = values.get(name) or None
@@ -75,9 +81,9 @@ def is_told_by_folders(
 
 
 def parsed_stats(text: str | None) -> Mapping[str, Any]:
-    """Statistics as a log has them, with numbers as they are spelled; nothing if unreadable."""
+    """Statistics as a log has them, with fractions as they are spelled; nothing if unreadable."""
     try:
-        found = json.loads(text or "{}", parse_float=str, parse_int=str)
+        found = _DECODER.decode(text or "{}")
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -87,20 +93,27 @@ def row_count(stats: Mapping[str, Any]) -> int | None:
     return _count(stats.get("numRecords"))
 
 
+def told_rows(text: str | None) -> int | None:
+    """How many rows a file has, as its statistics say. Most writers say that first."""
+    if found := _ROWS_FIRST.match(text or ""):
+        return int(found.group(1))
+    return row_count(parsed_stats(text))
+
+
 def has_no_nulls(stats: Mapping[str, Any], field: Field) -> bool:
     """Whether a log is sure that a column of a file has no nulls."""
     return _count(_dict(stats.get("nullCount")).get(field.physical)) == 0
 
 
 def _count(found: object) -> int | None:
-    return int(found) if isinstance(found, str) and _COUNT.fullmatch(found) else None
+    return found if type(found) is int and 0 <= found < _MOST else None
 
 
 def facts_of(
     fields: Iterable[Field],
     stats: Mapping[str, Any],
     rows: int,
-    partition: Mapping[int, str | None],
+    partition: Mapping[int, str | None] = MappingProxyType({}),
 ) -> Iterator[ColumnFacts]:
     """What is known of every column of a file; `partition` are the values, by column id, that all
     its rows have. DuckDB answers MIN and MAX from bounds, so those that a log may have cut short
@@ -108,9 +121,10 @@ def facts_of(
     tight = stats.get("tightBounds") is not False
     names = ("minValues", "maxValues") if tight else ("", "")
     parts = [_dict(stats.get(name)) for name in (*names, "nullCount")]
-    for facts in _facts(fields, parts, rows, partition):
-        sure = tight or facts.nulls in (0, rows)
-        yield facts if sure else ColumnFacts(facts.column_id)
+    found = _facts(fields, parts, rows, partition)
+    if tight:
+        return found
+    return (each if each.nulls in (0, rows) else ColumnFacts(each.column_id) for each in found)
 
 
 def _facts(
@@ -119,20 +133,24 @@ def _facts(
     rows: int,
     partition: Mapping[int, str | None],
 ) -> Iterator[ColumnFacts]:
+    lows, highs, nulls = parts
     for field in fields:
-        column = field.column
+        column, name = field.column, field.physical
         if column.id in partition:
             yield _constant(column, partition[column.id], rows)
-            continue
-        low, high, nulls = (part.get(field.physical) for part in parts)
-        if column.type == "struct":
-            yield from _facts(field.children, [_dict(x) for x in (low, high, nulls)], rows, {})
-        elif not column.is_nested:
-            count = _count(nulls)
-            count = count if count is not None and count <= rows else None
-            bounds = bounds_of(column.type, low, high) if count != rows else (None, None)
-            values = None if count is None else rows - count
-            yield ColumnFacts(column.id, values=values, nulls=count, min=bounds[0], max=bounds[1])
+        elif column.type == "struct":
+            below = [_dict(part.get(name)) for part in parts]
+            yield from _facts(field.children, below, rows, {})
+        elif not column.children:
+            count = _count(nulls.get(name))
+            if count is None or count > rows:
+                bounds = bounds_of(column.type, lows.get(name), highs.get(name))
+                yield ColumnFacts(column.id, None, None, None, *bounds)
+            elif count == rows:
+                yield ColumnFacts(column.id, None, 0, count)
+            else:
+                bounds = bounds_of(column.type, lows.get(name), highs.get(name))
+                yield ColumnFacts(column.id, None, rows - count, count, *bounds)
 
 
 def _constant(column: Column, value: str | None, rows: int) -> ColumnFacts:
@@ -146,38 +164,57 @@ def _dict(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def bounds_of(kind: str, low: object, high: object) -> tuple[str | None, str | None]:
+def bounds_of(kind: str, low: object, high: object) -> Bounds:
     """A column's bounds as DuckLake spells them; None, None if they may not be exact."""
-    if not isinstance(low, str) or not isinstance(high, str):
-        return None, None
+    return _bounder(kind)(low, high)
+
+
+@cache
+def _bounder(kind: str) -> Callable[[Any, Any], Bounds]:
     if kind in INTEGERS:
-        ordered = _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high) and int(low) <= int(high)
-        return (low, high) if ordered else (None, None)
-    if kind.startswith("decimal"):
-        return _both(_decimal(low), _decimal(high))
+        return _integers
+    if is_decimal(kind):
+        return lambda low, high: _both(_decimal(low), _decimal(high))
     if kind == "date":
-        return _both(*(text if _DATE.fullmatch(text) else None for text in (low, high)))
+        return lambda low, high: _both(_date(low), _date(high))
     if kind == "varchar":
-        short = max(len(low), len(high)) < _TEXT and not high.endswith(_CUT)
-        return (low, high) if short and low <= high and "\0" not in low + high else (None, None)
+        return _texts
     if kind in ("timestamp", "timestamptz"):
-        return _both(_moment(low, kind), _moment(high, kind))
+        return lambda low, high: _both(_moment(low, kind), _moment(high, kind))
+    return lambda *_: (None, None)
+
+
+def _integers(low: object, high: object) -> Bounds:
+    if type(low) is int and type(high) is int and low <= high:
+        return str(low), str(high)
     return None, None
 
 
-def _both(low: str | None, high: str | None) -> tuple[str | None, str | None]:
+def _texts(low: object, high: object) -> Bounds:
+    if not isinstance(low, str) or not isinstance(high, str):
+        return None, None
+    short = len(low) < _TEXT and len(high) < _TEXT and not high.endswith(_CUT)
+    return (low, high) if short and low <= high and "\0" not in low + high else (None, None)
+
+
+def _date(value: object) -> str | None:
+    return value if isinstance(value, str) and _DATE.fullmatch(value) else None
+
+
+def _both(low: str | None, high: str | None) -> Bounds:
     return (None, None) if low is None or high is None else (low, high)
 
 
-def _decimal(text: str) -> str | None:
+def _decimal(value: object) -> str | None:
+    text = str(value) if type(value) in (int, str) else ""
     found = _DECIMAL.fullmatch(text)
     digits = "".join(part or "" for part in found.groups()) if found else ""
     return text if found and len(digits) <= _DOUBLE_DIGITS else None
 
 
-def _moment(text: str, kind: str) -> str | None:
+def _moment(value: object, kind: str) -> str | None:
     """Most writers cut times to milliseconds: only what has more than those is whole."""
-    found = _EXACT_MOMENT.fullmatch(text)
+    found = _EXACT_MOMENT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None
     clock = found.group(2).rstrip("0").rstrip(".")

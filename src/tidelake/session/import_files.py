@@ -18,7 +18,7 @@ from tidelake.mirror.adopt import (
     mapping_of,
     parsed_stats,
     partition_values,
-    row_count,
+    told_rows,
 )
 from tidelake.mirror.names import located
 from tidelake.mirror.partition_text import spelled
@@ -244,7 +244,7 @@ def counted(engine: LocalEngine, steps: Iterable[Step]) -> dict[str, int]:
     adds = {
         path: add for step in steps for path, add in (*step.added.items(), *step.changed.items())
     }
-    known = {path: row_count(parsed_stats(add.stats)) for path, add in adds.items()}
+    known = {path: told_rows(add.stats) for path, add in adds.items()}
     asked = sorted(known) if len(known) <= _CHECKED else [p for p, n in known.items() if n is None]
     found = row_counts(engine, asked) if asked else {}
     for path, rows in found.items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import files, imports, read, snapshots
@@ -132,12 +133,12 @@ def _sized(job: Import, ground: Ground, steps: Sequence[Step]) -> int:
     return first
 
 
-def _touched(step: Step) -> list[tuple[str, Add]]:
-    return [*step.added.items(), *step.changed.items()]
+def _touched(step: Step) -> Iterator[tuple[str, Add]]:
+    return chain(step.added.items(), step.changed.items())
 
 
-def _all(steps: Iterable[Step]) -> list[tuple[str, Add]]:
-    return [pair for step in steps for pair in _touched(step)]
+def _all(steps: Iterable[Step]) -> Iterator[tuple[str, Add]]:
+    return chain.from_iterable(map(_touched, steps))
 
 
 def _place(add: Add, ground: Ground) -> str | None:

@@ -292,13 +292,14 @@ def _synced(folder: Path) -> None:
 def _walked(folder: str) -> Iterator[Found]:
     top = local_path(folder)
     for place, _, names in os.walk(top):
-        inside = Path(place).relative_to(top)
+        inside = Path(place).relative_to(top).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
         for name in names:
             try:
-                facts = Path(place, name).stat()
+                facts = os.stat(f"{place}/{name}")  # noqa: PTH116
             except FileNotFoundError:
                 continue
-            path = (inside / name).as_posix()
+            path = prefix + name
             uri = folder + (quote(path) if folder.startswith("file://") else path)
             yield Found(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
