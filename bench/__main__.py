@@ -4,7 +4,19 @@ import argparse
 import json
 from pathlib import Path
 
-from bench import as_of, asof_join, compact, expire, plan, scan, spark_write, start, write
+from bench import (
+    as_of,
+    asof_join,
+    compact,
+    expire,
+    import_delta,
+    mirror,
+    plan,
+    scan,
+    spark_write,
+    start,
+    write,
+)
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -18,6 +30,8 @@ PARTS = {
     "expire": expire.run,
     "as-of": as_of.run,
     "asof-join": asof_join.run,
+    "import": import_delta.run,
+    "mirror": mirror.run,
 }
 
 
