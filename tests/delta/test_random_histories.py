@@ -28,9 +28,7 @@ def test_many_histories(seed: int, lazy: bool, tmp_path: Path) -> None:
     run(plan_of(seed, LENGTH), place("sqlite", tmp_path), lazy=lazy)
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"), [("duckdb", 115), ("postgresql", 115), ("mariadb", 105)]
-)
+@pytest.mark.parametrize(("kind", "seed"), [("duckdb", 115), ("postgresql", 115), ("mariadb", 105)])
 def test_a_history_on_other_catalogs(
     kind: str, seed: int, new_place: Callable[[str], Place]
 ) -> None:

@@ -11,7 +11,7 @@ from tidelake.catalog.database import Reader, Row, Writer
 from tidelake.catalog.files import among, chunks
 from tidelake.catalog.removal import KEPT, SCHEDULE
 from tidelake.model.delta import Metadata, Protocol, Remove, Vector
-from tidelake.model.mirror import Mirror, MirroredFile, Ratified
+from tidelake.model.mirror import Mirror, MirroredFile, Ratified, ShownFiles
 
 TABLE = "tidelake_mirror"
 COMMITS = "tidelake_mirror_commit"
@@ -121,6 +121,20 @@ def files(
     return {file.file_id: file for file in found}
 
 
+def shown(reader: Reader, table_id: int) -> ShownFiles:
+    """All files that the mirror has, in the order of their ids."""
+    rows = reader.rows(
+        f"SELECT path, size, modified, stats, first_row, vector FROM {FILES}"
+        f" WHERE table_id = :id AND removed_at = {_SHOWN} ORDER BY data_file_id",
+        id=table_id,
+    )
+    if not rows:
+        return ShownFiles()
+    path, size, modified, stats, first_row, vector = zip(*rows, strict=True)
+    known = [None if text is None else Vector.of(json.loads(text)) for text in vector]
+    return ShownFiles(path, size, modified, stats, first_row, known)
+
+
 def ratify(writer: Writer, step: Step) -> bool:
     """Decide upon versions; False if somebody else has gone on from there meanwhile."""
     table_id = step.before.table_id
@@ -130,12 +144,14 @@ def ratify(writer: Writer, step: Step) -> bool:
         step.before.snapshot_id,
     ):
         return False
-    _update(writer, step.after)
-    _renew(writer, table_id, step)
+    decide(writer, step)
     return True
 
 
-def _renew(writer: Writer, table_id: int, step: Step) -> None:
+def decide(writer: Writer, step: Step) -> None:
+    """Decide upon versions. Requires: nobody else can have gone on."""
+    table_id = step.before.table_id
+    _update(writer, step.after)
     commits = [
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
         for each in step.commits
@@ -155,7 +171,6 @@ def _update(writer: Writer, mirror: Mirror) -> None:
     values = dict(zip(_COLUMNS, _row(mirror), strict=True))
     set_to = ", ".join(f"{name} = :{name}" for name in _COLUMNS[1:])
     writer.execute(f"UPDATE {TABLE} SET {set_to} WHERE table_id = :table_id", **values)
-    _empty(writer, mirror.table_id, mirror.published)
 
 
 def _empty(writer: Writer, table_id: int, published: int) -> None:

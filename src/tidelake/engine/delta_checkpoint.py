@@ -19,6 +19,7 @@ from tidelake.model.delta import (
     Txn,
     Vector,
 )
+from tidelake.model.mirror import FIRST_ROW, ShownFiles
 from tidelake.model.names import quote, text_literal
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ _MAKERS: dict[str, Any] = {kind: _singles(kind) for kind in _ONE} | {
 
 
 def checkpoint_bytes(
-    adds: Sequence[Add], removes: Sequence[Remove], others: Sequence[Action]
+    files: ShownFiles, removes: Sequence[Remove], others: Sequence[Action]
 ) -> bytes:
     """A classic checkpoint, which every reader knows: one file, a row for each action."""
     import pyarrow as pa
@@ -178,7 +179,7 @@ def checkpoint_bytes(
 
     schema = _schema()
     parts = [_alone(schema, each) for each in others]
-    parts += [_many(schema, "add", _add_columns(adds)) if adds else None]
+    parts += [_many(schema, "add", _add_columns(files)) if files.paths else None]
     parts += [_many(schema, "remove", _remove_columns(removes)) if removes else None]
     whole = pa.concat_tables([part for part in parts if part is not None])
     sink = pa.BufferOutputStream()
@@ -259,16 +260,17 @@ def _many(schema: pa.Schema, kind: str, columns: Mapping[str, Sequence[Any]]) ->
     return pa.table({f.name: rows if f.name == kind else others[f.name] for f in schema}, schema)
 
 
-def _add_columns(adds: Sequence[Add]) -> dict[str, Sequence[Any]]:
+def _add_columns(files: ShownFiles) -> dict[str, Sequence[Any]]:
+    count = len(files.paths)
     return {
-        "path": [each.path for each in adds],
-        "partitionValues": [list(each.partition_values.items()) for each in adds],
-        "size": [each.size for each in adds],
-        "modificationTime": [each.modified for each in adds],
-        "dataChange": [False] * len(adds),
-        "stats": [each.stats for each in adds],
-        "tags": [list(each.tags.items()) if each.tags else None for each in adds],
-        "deletionVector": [each.vector.fields() if each.vector else None for each in adds],
+        "path": files.paths,
+        "partitionValues": [[]] * count,
+        "size": files.sizes,
+        "modificationTime": files.modified,
+        "dataChange": [False] * count,
+        "stats": files.stats,
+        "tags": [None if row is None else [(FIRST_ROW, str(row))] for row in files.first_rows],
+        "deletionVector": [each.fields() if each else None for each in files.vectors],
     }
 
 

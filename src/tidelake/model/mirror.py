@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tidelake.model.delta import Add, Metadata, Protocol, Vector
+from tidelake.model.delta import Add, Key, Metadata, Protocol, Vector
 
 FIRST_ROW = "tidelake.firstRow"
 """What a log calls the id of a file's first row."""
@@ -80,6 +81,23 @@ class MirroredFile:
             vector=self.vector,
             tags={} if self.first_row is None else {FIRST_ROW: str(self.first_row)},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFiles:
+    """All files that a log has, by columns: there may be very many."""
+
+    paths: Sequence[str] = ()
+    sizes: Sequence[int] = ()
+    modified: Sequence[int] = ()
+    stats: Sequence[str] = ()
+    first_rows: Sequence[int | None] = ()
+    vectors: Sequence[Vector | None] = ()
+
+    @property
+    def keys(self) -> set[Key]:
+        ids = [None if each is None else each.unique_id for each in self.vectors]
+        return set(zip(self.paths, ids, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from tidelake.catalog.database import Reader
 from tidelake.errors import NotFound
 from tidelake.mirror.types import obstacles
 from tidelake.model.changes import UPKEEP, named_tables
+from tidelake.model.file import DataFile
 from tidelake.model.mirror import NEWEST, OLDEST, Mirror, MirroredFile
 from tidelake.model.snapshot import Snapshot
 from tidelake.session.mirrored_files import Then
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _SHAPES = {"altered_table"}
 _OTHERS = {*_SHAPES, "dropped_table"}
+_APPENDS = {"inserted_into_table"}
+_KEEPS = "inlined_insert"
 _AT_ONCE = 64
 """Snapshots that are decided upon in one transaction."""
 
@@ -50,23 +53,37 @@ class Agenda:
     head: int
 
 
-def agenda(
-    lake: Lake, reader: Reader, mirror: Mirror, declarations: Declarations | None = None
-) -> Agenda:
+def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
     """Snapshots that cannot be shown are passed over. Where rows have been moved between files
     meanwhile, for the past too, or snapshots are missing, all files are looked at."""
-    known = lake._mirrored if declarations is None else declarations
-    later, gapless = _later(reader, mirror)
-    touching = _touching(mirror, later)
+    return _agenda(lake, reader, mirror, lake._mirrored, _later(reader, mirror))
+
+
+def agenda_of_appends(
+    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations
+) -> Agenda | None:
+    """The same, with few questions, if rows have been added since what the mirror shows and
+    nothing else was done."""
+    later = _later(reader, mirror)
+    words = {word for each in later.snapshots for word in words_of(each, mirror.table_id)}
+    if not later.gapless or words != _APPENDS:
+        return None
+    return _agenda(lake, reader, mirror, known, later)
+
+
+def _agenda(
+    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations, later: _Later
+) -> Agenda:
+    touching = _touching(mirror, later.snapshots)
     declared = [known.at(lake, reader, mirror.table_id, each) for each in touching]
     reasons = [None if each is None else each.reason for each in declared]
     fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
     shown = _Dues(lake, reader, mirror, known, touching)
-    dues = shown.of(fit[:_AT_ONCE], whole=moved or not gapless)
+    dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
     last = reasons[-1] if touching else mirror.reason
-    reason = last if len(fit) <= _AT_ONCE else None
-    return Agenda(tuple(dues), shown.before, reason, snapshots.head_id(reader))
+    head = later.snapshots[-1].snapshot_id if later.snapshots else mirror.snapshot_id
+    return Agenda(tuple(dues), shown.before, last if len(fit) <= _AT_ONCE else None, head)
 
 
 def words_of(snapshot: Snapshot, table_id: int) -> set[str]:
@@ -82,17 +99,24 @@ def dropped(found: Agenda) -> Agenda:
     return Agenda((Due(last.snapshot, True, last.words),), found.before, None, found.head)
 
 
-def _later(reader: Reader, mirror: Mirror) -> tuple[list[Snapshot], bool]:
-    """Snapshots after what the mirror shows, and whether none of them, nor that itself, is
-    missing."""
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Snapshots after what a mirror shows. `gapless`: none of them is missing, nor that itself."""
+
+    snapshots: list[Snapshot]
+    gapless: bool
+
+
+def _later(reader: Reader, mirror: Mirror) -> _Later:
     if mirror.snapshot_id == NEWEST:
-        return [snapshots.by_id(reader, snapshots.head_id(reader))], False
+        return _Later([snapshots.by_id(reader, snapshots.head_id(reader))], False)
     if mirror.snapshot_id == OLDEST:
-        return snapshots.after(reader, read.first_snapshot(reader, mirror.table_id) - 1), False
+        first = read.first_snapshot(reader, mirror.table_id)
+        return _Later(snapshots.after(reader, first - 1), False)
     found = snapshots.after(reader, mirror.snapshot_id - 1)
     ids = [each.snapshot_id for each in found]
     gapless = ids == list(range(mirror.snapshot_id, mirror.snapshot_id + len(ids)))
-    return [each for each in found if each.snapshot_id > mirror.snapshot_id], gapless
+    return _Later([each for each in found if each.snapshot_id > mirror.snapshot_id], gapless)
 
 
 def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
@@ -191,14 +215,7 @@ class _Dues:
             self.before = mirrors.files(reader, id_)
             return Due(snapshot, True, words)
         info = declared.facts.info
-        if since is None:
-            ids = {file.id for file in files.data_files(reader, at, id_, info.path)}
-            found = files.whole_life(reader, id_, info.path, ids)
-            self.before = mirrors.files(reader, id_)
-        else:
-            free = file_history.next_file(reader, since)
-            found = file_history.touched(reader, id_, info.path, since, at, free)
-            self.before |= mirrors.files(reader, id_, {file.id for file in found})
+        found = self._files(info.path, words, since, at)
         new = {file.id for file in found} - self.before.keys()
         leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
         then = Then(
@@ -208,6 +225,25 @@ class _Dues:
             files.statistics(reader, id_, leaves, new),
             declared.spans,
             mappings_of(reader, found),
-            kept=inlined.has_rows(reader, at, id_),
+            kept=(since is None or _KEEPS in words) and inlined.has_rows(reader, at, id_),
         )
         return Due(snapshot, since is None, words, then)
+
+    def _files(
+        self, path: str, words: frozenset[str], since: int | None, at: int
+    ) -> list[DataFile]:
+        """Files that may have changed since a snapshot, or all; what the mirror has of them goes
+        into `before`."""
+        id_, reader = self._mirror.table_id, self._reader
+        if since is None:
+            ids = {file.id for file in files.data_files(reader, at, id_, path)}
+            self.before = mirrors.files(reader, id_)
+            return files.whole_life(reader, id_, path, ids)
+        if words == _APPENDS:
+            added = file_history.added(reader, id_, path, since, at)
+            if added is not None:
+                return added
+        free = file_history.next_file(reader, since)
+        found = file_history.touched(reader, id_, path, since, at, free)
+        self.before |= mirrors.files(reader, id_, {file.id for file in found})
+        return found

@@ -29,6 +29,7 @@ from tidelake.session.mirror_agenda import (
     Declarations,
     Due,
     agenda,
+    agenda_of_appends,
     dropped,
     then_at,
     words_of,
@@ -190,8 +191,8 @@ def flush(lake: Lake, table_id: int) -> bool:
 def ratify_beside(
     lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: Declarations
 ) -> list[Step]:
-    """Decide upon what a commit does to mirrored tables in its own transaction, where that takes
-    no look at files; what is left is for `sync`."""
+    """Decide upon what a commit does to mirrored tables in its own transaction, where it only adds
+    rows and that takes no look at files; what is left is for `sync`."""
     found = []
     for table_id in table_ids:
         mirror = mirrors.of_table(writer, table_id)
@@ -199,12 +200,11 @@ def ratify_beside(
             continue
         known = lake._published.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
-        due = agenda(lake, writer, mirror, declarations)
-        if not any(
-            each.then and (each.then.kept or needs_look(mirror, each.then)) for each in due.dues
-        ):
+        due = agenda_of_appends(lake, writer, mirror, declarations)
+        if due and not any(each.then and needs_look(mirror, each.then) for each in due.dues):
             step = _step(lake, mirror, due)
-            found += [step] if mirrors.ratify(writer, step) else []
+            mirrors.decide(writer, step)
+            found.append(step)
     return found
 
 

@@ -130,25 +130,24 @@ def _checkpointed(lake: Lake, mirror: Mirror) -> Mirror:
         now = mirrors.of_table(reader, mirror.table_id)
         if now is None or now.version != mirror.published or now.protocol is None:
             return mirror
-        files = mirrors.files(reader, mirror.table_id)
+        files = mirrors.shown(reader, mirror.table_id)
         removed = mirrors.removed(reader, mirror.table_id, now.committed_at - _RETENTION)
     if now.metadata is None:
         raise Corrupt(f"the mirror at {mirror.root} has no metadata", hint="mirror sync")
     others: list[Action] = [now.protocol, now.metadata]
     others.append(Txn(app_id(now.delta_id), now.snapshot_id, now.committed_at))
-    adds = [file.add(data_change=False) for _, file in sorted(files.items())]
-    there = {add.key for add in adds}
+    there = files.keys if removed else set()
     removes = list({each.key: each for each in removed if each.key not in there}.values())
-    data = checkpoint_bytes(adds, removes, others)
+    data = checkpoint_bytes(files, removes, others)
     uri = f"{now.root}{LOG}{checkpoint_name(now.version)}"
     made = replace(mirror, checkpoint=now.version)
     alone(lake, mirrors.keep_checkpoint, made, uri, lake.data_path)
     lake._local.store.create(uri, data)
     hint = {
         "version": now.version,
-        "size": len(adds) + len(removes) + len(others),
+        "size": len(files.paths) + len(removes) + len(others),
         "sizeInBytes": len(data),
-        "numOfAddFiles": len(adds),
+        "numOfAddFiles": len(files.paths),
     }
     lake._local.store.write(f"{now.root}{LOG}{HINT}", json.dumps(hint).encode())
     return made
