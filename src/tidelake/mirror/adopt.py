@@ -142,14 +142,14 @@ def _facts(
             below = [_dict(part.get(name)) for part in parts]
             yield from _facts(field.children, below, rows, {})
         elif not column.children:
-            count = _count(nulls.get(name))
-            if count is None or count > rows:
-                bounds = bounds_of(column.type, lows.get(name), highs.get(name))
+            count = nulls.get(name)
+            if type(count) is not int or not 0 <= count <= rows:
+                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
                 yield ColumnFacts(column.id, None, None, None, *bounds)
             elif count == rows:
                 yield ColumnFacts(column.id, None, 0, count)
             else:
-                bounds = bounds_of(column.type, lows.get(name), highs.get(name))
+                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
                 yield ColumnFacts(column.id, None, rows - count, count, *bounds)
 
 
@@ -164,13 +164,10 @@ def _dict(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def bounds_of(kind: str, low: object, high: object) -> Bounds:
-    """A column's bounds as DuckLake spells them; None, None if they may not be exact."""
-    return _bounder(kind)(low, high)
-
-
 @cache
 def _bounder(kind: str) -> Callable[[Any, Any], Bounds]:
+    """Gives the bounds of a column of a type as DuckLake spells them; None, None if they may not
+    be exact."""
     if kind in INTEGERS:
         return _integers
     if is_decimal(kind):

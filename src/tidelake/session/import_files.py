@@ -188,6 +188,9 @@ class Staging:
         return {path: _mapped_by_id(path, found[path], self.shape) for path in paths}
 
     def _with_deletes(self, file: NewFile, add: Add) -> NewFile:
+        if add.vector is None:
+            self.came += file.rows
+            return file
         gone = self._gone(add)
         self.came += file.rows - len(gone)
         if not gone:
