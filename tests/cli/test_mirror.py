@@ -68,7 +68,7 @@ def test_metrics_go_to_a_file(own: Tidelake, tmp_path: Path) -> None:
 def test_others_are_rejected_or_accepted(own: Tidelake, tmp_path: Path) -> None:
     own("mirror", "start", "t")
     (log,) = tmp_path.glob("data/**/_delta_log")
-    for version, word in ((1, "reject"), (3, "accept")):
+    for version, word in ((1, "reject"), (4, "accept")):
         (log / f"{version:020d}.json").write_text('{"commitInfo":{"engineInfo":"other"}}\n')
         (found,) = own.json("mirror", word, "t")
         assert found["status"] == "active"

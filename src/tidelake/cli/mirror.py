@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def mirror() -> None:
-    """Delta logs that show tables to readers of Delta."""
+    """Delta logs beside tables, which show to readers of Delta what the lake has committed.
+
+    \b
+    Example:
+        tidelake mirror start prices
+        tidelake mirror status
+        tidelake mirror diff --table prices
+    """
 
 
 def _one(function: Function) -> Function:
@@ -263,8 +270,8 @@ def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
 
     \b
     Example:
-        tidelake --catalog sqlite:///new.db --data-path lake_data init
-        tidelake --catalog sqlite:///new.db recover
+        tidelake init --catalog sqlite:///new.db --data-path lake_data
+        tidelake recover --catalog sqlite:///new.db
     """
     with options.writable() as lake:
         found = lake.recover(places or None, dry_run=dry_run)

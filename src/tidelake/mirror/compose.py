@@ -19,7 +19,7 @@ CLOCK, VECTORS, LOCAL_TIME, MAPPING = (
     "timestampNtz",
     "columnMapping",
 )
-_ENGINE = "Tidelake"
+ENGINE = "Tidelake"
 _AT_FIRST = {"delta.enableInCommitTimestamps": "true"}
 
 
@@ -124,7 +124,7 @@ def _info(moment: Moment, at: int) -> CommitInfo:
             "inCommitTimestamp": at,
             "operation": moment.operation,
             "operationParameters": {},
-            "engineInfo": _ENGINE,
+            "engineInfo": ENGINE,
             "tidelakeSnapshotId": moment.snapshot_id,
         }
     )

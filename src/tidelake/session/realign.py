@@ -12,6 +12,7 @@ from tidelake.catalog import files, mirrors, snapshots
 from tidelake.catalog.mirrors import Step
 from tidelake.engine.delta_checkpoint import read_checkpoint
 from tidelake.errors import Conflict
+from tidelake.mirror.compose import ENGINE
 from tidelake.mirror.features import check_readable
 from tidelake.mirror.log import Listing, commit_time, listing, state_at
 from tidelake.mirror.names import commit_name, spelled
@@ -87,7 +88,7 @@ def realign(lake: Lake, mirror: Mirror, log: Listing, since: int) -> Mirror:
         committed_at=commit_time(state.info, log.written(log.newest), None),
         file_count=len(before),
         protocol=protocol,
-        metadata=_to_follow(mirror.metadata, metadata),
+        metadata=_to_follow(mirror.metadata or metadata, state),
     )
     step = whole_step(lake, base, before)
     gone = {file.file_id for file, _ in step.went}
@@ -141,10 +142,12 @@ def as_mirrored(add: Add, file_id: int, copied: str | None = None) -> MirroredFi
     )
 
 
-def _to_follow(ours: Metadata | None, found: Metadata) -> Metadata:
-    """What the next version's metadata is compared with. Where the log has other than ours, ours
-    are said again."""
-    return found if ours is None or ours == found else replace(ours, schema="")
+def _to_follow(ours: Metadata, state: State) -> Metadata:
+    """What the next version's metadata is compared with. Where the log has other than ours, or its
+    newest version is not ours, they are said again."""
+    said = {} if state.info is None else state.info.said
+    same = ours == state.metadata and said.get("engineInfo", ENGINE) == ENGINE
+    return ours if same else replace(ours, schema="")
 
 
 def _same(lake: Lake, log: Listing, step: Step) -> tuple[Ratified, ...]:

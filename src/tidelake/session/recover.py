@@ -13,7 +13,7 @@ from tidelake.catalog.mirrors import Step
 from tidelake.engine.row_ids import numbered_files
 from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
 from tidelake.mirror.adopt import facts_of, parsed_stats, row_count
-from tidelake.mirror.compose import app_id
+from tidelake.mirror.compose import ENGINE, app_id
 from tidelake.mirror.declaration import PROPERTY, Declaration, declared
 from tidelake.mirror.features import check_readable
 from tidelake.mirror.log import Listing, commit_time, listing
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tidelake.session.lake import Lake
     from tidelake.session.transaction import Transaction
 
-_ENGINE, _DROPPED = "Tidelake", "DROP TABLE"
+_DROPPED = "DROP TABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _lost(lake: Lake, log: Listing, state: State) -> _Lost:
     said = {} if state.info is None else state.info.said
     if PROPERTY not in metadata.configuration:
         raise NotFound("it is not the log of a mirror", hint="tidelake.import_delta brings it in")
-    if said and said.get("engineInfo") != _ENGINE:
+    if said and said.get("engineInfo") != ENGINE:
         raise Conflict(
             f"its version {log.newest} was written by somebody else",
             hint="tidelake.import_delta brings it in, or remove their versions",
