@@ -17,6 +17,8 @@ from tidelake.mirror.vectors import encoded, file_name
 Action = dict[str, Any]
 Row = tuple[Any, ...]
 INTS = [("x", "integer")]
+FAR = 4096
+"""From here on a vector that is to be large enough for a file names every second row."""
 
 
 class Log:
@@ -79,7 +81,7 @@ class Log:
     def vector(self, positions: Iterable[int], *, filed: bool = False) -> Action:
         own = uuid.uuid4()
         listed = list(positions)
-        made, body = encoded([*listed, *range(1 << 20, (1 << 20) + 9000, 2)], own)
+        made, body = encoded([*listed, *range(FAR, FAR + 9000, 2)], own)
         if not filed:
             made, body = encoded(listed, own)
         if body is not None:

@@ -82,10 +82,14 @@ def with_checkpoints(root: str) -> None:
         DeltaTable(root).create_checkpoint()
 
 
-MAKERS = [append, partitioned, changed, overwritten, evolved, restored, with_checkpoints]
+QUICK = [partitioned, changed, overwritten, evolved, restored]
+MAKERS = [
+    *QUICK,
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (append, with_checkpoints)),
+]
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
+@pytest.mark.parametrize("make", MAKERS)
 def test_every_version(tmp_path: Path, make: Callable[[str], None], duck: Any) -> None:
     root = str(tmp_path / "table")
     make(root)

@@ -12,6 +12,7 @@ import pytest
 
 import tidelake
 from tests.delta.logs import (
+    FAR,
     Log,
     again,
     brought,
@@ -416,10 +417,10 @@ DELETING = ["deletionVectors"]
 def test_deletion_vectors(tmp_path: Path, place: str) -> None:
     log = Log(tmp_path / "table")
     log.begin(features=DELETING)
-    count = (1 << 20) + 9001
+    count = FAR + 9001
     table = {"x": pa.array(range(count), pa.int32())}
     vector = log.vector([0, 5], filed=place != "inline")
-    gone = {0, 5} | (set() if place == "inline" else set(range(1 << 20, count - 1, 2)))
+    gone = {0, 5} | (set() if place == "inline" else set(range(FAR, count - 1, 2)))
     if place == "prefix":
         (body,) = log.root.glob("*.bin")
         (log.root / "ab").mkdir()
@@ -459,7 +460,7 @@ DAMAGES = {
 def test_deletion_vectors_that_are_damaged(tmp_path: Path, damage: dict[str, Any]) -> None:
     log = Log(tmp_path / "table")
     log.begin(features=DELETING)
-    added = log.add({"x": pa.array(range((1 << 20) + 9001), pa.int32())})
+    added = log.add({"x": pa.array(range(FAR + 9001), pa.int32())})
     added["add"]["deletionVector"] = log.vector([1], filed=True) | damage
     log.commit(added)
     with pytest.raises(TidelakeError):
@@ -469,7 +470,7 @@ def test_deletion_vectors_that_are_damaged(tmp_path: Path, damage: dict[str, Any
 def test_a_deletion_vector_with_a_wrong_checksum(tmp_path: Path) -> None:
     log = Log(tmp_path / "table")
     log.begin(features=DELETING)
-    added = log.add({"x": pa.array(range((1 << 20) + 9001), pa.int32())})
+    added = log.add({"x": pa.array(range(FAR + 9001), pa.int32())})
     added["add"]["deletionVector"] = log.vector([1], filed=True)
     log.commit(added)
     (body,) = log.root.glob("*.bin")
