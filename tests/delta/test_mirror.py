@@ -236,6 +236,28 @@ def test_files_of_others_are_shown_as_copies(
     assert len(list(Path(table.info.path).glob("*.delta"))) == 1
 
 
+def test_rows_and_a_default_in_one_transaction(lake: tidelake.Lake, readers: Readers) -> None:
+    """The file is as old as the column, and does not have it."""
+    table = lake.create_table("t", "k INTEGER")
+    lake.mirror("t")
+    with lake.transaction() as tx:
+        tx.table("t").append([{"k": 1}])
+        tx.table("t").evolve(add="d VARCHAR DEFAULT 'x'", widen={"k": "BIGINT"})
+    for _, rows in readers.read(table.info.path).values():
+        assert rows == [(1, "x")]
+
+
+def test_a_dropped_field_leaves_the_names_of_others_alone(
+    lake: tidelake.Lake, readers: Readers
+) -> None:
+    table = lake.create_table("t", "a BIGINT, s STRUCT(a BIGINT, b BIGINT)")
+    lake.mirror("t")
+    table.evolve(drop=["s.a"])
+    table.append([{"a": 1, "s": {"b": 2}}])
+    for _, rows in readers.read(table.info.path).values():
+        assert rows == [(1, (("b", 2),))]
+
+
 def test_duckdb_writes_after_it_renamed_a_column(
     lake: tidelake.Lake, tmp_path: Path, readers: Readers
 ) -> None:

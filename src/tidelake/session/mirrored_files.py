@@ -152,14 +152,16 @@ def _tight(stats: str) -> str:
 def _foreign(then: Then, visible: Iterable[DataFile]) -> set[int]:
     """Files that have other types than their columns have for readers of the log, are older than
     the default of one, or have no field ids. What was written between two changes of the columns
-    is alike in that."""
+    is alike in that; what came with a change may have been written before it."""
     points = sorted({span[0] for spans in then.spans.values() for span in spans})
-    alike: dict[int, bool] = {}
+    changing = set(points)
+    alike: dict[tuple[int, bool], bool] = {}
     found = set()
     for file in visible:
-        part = bisect_right(points, file.begin_snapshot)
+        at = file.begin_snapshot
+        part = bisect_right(points, at), at in changing
         if part not in alike:
-            alike[part] = _is_other(then, file.begin_snapshot)
+            alike[part] = _is_other(then, at) or (part[1] and _is_other(then, at - 1))
         if alike[part] or file.mapping_id is not None:
             found.add(file.id)
     return found
