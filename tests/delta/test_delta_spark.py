@@ -93,7 +93,6 @@ def test_spark_leaves_mirrors_alone(lake: Lake, delta_spark: DeltaSpark) -> None
     root = lake.mirror("t").root
     for n in range(2):
         table.append([{"id": n}])
-    refused = []
     for statement in (
         f"INSERT INTO delta.`{root}` VALUES (2)",
         f"DELETE FROM delta.`{root}`",
@@ -101,12 +100,8 @@ def test_spark_leaves_mirrors_alone(lake: Lake, delta_spark: DeltaSpark) -> None
         f"VACUUM delta.`{root}` RETAIN 0 HOURS",
         f"ALTER TABLE delta.`{root}` ADD COLUMN x INT",
     ):
-        try:
+        with pytest.raises(DeltaSparkError, match=r"tidelake\.sqlMirror"):
             delta_spark.sql(statement)
-        except DeltaSparkError as error:
-            assert "tidelake.sqlMirror" in str(error)
-            refused.append(statement.split()[0])
-    assert refused == ["INSERT", "DELETE", "OPTIMIZE", "VACUUM", "ALTER"]
     assert lake.mirrored("t").diff().exit_code == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 import tidelake
 from tests.delta import others
 from tidelake import Lake
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
 from tidelake.model.mirror_diff import prometheus
 from tidelake.session.mirror import DeltaMirror
 from tidelake.testing.duck import duck_connection
@@ -261,3 +261,27 @@ def test_diff_writes_nothing(mirror: DeltaMirror, place: Path) -> None:
     assert {p: t for p, t in after.items() if "lake.db" not in p.name} == {
         p: t for p, t in before.items() if "lake.db" not in p.name
     }
+
+
+def test_publishing_is_counted(lake: Lake, place: Path) -> None:
+    with tidelake.connect(f"sqlite:///{place}/lake.db") as other:
+        before = other.mirrored("t").diff().counts
+        assert before.publishes == 14
+        other.table("t").append([{"id": 1, "s": "counted"}])
+    after = lake.mirrored("t").diff().counts
+    assert (after.publishes, after.failures) == (15, 0)
+    assert after.seconds > before.seconds > 0
+
+
+def test_what_fails_is_counted(lake: Lake, mirror: DeltaMirror) -> None:
+    log = others.log_of(mirror.root)
+    log.rename(log.with_name("away"))
+    log.write_text("a file where the log should be")
+    with pytest.warns(TidelakeWarning, match="could not be published"):
+        lake.table("t").append([{"id": 1, "s": "unseen"}])
+    log.unlink()
+    log.with_name("away").rename(log)
+    assert mirror.status.behind == 1
+    mirror.sync()
+    found = mirror.diff()
+    assert (found.exit_code, found.counts.failures >= 1) == (0, True)

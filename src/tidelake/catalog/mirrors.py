@@ -208,7 +208,7 @@ def rebase(writer: Writer, step: Step, files: Sequence[MirroredFile], since: int
     writer.execute(
         f"DELETE FROM {COMMITS} WHERE table_id = :id AND version >= :since",
         id=table_id,
-        since=since,
+        since=min([since, *(each.version for each in step.commits)]),
     )
     commits = [
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)

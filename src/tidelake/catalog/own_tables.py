@@ -33,6 +33,7 @@ LAYOUT: dict[str, str] = {
         " version int, published int, checkpoint int, committed_at int, file_count int,"
         " protocol text, metadata text"
     ),
+    "tidelake_mirror_count": "table_id int!, publishes int, publish_ms int, failures int",
     "tidelake_mirror_commit": (
         "table_id int!, version int!, snapshot_id int, committed_at int, digest text, content blob"
     ),

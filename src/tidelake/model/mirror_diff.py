@@ -46,6 +46,13 @@ class Counts:
     seconds: float = 0.0
     failures: int = 0
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.publishes + other.publishes,
+            self.seconds + other.seconds,
+            self.failures + other.failures,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MirrorDiff:

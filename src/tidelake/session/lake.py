@@ -40,6 +40,7 @@ from tidelake.session.mirror_agenda import Declarations
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
+from tidelake.session.tally import Tally
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
@@ -85,6 +86,7 @@ class Lake:
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
         self._newest_known: tuple[int, int] | None = None
         self._published: dict[int, int] = {}
+        self._tally = Tally()
         self._mirrored = Declarations()
         self.data_path = data_path
         self.engine = engine
@@ -480,6 +482,9 @@ class Lake:
 
     def close(self) -> None:
         """Give the catalog connections back. Pinned lakes and tables made from it close too."""
+        if not self._closed:
+            with suppress(TidelakeError):
+                self._tally.note(self)
         self._closed = True
         self._database.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tidelake.catalog import mirrors, own_tables, read, snapshots
+from tidelake.catalog import mirror_counts, mirrors, own_tables, read, snapshots
 from tidelake.catalog.database import Reader
 from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.mirror.adopt import parsed_stats, row_count
@@ -157,8 +157,9 @@ def _read_sql(lake: Lake, table_id: int, log: _Log) -> _Sql | None:
         times = list(unseen(reader, shown)) if mirror.version >= 0 else []
         lag = (own_tables.clock(reader) - times[0]).total_seconds() if times else 0.0
         name = read.every_name(reader)[table_id]
+        counts = mirror_counts.of_table(reader, table_id)
     digests = {version: str(facts[2]) for version, facts in known.items()}
-    return _Sql(name, mirror, pending, digests, len(times), max(lag, 0.0), Counts())
+    return _Sql(name, mirror, pending, digests, len(times), max(lag, 0.0), counts)
 
 
 def _compared(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidelake.catalog import mirrors
 from tidelake.catalog.mirrors import Step
 from tidelake.engine.delta_checkpoint import checkpoint_bytes
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, TidelakeError
 from tidelake.mirror.compose import app_id
 from tidelake.mirror.names import HINT, LOG, checkpoint_name, commit_name
 from tidelake.model.delta import Action, Txn, parse_commit
@@ -64,6 +64,7 @@ def publish(lake: Lake, table_id: int) -> Mirror | None:
         mirror = _checkpointed(lake, mirror)
     if mirror != before:
         alone(lake, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
+        lake._tally.note(lake)
     lake._published[table_id] = mirror.published
     return mirror
 
@@ -72,10 +73,15 @@ def _put(lake: Lake, mirror: Mirror, commit: Ratified) -> bool:
     """Whether the version in the log is this one: somebody may have put it there already."""
     uri = f"{mirror.root}{LOG}{commit_name(commit.version)}"
     store = lake._local.store
-    if commit.content is not None and store.create(
-        uri, commit.content, modified=commit.committed_at
-    ):
-        return True
+    try:
+        if commit.content is not None and store.create(
+            uri, commit.content, modified=commit.committed_at
+        ):
+            lake._tally.published(mirror.table_id, commit.committed_at)
+            return True
+    except TidelakeError:
+        lake._tally.failed(mirror.table_id)
+        raise
     return hashlib.sha256(store.read(uri)).hexdigest() == commit.digest
 
 
