@@ -58,6 +58,11 @@ class MirrorTrial(upkeep.UpkeepTrial):
         for _ in range(chance.randint(1, 4)):
             self._act(self._some_action(chance), tx)
 
+    def _merge(self, chance: Random) -> None:
+        """Not where DuckDB asks for folders by partition, which files of ours are not in."""
+        if not any(table.partitioned for table in self.model.now.tables.values()):
+            super()._merge(chance)
+
     def _remember(self) -> None:
         for at, state in self.model.snapshots.items():
             found = {table.uid: table for table in state.tables.values()}
