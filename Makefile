@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DATABASES := $(VENV)/.databases
+# Delta follows new versions of Spark late: the newest Spark that its newest release fits.
+DELTA_SPARK := $(VENV)/delta-spark-4.2.1
 PYTEST := $(BIN)/python -m pytest
 
 export UV_PYTHON_DOWNLOADS := never
@@ -34,9 +36,9 @@ test: $(INSTALLED) $(DATABASES)  ## the tests, without the slow ones
 test-all: $(INSTALLED) $(DATABASES)  ## the tests, with the slow ones
 	$(PYTEST) -m "not jvm"
 
-test-jvm: $(INSTALLED) $(DATABASES)  ## the tests that need packages from Maven Central
+test-jvm: $(INSTALLED) $(DATABASES) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
 	@if $(MAKE) --no-print-directory maven-answers; then \
-	  $(PYTEST) -m jvm; code=$$?; \
+	  DELTA_SPARK=$(DELTA_SPARK) $(PYTEST) -m jvm; code=$$?; \
 	  if [ $$code -eq 5 ]; then echo "test-jvm: no test is marked jvm yet, nothing was run"; \
 	  else exit $$code; fi; \
 	else \
@@ -88,6 +90,11 @@ $(DATABASES): | $(INSTALLED)
 	  echo "*** mariadbd is missing: its tests will NOT run. As root:" \
 	    "apt-get install mariadb-server-core mariadb-client-core ***"; \
 	fi
+
+$(DELTA_SPARK): | $(INSTALLED)
+	if [ -x $(BIN)/uv ]; then install="$(BIN)/uv pip install --python $(BIN)/python"; \
+	else install="$(BIN)/python -m pip install"; fi; \
+	$$install --quiet --no-deps --target $@.new pyspark==4.2.1 py4j==0.10.9.9 && mv $@.new $@
 
 # Ivy ships inside PySpark and knows where Maven Central is.
 maven-answers: $(INSTALLED)

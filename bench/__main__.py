@@ -4,7 +4,20 @@ import argparse
 import json
 from pathlib import Path
 
-from bench import as_of, asof_join, compact, coverage, expire, plan, scan, spark_write, start, write
+from bench import (
+    as_of,
+    asof_join,
+    compact,
+    coverage,
+    expire,
+    import_delta,
+    mirror,
+    plan,
+    scan,
+    spark_write,
+    start,
+    write,
+)
 from bench.report import aligned, machine
 from bench.timing import ROOT
 
@@ -19,6 +32,8 @@ PARTS = {
     "as-of": as_of.run,
     "asof-join": asof_join.run,
     "coverage": coverage.run,
+    "import": import_delta.run,
+    "mirror": mirror.run,
 }
 
 

@@ -54,6 +54,9 @@ def main() -> None:
         step("Coverage: is it complete, and what came late?")
         show_coverage(lake)
 
+        step("The same table for readers of Delta")
+        show_delta(lake)
+
         step("Only the files that matter are opened")
         explanation = lake.table("prices").scan(where=ONE_DAY).explain()
         console.print(str(explanation), markup=False, soft_wrap=True)
@@ -209,6 +212,16 @@ def show_coverage(lake: tidelake.Lake) -> None:
     console.print(now)
     (late,) = now.diff("the feed is back").runs
     say("Tidelake", f"came late: {late}")
+
+
+def show_delta(lake: tidelake.Lake) -> None:
+    """A log beside the files, which follows every commit."""
+    mirror = lake.mirror("prices", "delta")
+    lake.table("prices").delete("symbol = 'BOLT' AND price < 1")
+    lake.table("prices").compact()
+    found = mirror.diff()
+    say("Tidelake", f"published to {mirror.root}_delta_log")
+    say("Tidelake", f"version {found.log_version}, {found.log_files} files: {found.status}")
 
 
 def spark_session(folder: Path) -> Any:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import SparkSession
 
+    from tests.servers.delta_spark import DeltaSpark
     from tests.servers.mariadb import MariadbServer
     from tests.servers.postgres import PostgresServer
     from tests.servers.s3 import S3Server
@@ -65,6 +66,15 @@ def spark() -> "Iterator[SparkSession]":
     session = local_session()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def delta_spark() -> "Iterator[DeltaSpark]":
+    from tests.servers.delta_spark import DeltaSpark
+
+    server = DeltaSpark()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -63,6 +63,7 @@ PUBLIC = [
     "col",
     "connect",
     "errors",
+    "import_delta",
     "is_compatible",
 ]
 

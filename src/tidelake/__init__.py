@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tidelake.session.asof_join import asof_join
     from tidelake.session.compatible import is_compatible
     from tidelake.session.coverage import Coverage
+    from tidelake.session.import_delta import import_delta
     from tidelake.session.lake import Lake
     from tidelake.session.opening import connect
     from tidelake.session.scan import Scan
@@ -40,6 +41,7 @@ __all__ = [
     "col",
     "connect",
     "errors",
+    "import_delta",
     "is_compatible",
 ]
 
@@ -54,6 +56,7 @@ _HOMES = {
     "asof_join": "tidelake.session.asof_join",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.session.opening",
+    "import_delta": "tidelake.session.import_delta",
     "is_compatible": "tidelake.session.compatible",
 }
 

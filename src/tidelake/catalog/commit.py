@@ -47,13 +47,15 @@ class Wanted:
     to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
     attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
     tables that it adds rows to, as far as they are known before. `began`: when the work for it
-    did, by the monotonic clock."""
+    did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
+    the snapshot is there."""
 
     change: Callable[[int], Change]
     token: str
     since: int
     grows: Sequence[int] = ()
     began: float = field(default_factory=time.monotonic)
+    beside: Callable[[Writer], None] | None = None
 
 
 def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
@@ -101,7 +103,7 @@ def _attempt(
         upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:
             change = _without_hints(change)
-        now = max(clock or datetime.now(UTC), last_time)
+        now = _moment(writer, change, last_time, clock or datetime.now(UTC))
         numbers = replace(head, snapshot_id=head.snapshot_id + 1)
         entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
         ids = declarations.declare(writer, entries, change, data_path)
@@ -112,7 +114,23 @@ def _attempt(
             if table.upkeep is not None:
                 upkeep.fill(writer, entries, table, known, (data_path, change.base))
         _write(writer, entries, change, wanted.began)
+        if wanted.beside is not None:
+            wanted.beside(writer)
         return numbers, False
+
+
+def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime) -> datetime:
+    """When the commit is made: never before the one that it follows. A lake that has never had a
+    table can be as old as what is brought into it."""
+    if change.origin is None:
+        return max(clock, last_time)
+    when = min(change.origin.time, clock)
+    if when < last_time and writer.row("SELECT 1 FROM ducklake_table LIMIT 1") is None:
+        writer.execute(
+            "UPDATE ducklake_snapshot SET snapshot_time = :then", then=writer.dialect.moment(when)
+        )
+        return when
+    return max(when, last_time)
 
 
 def _read(
@@ -198,6 +216,9 @@ def _extra(entries: Entries, change: Change, began: float) -> str:
         rows = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
         said |= {"operation": done.operation} if done.operation else {}
         said |= {name: count for name, count in rows.items() if count}
+    if (origin := change.origin) is not None:
+        known = {"version": origin.version, "time": origin.time.isoformat()}
+        said |= {"delta": known | ({"operation": origin.operation} if origin.operation else {})}
     if files:
         said |= {"files": len(files), "bytes": sum(map(int, files))}
     return f"{_mark(change.token)}, {json.dumps(said)[1:]}}}"

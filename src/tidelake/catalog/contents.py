@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tidelake.catalog import coverage, inline_tables
 from tidelake.catalog.database import Reader
@@ -47,11 +48,18 @@ def _add(
     partition_id = entries.partition_ids.get(table_id, write.partition_id)
     mappings: dict[tuple[MappedField, ...], int] = {}
     row_ids = _row_ids(write, statistics)
+    last: tuple[MappedField, ...] | None = None
+    mapping_id: int | None = None
     for file, first in zip(write.files, row_ids, strict=False):
-        if file.mapping is not None and file.mapping not in mappings:
-            mappings[file.mapping] = _add_mapping(entries, table_id, file.mapping)
-        mapping_id = mappings[file.mapping] if file.mapping is not None else None
-        add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        if file.mapping is not last:
+            last = file.mapping
+            mapping_id = None if last is None else mappings.get(last)
+        if last is not None and mapping_id is None:
+            mapping_id = mappings[last] = _add_mapping(entries, table_id, last)
+        file_id = add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        if file.deletes is not None:
+            own = replace(file.deletes, data_file_id=file_id)
+            add_delete_file(entries, own, replace(table, id=table_id), "")
         statistics.rows += file.rows
         statistics.bytes += file.bytes
     if write.files:
@@ -76,7 +84,12 @@ def _row_id(added: NewFile | NewRow, statistics: TableStatistics) -> int | None:
     if isinstance(added, NewRow):
         return statistics.take_row_ids(1) if added.row_id is None else added.row_id
     # A first row id beside embedded ones would make DuckDB's compaction trust the former.
-    return None if added.carries_row_ids else statistics.take_row_ids(added.rows)
+    if added.carries_row_ids:
+        statistics.keep_row_ids(added.first_row or 0, 0)
+        return None
+    if added.first_row is not None:
+        return statistics.keep_row_ids(added.first_row, added.rows)
+    return statistics.take_row_ids(added.rows)
 
 
 def add_file(
@@ -109,14 +122,14 @@ def add_file(
         mapping_id=mapping_id,
         partial_max=last,
     )
-    for facts in file.columns:
-        entries.add("ducklake_file_column_stats", **_statistics(file_id, table_id, facts))
+    statistics = entries.rows["ducklake_file_column_stats", _STATISTICS]
+    statistics += [(file_id, table_id, *_facts(facts)) for facts in file.columns]
     for variant in file.variants:
         entries.add(
             "ducklake_file_variant_stats",
             variant_path=variant.path,
             shredded_type=variant.shredded_type,
-            **_statistics(file_id, table_id, variant.facts),
+            **dict(zip(_STATISTICS, (file_id, table_id, *_facts(variant.facts)), strict=True)),
         )
     for index, value in enumerate(file.partition_values or ()):
         entries.add(
@@ -131,19 +144,31 @@ def add_file(
     return file_id
 
 
-def _statistics(file_id: int, table_id: int, facts: ColumnFacts) -> dict[str, object]:
-    return {
-        "data_file_id": file_id,
-        "table_id": table_id,
-        "column_id": facts.column_id,
-        "column_size_bytes": facts.bytes,
-        "value_count": facts.values,
-        "null_count": facts.nulls,
-        "min_value": facts.min,
-        "max_value": facts.max,
-        "contains_nan": facts.contains_nan,
-        "extra_stats": facts.extra,
-    }
+_STATISTICS = (
+    "data_file_id",
+    "table_id",
+    "column_id",
+    "column_size_bytes",
+    "value_count",
+    "null_count",
+    "min_value",
+    "max_value",
+    "contains_nan",
+    "extra_stats",
+)
+
+
+def _facts(facts: ColumnFacts) -> tuple[object, ...]:
+    return (
+        facts.column_id,
+        facts.bytes,
+        facts.values,
+        facts.nulls,
+        facts.min,
+        facts.max,
+        facts.contains_nan,
+        facts.extra,
+    )
 
 
 def _add_mapping(entries: Entries, table_id: int, mapping: Sequence[MappedField]) -> int:

@@ -16,7 +16,7 @@ from tidelake.model.statistics import ColumnStats
 _MANY = 5000
 _AT_ONCE = 1000
 _EVER = 2**62
-_FILE = (
+FILE = (
     "SELECT data_file_id, path, path_is_relative, record_count, file_size_bytes,"
     " footer_size, row_id_start, begin_snapshot, partition_id, encryption_key,"
     " mapping_id, partial_max, end_snapshot FROM ducklake_data_file"
@@ -48,7 +48,7 @@ def data_files(
     ids = [row[0] for row in rows]
     deletes = _delete_files(reader, at, table_id, table_path, ids)
     positions = _inlined_deletes(reader, at, table_id, ids)
-    return _built(reader, table_id, table_path, rows, deletes, positions)
+    return built(reader, table_id, table_path, rows, deletes, positions)
 
 
 def whole_life(
@@ -57,10 +57,10 @@ def whole_life(
     """These files, also those that have ended, with every delete there ever was from them."""
     found = []
     for some in chunks(ids):
-        rows = reader.rows(f"{_FILE} WHERE table_id = :id{among(some)}", id=table_id)
+        rows = reader.rows(f"{FILE} WHERE table_id = :id{among(some)}", id=table_id)
         deletes = _delete_files(reader, None, table_id, table_path, some)
         positions = _inlined_deletes(reader, None, table_id, some)
-        found += _built(reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions)
+        found += built(reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions)
     return found
 
 
@@ -75,7 +75,7 @@ def with_ended_deletes(reader: Reader, table_id: int) -> frozenset[int]:
     return frozenset(row[0] for row in rows)
 
 
-def _built(
+def built(
     reader: Reader,
     table_id: int,
     table_path: str,
@@ -83,6 +83,7 @@ def _built(
     deletes: Mapping[int, Sequence[DeleteFile]],
     positions: Mapping[int, Sequence[tuple[int, int]]],
 ) -> list[DataFile]:
+    """Files from rows of FILE, and what was deleted from them."""
     values = _partition_values(reader, table_id, [row[0] for row in rows if row[8] is not None])
     return [
         DataFile(
@@ -111,9 +112,9 @@ def _file_rows(reader: Reader, at: int, table_id: int, cut: Cut) -> list[Row]:
     ids = _narrowed_ids(reader, table_id, cut)
     if ids is not None and len(ids) <= _MANY:
         # Not by table: databases would then walk all files of the table instead.
-        rows = reader.rows(f"{_FILE} WHERE {visible()}{among(ids)}", at=at)
+        rows = reader.rows(f"{FILE} WHERE {visible()}{among(ids)}", at=at)
     else:
-        by_run = f"{_FILE} WHERE {_of_table(cut)} AND {visible()}{{}}"
+        by_run = f"{FILE} WHERE {_of_table(cut)} AND {visible()}{{}}"
         rows = reader.rows(_over(cut, by_run), id=table_id, at=at)
     return sorted(row for row in map(tuple, rows) if ids is None or row[0] in ids)
 

@@ -19,6 +19,14 @@ def inlined_rows(
     return _found(reader, table_id, wanted, _When(visible(), {"at": at}))
 
 
+def has_rows(reader: Reader, at: int, table_id: int) -> bool:
+    """Whether the catalog keeps any rows that are visible at a snapshot."""
+    return any(
+        reader.row(f'SELECT 1 FROM "{name}" WHERE {visible()} LIMIT 1', at=at) is not None
+        for name, _ in _tables(reader, table_id)
+    )
+
+
 def begun_between(
     reader: Reader, after: int, until: int, table_id: int, wanted: Collection[int]
 ) -> list[InlinedRows]:

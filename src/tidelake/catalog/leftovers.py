@@ -9,7 +9,7 @@ from datetime import datetime
 from tidelake.catalog import paths, rollups
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.read import join_path
-from tidelake.catalog.removal import SCHEDULE
+from tidelake.catalog.removal import KEPT, SCHEDULE
 from tidelake.catalog.snapshots import as_instant
 
 
@@ -34,6 +34,11 @@ class Known:
     used: frozenset[str]
     next_id: int
     ended: Mapping[str, datetime]
+
+    @property
+    def places(self) -> list[str]:
+        """All that are to be deleted, some time."""
+        return [*(each.path for each in self.scheduled), *self.ended]
 
 
 def look(reader: Reader, data_path: str) -> Known:
@@ -60,9 +65,10 @@ def look(reader: Reader, data_path: str) -> Known:
 def _scheduled(reader: Reader, data_path: str) -> list[Scheduled]:
     since = reader.dialect.instant.format("schedule_start")
     rows = reader.rows(f"SELECT data_file_id, path, path_is_relative, {since} FROM {SCHEDULE}")
-    return [
+    found = [
         Scheduled(row[0], join_path(data_path, row[1], row[2]), as_instant(row[3])) for row in rows
     ]
+    return [each for each in found if each.since < KEPT]
 
 
 def _next_id(reader: Reader) -> int:

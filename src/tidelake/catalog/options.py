@@ -17,12 +17,14 @@ DEFAULTS = {
     "rewrite_delete_threshold": "0.3",
     "delete_older_than": "2 days",
     "expire_older_than": "",
+    "tidelake.mirror": "",
 }
 """What can be set, and what holds where nothing was."""
 
 _SIZES = {"target_file_size", "parquet_row_group_size"}
 _NUMBERS = {"data_inlining_row_limit", *_SIZES}
 _AGES = {"delete_older_than", "expire_older_than"}
+_MIRRORS = {"", "delta"}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
 
@@ -69,20 +71,29 @@ def of_lake(reader: Reader, key: str) -> str | None:
     return str(row[0] if row else DEFAULTS[key]) or None
 
 
-def set_option(writer: Writer, key: str, value: object, table_id: int | None) -> None:
-    """Set one for the lake or a table. As in DuckDB this makes no snapshot."""
-    text = _checked(key, value)
-    scope = None if table_id is None else "table"
-    where = '"key" = :key AND "scope" IS NULL'
-    if table_id is not None:
-        where = '"key" = :key AND "scope" = \'table\' AND scope_id = :id'
-    writer.execute(
-        f"DELETE FROM ducklake_metadata WHERE {where}",
+def of_scopes(reader: Reader, key: str) -> dict[int | None, str]:
+    """What an option is for the lake (None), and for schemas by their ids, where it was set."""
+    rows = reader.rows(
+        'SELECT scope_id, "value" FROM ducklake_metadata WHERE "key" = :key'
+        ' AND ("scope" IS NULL OR "scope" = \'schema\')',
         key=key,
-        **({} if table_id is None else {"id": table_id}),
     )
+    return {row[0]: row[1] for row in rows}
+
+
+def set_option(
+    writer: Writer, key: str, value: object, scope: str | None, scope_id: int | None
+) -> None:
+    """Set one for the lake, a schema or a table. As in DuckDB this makes no snapshot."""
+    text = _checked(key, value)
+    where = '"key" = :key AND "scope" IS NULL'
+    named: dict[str, object] = {}
+    if scope is not None:
+        where = '"key" = :key AND "scope" = :scope AND scope_id = :id'
+        named = {"scope": scope, "id": scope_id}
+    writer.execute(f"DELETE FROM ducklake_metadata WHERE {where}", key=key, **named)
     writer.insert(
-        "ducklake_metadata", [{"key": key, "value": text, "scope": scope, "scope_id": table_id}]
+        "ducklake_metadata", [{"key": key, "value": text, "scope": scope, "scope_id": scope_id}]
     )
 
 
@@ -100,6 +111,8 @@ def _checked(key: str, value: object) -> str:
         raise Invalid(f"{key}={value!r} is no share", hint="pass a number above 0, up to 1")
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
+    if key == "tidelake.mirror" and text not in _MIRRORS:
+        raise Invalid(f"mirrors are of no kind {value!r}", hint='"delta", or "" for none')
     if key == "require_commit_message" and text not in ("true", "false"):
         raise Invalid(f"{key}={value!r} is neither true nor false", hint="pass True or False")
     return text

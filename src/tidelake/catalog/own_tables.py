@@ -28,6 +28,24 @@ LAYOUT: dict[str, str] = {
         "rollup_id int!, file_index int!, table_id int, path text, path_is_relative bool,"
         " record_count int, file_size_bytes int, footer_size int, ended_at time"
     ),
+    "tidelake_mirror": (
+        "table_id int!, delta_id text, root text, status text, reason text, snapshot_id int,"
+        " version int, published int, checkpoint int, committed_at int, file_count int,"
+        " protocol text, metadata text"
+    ),
+    "tidelake_mirror_count": "table_id int!, publishes int, publish_ms int, failures int",
+    "tidelake_mirror_commit": (
+        "table_id int!, version int!, snapshot_id int, committed_at int, digest text, content blob"
+    ),
+    "tidelake_mirror_file": (
+        "table_id int!, data_file_id int!, removed_at int!, path text, size int, modified int,"
+        " stats text, first_row int, copied text, vector text"
+    ),
+    "tidelake_import": (
+        "table_id int!, root text, delta_id text, version int, snapshot_id int, next_file_id int,"
+        " committed_at int, columns text"
+    ),
+    "tidelake_import_file": "table_id int!, data_file_id int!, source text, vector text",
     "tidelake_coverage": (
         "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
         " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"

@@ -11,7 +11,7 @@ from tidelake.catalog.layout import VERSION
 from tidelake.errors import Corrupt, NotFound, Unsupported
 from tidelake.model.changes import split_changes
 from tidelake.model.names import TableName
-from tidelake.model.physical import physical_names, with_new_columns
+from tidelake.model.physical import parents_of, physical_names, with_new_columns
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import (
     MacroInfo,
@@ -237,7 +237,7 @@ class ColumnHistory:
     `types`: every type a column has had, at any depth; `renamed`: columns that have had
     several names, or share one with another column of the same parent; `names`: all names of
     those that share none; `physical`: what they are called in files of ours; `last_id`: the
-    highest id a column ever had.
+    highest id a column ever had; `parents`: the column that each is inside of, if any.
     """
 
     reshaped: frozenset[int]
@@ -246,6 +246,11 @@ class ColumnHistory:
     names: Mapping[int, frozenset[str]]
     physical: Mapping[int, str] = field(default_factory=dict)
     last_id: int = 0
+    parents: Mapping[int, int | None] = field(default_factory=dict)
+
+    def named(self, columns: Sequence[Column]) -> dict[int, str]:
+        """What all columns are called in files, those that no snapshot has yet among them."""
+        return with_new_columns(self.physical, columns, self.parents)
 
     def evolved(self, schema: Schema) -> ColumnHistory:
         """The history with one more version of the columns. Nested ones are taken to be reshaped:
@@ -258,8 +263,9 @@ class ColumnHistory:
             {**self.types, **types},
             self.renamed | {c.id for c, _ in below if c.name != self.physical.get(c.id)},
             {**self.names, **names},
-            with_new_columns(self.physical, schema.columns),
+            self.named(schema.columns),
             max([self.last_id, *(c.id for c, _ in below)]),
+            {**self.parents, **parents_of(schema.columns)},
         )
 
 
@@ -289,6 +295,7 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
         {id_: frozenset(known) for id_, known in names.items() if id_ not in shared},
         physical_names((row[0], row[1], row[2]) for row in rows),
         max(parents, default=0),
+        parents,
     )
 
 
@@ -306,6 +313,20 @@ def types_until(reader: Reader, table_id: int, at: int) -> dict[int, frozenset[s
     return {column_id: frozenset(kinds) for column_id, kinds in types.items()}
 
 
+def type_spans(reader: Reader, table_id: int) -> dict[int, tuple[tuple[int, int | None, str], ...]]:
+    """Every type that columns, at any depth, have had: from which snapshot, until which, and
+    what."""
+    rows = reader.rows(
+        "SELECT column_id, begin_snapshot, end_snapshot, column_type FROM ducklake_column"
+        " WHERE table_id = :id ORDER BY begin_snapshot",
+        id=table_id,
+    )
+    found: dict[int, tuple[tuple[int, int | None, str], ...]] = defaultdict(tuple)
+    for column_id, begin, end, kind in rows:
+        found[column_id] += ((begin, end, kind.lower()),)
+    return dict(found)
+
+
 def _top(column_id: int, parents: Mapping[int, int | None]) -> int:
     while (parent := parents[column_id]) is not None:
         column_id = parent
@@ -319,6 +340,33 @@ def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
         at=at,
     )
     return {row[0]: row[1] for row in rows if row[1] is not None}
+
+
+def tagged(reader: Reader, at: int, key: str) -> list[int]:
+    """The ids of what bears a tag at a snapshot."""
+    rows = reader.rows(
+        f'SELECT object_id FROM ducklake_tag WHERE "key" = :key AND {visible()}', key=key, at=at
+    )
+    return [row[0] for row in rows]
+
+
+def has_folder(reader: Reader, schema_id: int, folder: str) -> bool:
+    """Whether a table of a schema has its files in a folder already, whatever it is called now."""
+    row = reader.row(
+        "SELECT 1 FROM ducklake_table WHERE schema_id = :id AND path = :path"
+        " AND end_snapshot IS NULL",
+        id=schema_id,
+        path=folder,
+    )
+    return row is not None
+
+
+def first_snapshot(reader: Reader, table_id: int) -> int:
+    """The snapshot that created a table."""
+    row = reader.row(
+        "SELECT min(begin_snapshot) FROM ducklake_table WHERE table_id = :id", id=table_id
+    )
+    return int(row[0]) if row and row[0] is not None else 0
 
 
 def partition_specs(reader: Reader, table_id: int) -> dict[int, PartitionSpec]:

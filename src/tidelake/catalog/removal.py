@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tidelake.catalog import (
     coverage,
@@ -23,6 +24,8 @@ from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.unseen import Gap
 
 SCHEDULE = "ducklake_files_scheduled_for_deletion"
+KEPT = datetime(9999, 1, 1, tzinfo=UTC)
+"""When files are to be deleted that are not."""
 
 _OF_TABLES = (
     "ducklake_table",

@@ -68,6 +68,11 @@ class TableStatistics:
         self.next_row_id += count
         return self.next_row_id - count
 
+    def keep_row_ids(self, first: int, count: int) -> int:
+        """Row ids that were given already."""
+        self.next_row_id = max(self.next_row_id, first + count)
+        return first
+
     def write(self, entries: Entries) -> None:
         if self.known:
             entries.change(
@@ -99,7 +104,8 @@ def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -
     """Columns that were added to a table with rows have no row here, and get none: it would have
     to cover what the older files are read as."""
     leaves = {leaf.id: leaf for column in write.columns for leaf in column.leaves()}
-    coming = {leaf.id: _coming(leaf, write) for leaf in leaves.values()}
+    by_file = [{facts.column_id: facts for facts in file.columns} for file in write.files]
+    coming = {leaf.id: _coming(leaf, write, by_file) for leaf in leaves.values()}
     table_id = statistics.table_id
     united = {column_id: _united(leaves[column_id], facts) for column_id, facts in coming.items()}
     if not statistics.known:
@@ -161,12 +167,12 @@ def _values(column: _Column) -> dict[str, object]:
     }
 
 
-def _coming(leaf: Column, write: Write) -> list[ColumnFacts]:
+def _coming(
+    leaf: Column, write: Write, by_file: Sequence[Mapping[int, ColumnFacts]]
+) -> list[ColumnFacts]:
     """What is known of the column in every new file and row."""
-    found = []
-    for file in write.files:
-        facts = next((f for f in file.columns if f.column_id == leaf.id), None)
-        found.append(facts or ColumnFacts(leaf.id))
+    nothing = ColumnFacts(leaf.id)
+    found = [facts.get(leaf.id, nothing) for facts in by_file]
     places = {column.id: place for place, column in enumerate(write.columns)}
     if leaf.id in places:
         found += [of_value(leaf, row.values[places[leaf.id]]) for row in write.rows]

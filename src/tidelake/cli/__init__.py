@@ -9,7 +9,9 @@ from tidelake.cli import (
     facts,
     feed,
     history,
+    import_delta,
     look,
+    mirror,
     rollback,
     rollup,
     rows,
@@ -47,6 +49,9 @@ for _command in (
     upkeep.expire,
     upkeep.cleanup,
     verify.verify,
+    mirror.mirror,
+    mirror.recover,
+    import_delta.import_table,
 ):
     cli.add_command(_command)
 

@@ -103,12 +103,22 @@ def row_count(file: CheckedFile, footer: Footer) -> Iterator[Problem]:
         )
 
 
+def _has_values(file: CheckedFile, field: MappedField) -> bool:
+    """Whether the catalog is sure that the file has values of a column: one that came to the table
+    later may be mapped, and not be there."""
+    known = file.statistics.get(field.field_id)
+    if known is not None and known.value_count:
+        return True
+    return any(_has_values(file, child) for child in field.children)
+
+
 def field_ids(file: CheckedFile, footer: Footer) -> Iterator[Problem]:
     """Fields say which columns they are, down to the last."""
     if file.mapping is not None:
         there = {field.name.casefold() for field in footer.fields}
         for each in file.mapping:
-            if not each.is_partition and each.source_name.casefold() not in there:
+            missing = not each.is_partition and each.source_name.casefold() not in there
+            if missing and _has_values(file, each):
                 yield problem(
                     "field-ids",
                     file,

@@ -250,9 +250,11 @@ def _by_shape(
 
 
 def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
+    """No row is older than its file, whatever it says: files of a lake that was recovered tell of
+    snapshots that are lost."""
     starts = _of_file([f.row_id_start for f in group.files])
     number = f"COALESCE({row_id}, {starts} + f.file_row_number)"
-    began = f"COALESCE({snapshot}, {_of_file([f.begin_snapshot for f in group.files])})"
+    began = f"greatest({snapshot}, {_of_file([f.begin_snapshot for f in group.files])})"
     return {
         ROW_FILE: _of_file([f.id for f in group.files]),
         ROW_POSITION: "f.file_row_number",

@@ -130,7 +130,7 @@ class NativeReader:
             f"{_checked(_place(_POSITION))} AS {_PLACE}",
             f"{_checked(_PARTIAL)} AS {_PARTIAL}",
             f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
-            f"{_checked(f'coalesce({snapshot}, {_BEGIN})')} AS {_SNAPSHOT}",
+            f"{_checked(f'greatest({snapshot}, {_BEGIN})')} AS {_SNAPSHOT}",
         )
         if any(file.is_partial_at(self._plan.snapshot_id) for file in files):
             rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.piece import Covers
@@ -49,7 +50,9 @@ class NewFile:
     `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
     `mapping` is for files without field ids. `covers` is known if its
-    table is a series.
+    table is a series. `deletes`, whose data file has no id yet, are rows that it never had here.
+    `first_row` is the id that its first row had in a lake which is being recovered; of rows that
+    bear their ids, the first that is free after them.
     """
 
     path: str
@@ -63,6 +66,8 @@ class NewFile:
     mapping: tuple[MappedField, ...] | None = None
     order: int = 0
     covers: Covers | None = None
+    deletes: NewDeleteFile | None = None
+    first_row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +263,21 @@ class ViewChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """A version of a Delta table that a commit brings in, and when that was committed there."""
+
+    version: int
+    time: datetime
+    operation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Everything one commit does. `base` is the snapshot it was made from, with its
     `schema_version`; `token` tells it from every other commit, so that it is recognised when it
-    has landed but nobody was told. `done` is what the log will say of it."""
+    has landed but nobody was told. `done` is what the log will say of it. `origin`: it was made
+    elsewhere before, and keeps the time that it has there if that is not before the lake's
+    newest snapshot."""
 
     base: int
     schema_version: int
@@ -272,6 +288,7 @@ class Change:
     author: str | None = None
     message: str | None = None
     done: WriteResult | None = None
+    origin: Origin | None = None
 
     @property
     def is_empty(self) -> bool:

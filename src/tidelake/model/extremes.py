@@ -10,19 +10,24 @@ from tidelake.model.comparable import Point, domain, lower_bound
 
 def least(column_type: str, texts: Sequence[str | None]) -> str | None:
     """One of the texts, exactly; None as soon as one of them says nothing."""
-    keys = _keys(column_type, texts)
-    return texts[keys.index(min(keys))] if keys else None
+    places = _places(column_type, texts)
+    return min(places, key=places.__getitem__) if places else None
 
 
 def greatest(column_type: str, texts: Sequence[str | None]) -> str | None:
-    keys = _keys(column_type, texts)
-    return texts[keys.index(max(keys))] if keys else None
+    places = _places(column_type, texts)
+    return max(places, key=places.__getitem__) if places else None
 
 
-def _keys(column_type: str, texts: Sequence[str | None]) -> list[Point]:
-    found = [exact_point(column_type, text) for text in texts]
-    known = [key for key in found if key is not None]
-    return known if len(known) == len(found) else []
+def _places(column_type: str, texts: Sequence[str | None]) -> dict[str, Point]:
+    """Where each text is in the order of its type; nothing if that is not known of all."""
+    found: dict[str, Point] = {}
+    for text in dict.fromkeys(texts):
+        point = exact_point(column_type, text)
+        if text is None or point is None:
+            return {}
+        found[text] = point
+    return found
 
 
 def exact_point(column_type: str, text: str | None) -> Point | None:

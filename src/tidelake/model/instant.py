@@ -107,3 +107,14 @@ def day_number(year: int, month: int, day: int) -> int | None:
     era, in_era = divmod(shifted, 400)
     in_year = (153 * ((month - 3) % 12) + 2) // 5 + day - 1
     return era * 146_097 + in_era * 365 + in_era // 4 - in_era // 100 + in_year - 719_468
+
+
+def date_text(days: int) -> str | None:
+    """Days since 1970 as `YYYY-MM-DD`, in the years that Python knows."""
+    try:
+        return date.fromordinal(_EPOCH_DAY + days).isoformat()
+    except (ValueError, OverflowError):
+        return None
+
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()

@@ -25,17 +25,28 @@ def physical_names(versions: Iterable[tuple[int, int | None, str]]) -> dict[int,
     return found
 
 
-def with_new_columns(names: Mapping[int, str], columns: Iterable[Column]) -> dict[int, str]:
-    """The names, and those of columns that a transaction has just added."""
-    known: list[tuple[int, int | None, str]] = []
-    top = list(columns)
+def with_new_columns(
+    names: Mapping[int, str], columns: Iterable[Column], parents: Mapping[int, int | None]
+) -> dict[int, str]:
+    """The names, and those of columns that a transaction has just added. `parents` are the columns
+    that others are inside of."""
+    found = dict(names)
+    taken = {(parents.get(column_id), name.casefold()) for column_id, name in names.items()}
+    inside = parents_of(columns)
+    new = sorted((c.id, c.name) for top in columns for c in top.walk() if c.id not in names)
+    for column_id, name in new:
+        while (inside[column_id], name.casefold()) in taken:
+            name = f"{name}_{column_id}"
+        taken.add((inside[column_id], name.casefold()))
+        found[column_id] = name
+    return found
 
-    def walk(column: Column, parent: int | None) -> None:
-        known.append((column.id, parent, names.get(column.id, column.name)))
-        for child in column.children:
-            walk(child, column.id)
 
-    for column in top:
-        walk(column, None)
-    gone = [(i, None, n) for i, n in names.items() if i not in {k[0] for k in known}]
-    return dict(names) | physical_names([*gone, *sorted(known, key=lambda entry: entry[0])])
+def parents_of(columns: Iterable[Column]) -> dict[int, int | None]:
+    """The column that each column, at any depth, is inside of; None at the top."""
+    found: dict[int, int | None] = {}
+    for top in columns:
+        found[top.id] = None
+        for column in top.walk():
+            found |= {child.id: column.id for child in column.children}
+    return found

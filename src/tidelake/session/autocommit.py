@@ -13,6 +13,7 @@ from tidelake.catalog.failures import LostRace
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import Change, WriteResult
 from tidelake.session.lake import Lake
+from tidelake.session.mirroring import Mirroring
 from tidelake.session.transaction import Transaction
 
 _OPTIMISM = 4
@@ -95,7 +96,8 @@ def _run_alone(
     with lake._reading() as reader:
         since, _ = snapshots.head(reader)
     try:
-        landed = commit.commit(lake._database, Wanted(change, token, since), lake.data_path)
+        wanted = Wanted(change, token, since, beside=lambda writer: tries[-1][0].beside(writer))
+        landed = commit.commit(lake._database, wanted, lake.data_path)
     except (Conflict, Invalid):
         for transaction, _ in tries:
             transaction.rollback()
@@ -105,4 +107,5 @@ def _run_alone(
             transaction.rollback()
     transaction, made = tries[-1]
     result = transaction.landed(landed, made)
+    Mirroring(lake, made).publish()
     return replace(result, attempts=result.attempts + attempts)

@@ -33,6 +33,7 @@ from tidelake.plan.compaction import ORDER, actions
 from tidelake.plan.rebuild import Rebuild
 from tidelake.session import covered, rollup_upkeep
 from tidelake.session import upkeep as pieces
+from tidelake.session.mirroring import Mirroring
 from tidelake.session.progress import Tell, progress
 from tidelake.session.upkeep import Found, look, situation
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge": 4}
 """How often each kind of work is done in a run: what is merged may have to be merged again, but
 who runs after those who write has no end."""
+_FLUSH: tuple[Kind, ...] = ("flush",)
 _PATIENCE = 3
 _LOCAL_BYTES = 2 * 1024**3
 _SPARK_BYTES = 64 * 1024**3
@@ -131,6 +133,19 @@ def _compact(lake: Lake, name: TableName) -> CompactResult:
         tuple(run.done),
         tuple(run.snapshots),
     )
+
+
+def flush_rows(lake: Lake, name: TableName) -> None:
+    """Put the rows that the catalog keeps of a table into files, and do no more."""
+    _check_encryption(lake, name)
+    found = look(lake, name)
+    planned = actions(situation(lake, found), _FLUSH)
+    while planned:
+        with progress(f"flushing {name}", files=0, bytes=0) as tell:
+            run = _Run(lake, name, tell)
+            _do(run, found, planned)
+        found = look(lake, name)
+        planned = actions(situation(lake, found), _FLUSH) if not run.done else []
 
 
 def _check_encryption(lake: Lake, name: TableName) -> None:
@@ -274,9 +289,11 @@ def _land(run: _Run, found: Found, whole: Upkeep) -> int:
         message="compaction" if found.options.require_message else None,
         done=WriteResult(None, operation="compact"),
     )
-    wanted = Wanted(lambda _: change, token, found.base, began=run.began)
+    mirroring = Mirroring(run.lake, change)
+    wanted = Wanted(lambda _: change, token, found.base, began=run.began, beside=mirroring.beside)
     landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
     run.lake._landed(landed, change)
+    mirroring.publish()
     return landed.snapshot_id
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.catalog import options, read
 from tidelake.engine.declare import columns_of
 from tidelake.engine.evolution import evolved
 from tidelake.errors import Invalid, NotFound
@@ -22,9 +23,17 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Schema
 from tidelake.model.series import Series
 from tidelake.model.settings import Settings, declared, with_required
-from tidelake.model.table import PartitionSpec, SchemaInfo, SortKey, TableInfo, ViewInfo
+from tidelake.model.table import (
+    PartitionKey,
+    PartitionSpec,
+    SchemaInfo,
+    SortKey,
+    TableInfo,
+    ViewInfo,
+)
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.mirroring import TAG as MIRROR
 from tidelake.session.planning import Asked
 from tidelake.session.sql import check_view
 
@@ -117,26 +126,44 @@ def create_table(
     comment: str | None,
     settings: Mapping[str, Any],
 ) -> WriteResult:
-    home = _free_name(tx, name)
     columns = Schema(columns_of(schema))
     declares = declared(columns, **settings)
-    own = str(uuid.uuid4())
     keys = parse_partitioning(partition_by, columns)
     tags = _with_comment(declares.tags(), comment)
-    tx.create(
+    draft = create(tx, name, with_required(columns, declares), keys, tags)
+    draft.after = replace(draft.after, sorting=parse_sorting(sort_by, columns))
+    return DONE
+
+
+def create(
+    tx: Transaction,
+    name: TableName,
+    schema: Schema,
+    keys: tuple[PartitionKey, ...],
+    tags: Mapping[str, str],
+) -> TableDraft:
+    """A new table of these columns. Requires: nobody else gives them ids."""
+    home = _free_name(tx, name)
+    own = str(uuid.uuid4())
+    folder = _folder(name.name, own)
+    with tx._reading() as reader:
+        defaults = options.of_scopes(reader, MIRROR)
+        if read.has_folder(reader, home.id, folder):
+            folder = f"{own}/"
+    if kind := defaults.get(home.id, defaults.get(None)):
+        tags = {**tags, MIRROR: kind}
+    return tx.create(
         TableInfo(
             id=tx.new_id(),
             uuid=own,
             name=TableName(home.name, name.name),
-            path=f"{home.path}{_folder(name.name, own)}",
-            schema=with_required(columns, declares),
+            path=f"{home.path}{folder}",
+            schema=schema,
             begin_snapshot=tx._base,
             tags=tags,
             partitioning=PartitionSpec(tx.new_id(), keys) if keys else None,
-            sorting=parse_sorting(sort_by, columns),
         )
     )
-    return DONE
 
 
 def rename(tx: Transaction, name: TableName, new: TableName) -> WriteResult:

@@ -20,7 +20,6 @@ from tidelake.model.change import (
 )
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
-from tidelake.model.physical import with_new_columns
 from tidelake.model.piece import Covers, Piece
 from tidelake.model.schema import Column
 from tidelake.model.series import Series
@@ -79,7 +78,7 @@ class TableDraft:
             table=self.after.name,
             path=self.after.path,
             columns=self.columns,
-            physical=with_new_columns(self.facts.history.physical, self.columns),
+            physical=self.facts.history.named(self.columns),
             partitioning=self.after.partitioning,
             sorting=self.after.sorting,
             file_bytes=self.options.file_bytes,

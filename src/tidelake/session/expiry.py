@@ -15,6 +15,7 @@ from tidelake.model.age import moment_before
 from tidelake.model.expiry import ExpireResult
 from tidelake.session.alone import alone, batches
 from tidelake.session.lake import Lake
+from tidelake.session.mirroring import settle_all
 from tidelake.session.progress import progress
 
 _LOOKS = 3
@@ -27,6 +28,8 @@ def expire(
 ) -> ExpireResult:
     if lake._committed is not lake:
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
+    if not dry_run:
+        settle_all(lake)
     with lake._reading() as reader:
         before, last = _criteria(reader, older_than, keep_last)
         chosen = expiry.choose(reader, before, last)

@@ -23,7 +23,9 @@ from tidelake.model.event_time import EventTime, names
 from tidelake.model.expiry import ExpireResult
 from tidelake.model.extras import require
 from tidelake.model.log import LogEntry, checked_limit
+from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
+from tidelake.model.recovery import RecoverResult
 from tidelake.model.rollup import Rollup
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
@@ -34,14 +36,17 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session import definitions
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
+from tidelake.session.mirror_agenda import Declarations
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
+from tidelake.session.tally import Tally
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
     from tidelake.session.covered import Beside
     from tidelake.session.draft import TableDraft
+    from tidelake.session.mirror import DeltaMirror
     from tidelake.session.transaction import Transaction
 
 _KEPT = 64
@@ -80,6 +85,9 @@ class Lake:
         self._facts: OrderedDict[str, TableFacts] = OrderedDict()
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
         self._newest_known: tuple[int, int] | None = None
+        self._published: dict[int, int] = {}
+        self._tally = Tally()
+        self._mirrored = Declarations()
         self.data_path = data_path
         self.engine = engine
 
@@ -204,13 +212,22 @@ class Lake:
         target = given if "." in new else TableName(old.schema, given.name)
         return self._write(lambda tx: definitions.rename(tx, old, target))
 
-    def set_option(self, name: str, value: object, *, table: str | None = None) -> None:
-        """Set one of DuckLake's options for the lake or for a table, such as
-        `data_inlining_row_limit` or `target_file_size`. This makes no snapshot."""
+    def set_option(
+        self, name: str, value: object, *, table: str | None = None, schema: str | None = None
+    ) -> None:
+        """Set one of DuckLake's options for the lake, a schema or a table, such as
+        `data_inlining_row_limit` or `target_file_size`. `tidelake.mirror` is `delta` where new
+        tables are to be mirrored. This makes no snapshot."""
         self._check_writable()
-        table_id = None if table is None else self.table(table).info.id
+        if table is not None and schema is not None:
+            raise Invalid("an option is of a table or of a schema", hint="set it twice")
+        scope, scope_id = None, None
+        if table is not None:
+            scope, scope_id = "table", self.table(table).info.id
+        if schema is not None:
+            scope, scope_id = "schema", self._schema_id(schema)
         with self._database.writing() as writer:
-            options.set_option(writer, name, value, table_id)
+            options.set_option(writer, name, value, scope, scope_id)
         self._declarations.clear()
 
     def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
@@ -326,6 +343,54 @@ class Lake:
 
         return run(self, query, parameters, as_of, known_at)
 
+    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> DeltaMirror:
+        """Publish a table as a Delta table beside its files, from now on with every commit: as it
+        is now, or with `history` as it was at every snapshot. A mirror that is there already, or
+        was stopped, goes on in its log."""
+        from tidelake.session.mirror import mirror
+
+        return mirror(self, TableName.parse(name), kind, history=history)
+
+    def mirrored(self, name: str) -> DeltaMirror:
+        """The mirror of a table that has one."""
+        from tidelake.session.mirror import mirrored
+
+        return mirrored(self, TableName.parse(name))
+
+    def sync_mirrors(self) -> list[MirrorStatus]:
+        """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        from tidelake.session.mirroring import sync_all
+
+        self._check_writable()
+        sync_all(self)
+        return self.mirrors()
+
+    def recover(
+        self, from_delta: str | Sequence[str] | None = None, *, dry_run: bool = False
+    ) -> RecoverResult:
+        """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
+        or these places. Requires: this lake is new. They come back as they were published last,
+        without their history, and are mirrored again in the same logs."""
+        from tidelake.session.recover import recover
+
+        places = [from_delta] if isinstance(from_delta, str) else from_delta
+        return recover(self, places, dry_run=dry_run)
+
+    def mirrors(self) -> list[MirrorStatus]:
+        """All mirrors by the names of their tables: what is published, what stands in the way, and
+        how far behind they are."""
+        from tidelake.session.mirror_status import statuses
+
+        return statuses(self)
+
+    def delta_versions(self, known_at: int | str | datetime | None = None) -> dict[str, int | None]:
+        """The Delta version of each mirrored table that shows it as of a snapshot, the newest
+        unless another is given: read at these, several logs agree. None where a log has no such
+        version: not yet, or because the mirror began later."""
+        from tidelake.session.mirror_status import delta_versions
+
+        return delta_versions(self, known_at)
+
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""
         from tidelake.session.compaction import compact_all
@@ -417,6 +482,9 @@ class Lake:
 
     def close(self) -> None:
         """Give the catalog connections back. Pinned lakes and tables made from it close too."""
+        if not self._closed:
+            with suppress(TidelakeError):
+                self._tally.note(self)
         self._closed = True
         self._database.close()
 
@@ -478,6 +546,13 @@ class Lake:
 
     def _find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         return read.find(reader, at, kind, name)
+
+    def _schema_id(self, name: str) -> int:
+        with self._reading() as reader:
+            known = {each.name: each.id for each in self._schema_infos(reader, self._at(reader))}
+        if name not in known:
+            raise NotFound(f"there is no schema {name!r}", hint=f"there are: {', '.join(known)}")
+        return known[name]
 
     def _schema_infos(self, reader: Reader, at: int) -> list[SchemaInfo]:
         return read.schemas(reader, at, self.data_path)

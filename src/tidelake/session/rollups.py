@@ -16,7 +16,6 @@ from tidelake.model.change import NewFile
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
-from tidelake.model.physical import with_new_columns
 from tidelake.model.rollup import SUFFIX, Rollup, RollupFile, settings_text
 from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER
 from tidelake.model.table import SortKey, TableInfo
@@ -167,7 +166,7 @@ def _target(reader: Reader, facts: TableFacts, event: EventTime) -> Target:
         table=info.name,
         path=info.path,
         columns=info.schema.columns,
-        physical=with_new_columns(facts.history.physical, info.schema.columns),
+        physical=facts.history.named(info.schema.columns),
         sorting=tuple(SortKey(quote(key.name), "ASC", "NULLS_LAST") for key in event.key),
         file_bytes=known.file_bytes,
         compression=known.compression,

@@ -221,7 +221,7 @@ def _rewrite_staged(
     if count == file.rows:
         return
     name = f"staged_{-file.id}"
-    job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
+    job.scan(name, plan_of(tx, draft, files=(file,), mapping=staged))
     survivors = (
         f"SELECT * FROM {name} AS {_KEPT} WHERE NOT EXISTS (SELECT 1 FROM {doomed} AS {_GONE}"
         f" WHERE {_GONE}.{ROW_FILE} = {_KEPT}.{ROW_FILE}"
@@ -244,11 +244,11 @@ def renew(tx: Transaction, draft: TableDraft) -> None:
             staged = draft.files.pop(file_id)
             name = f"staged_{-file_id}"
             file = draft.as_staged(file_id, staged)
-            job.scan(name, _plan_of(tx, draft, files=(file,), mapping=staged))
+            job.scan(name, plan_of(tx, draft, files=(file,), mapping=staged))
             _write_over(tx, draft, job, f"SELECT * FROM {name}", staged)
 
 
-def _plan_of(
+def plan_of(
     tx: Transaction,
     draft: TableDraft,
     *,
@@ -279,7 +279,7 @@ def flush(tx: Transaction, draft: TableDraft) -> None:
         draft.row_columns,
         tuple((row_id, draft.stamp, *row.values) for row_id, row in draft.rows.items()),
     )
-    plan = _plan_of(tx, draft, inlined=(rows,))
+    plan = plan_of(tx, draft, inlined=(rows,))
     places = sorted({place_of(row_id) for row_id in draft.rows if row_id >= PROVISIONAL_ROW_ID})
     draft.rows.clear()
     columns = ", ".join(quote(column.name) for column in draft.columns)

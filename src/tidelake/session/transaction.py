@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
-from tidelake.catalog.database import Reader
+from tidelake.catalog.database import Reader, Writer
 from tidelake.errors import Conflict, Invalid, TidelakeError
-from tidelake.model.change import Change, SchemaChange, TableChange, ViewChange, WriteResult
+from tidelake.model.change import (
+    Change,
+    Origin,
+    SchemaChange,
+    TableChange,
+    ViewChange,
+    WriteResult,
+)
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -25,6 +32,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.as_of import overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.lake import Declaration, Lake
+from tidelake.session.mirroring import Mirroring
 from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
 
 if TYPE_CHECKING:
@@ -77,6 +85,8 @@ class Transaction(Lake):
         self._done = False
         self.replayable = True
         self.remembers = True
+        self.origin: Origin | None = None
+        self.also: Callable[[Writer], None] | None = None
         self.result: WriteResult | None = None
 
     def _newest(self) -> tuple[int, int]:
@@ -374,6 +384,7 @@ class Transaction(Lake):
             author=self._author,
             message=self._message,
             done=self._counts,
+            origin=self.origin,
         )
 
     def _land(self, change: Change) -> WriteResult:
@@ -391,9 +402,22 @@ class Transaction(Lake):
             return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
-        wanted = Wanted(for_snapshot, self._token, self._base, grown, began=self._began)
+        mirroring = Mirroring(self._lake, change)
+
+        def beside(writer: Writer) -> None:
+            self.beside(writer)
+            mirroring.beside(writer)
+
+        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, beside)
         landed = commit.commit(self._database, wanted, self.data_path)
-        return self.landed(landed, tried[landed.snapshot_id])
+        done = self.landed(landed, tried[landed.snapshot_id])
+        mirroring.publish()
+        return done
+
+    def beside(self, writer: Writer) -> None:
+        """What is to be kept of the commit, in its own transaction: `also`, if there is any."""
+        if self.also is not None:
+            self.also(writer)
 
     def landed(self, landed: Landed, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
@@ -466,9 +490,10 @@ def _sum(one: WriteResult, other: WriteResult) -> WriteResult:
 
 def _paths(change: Change) -> set[str]:
     writes = [table.write for table in change.tables]
-    return {file.path for write in writes for file in write.files} | {
-        file.path for write in writes for file in write.delete_files
-    }
+    added = [file for write in writes for file in write.files]
+    deletes = [file.deletes for file in added if file.deletes is not None]
+    deletes += [file for write in writes for file in write.delete_files]
+    return {file.path for file in added} | {file.path for file in deletes}
 
 
 def _result(counts: WriteResult, landed: Landed, change: Change) -> WriteResult:

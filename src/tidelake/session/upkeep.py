@@ -15,7 +15,6 @@ from tidelake.engine.rebuild import partition_sizes
 from tidelake.model.change import KeptTable
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import TableName
-from tidelake.model.physical import with_new_columns
 from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column
 from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.compaction import (
@@ -263,7 +262,7 @@ def _target(found: Found, columns: tuple[Column, ...]) -> Target:
         table=found.info.name,
         path=found.info.path,
         columns=columns,
-        physical=with_new_columns(found.facts.history.physical, columns),
+        physical=found.facts.history.named(columns),
         sorting=found.info.sorting,
         file_bytes=found.options.file_bytes,
         compression=found.options.compression,

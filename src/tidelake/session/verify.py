@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.catalog import (
     checks_coverage,
     checks_files,
+    checks_mirrors,
     checks_references,
     checks_rollups,
     checks_snapshots,
@@ -46,6 +47,7 @@ _READING_CHECKS = (
     *checks_files.READING_CHECKS,
     *checks_rollups.READING_CHECKS,
     *checks_coverage.READING_CHECKS,
+    *checks_mirrors.READING_CHECKS,
 )
 _FEW = 100
 _DOUBTFUL = {"missing-files", "file-sizes", "unreadable-files", "row-counts", "field-ids"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,12 +77,26 @@ class Store:
 
         with _reported("write", uri):
             if is_local(uri):
-                path = local_path(uri)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                _replaced(local_path(uri), data)
                 return
             store, key = self._open(uri)
             obstore.put(store, key, data)
+
+    def create(self, uri: str, data: bytes, *, modified: int | None = None) -> bool:
+        """Put an object in place if there is none, whole or not at all; whether it was. Of many
+        who try at once one succeeds. A local file is dated, where that is given in milliseconds."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with _reported("write", uri):
+            if is_local(uri):
+                return _created(local_path(uri), data, modified)
+            store, key = self._open(uri)
+            try:
+                obstore.put(store, key, data, mode="create")
+            except AlreadyExistsError:
+                return False
+            return True
 
     def delete(self, uris: Sequence[str]) -> None:
         """Remove objects, many at a time; those that are gone already are no matter."""
@@ -228,16 +243,63 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
         raise Unavailable(f"cannot {verb} {uri}: {said}", hint="try again later") from error
 
 
+def _created(path: Path, data: bytes, modified: int | None) -> bool:
+    """A file that is not finished is never seen under its name."""
+    draft = _draft(path)
+    try:
+        _fill(draft, data)
+        if modified is not None:
+            os.utime(draft, ns=(modified * 1_000_000,) * 2)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        _synced(path.parent)
+        return True
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _replaced(path: Path, data: bytes) -> None:
+    draft = _draft(path)
+    try:
+        _fill(draft, data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def _fill(draft: Path, data: bytes) -> None:
+    with draft.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _synced(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _walked(folder: str) -> Iterator[Found]:
     top = local_path(folder)
     for place, _, names in os.walk(top):
-        inside = Path(place).relative_to(top)
+        inside = Path(place).relative_to(top).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
         for name in names:
             try:
-                facts = Path(place, name).stat()
+                facts = os.stat(f"{place}/{name}")  # noqa: PTH116
             except FileNotFoundError:
                 continue
-            path = (inside / name).as_posix()
+            path = prefix + name
             uri = folder + (quote(path) if folder.startswith("file://") else path)
             yield Found(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 

@@ -1,0 +1,284 @@
+"""Delta logs beside tables: `mirror` and what can be done with one; and a lake from such logs:
+`recover`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Function, Options, global_options, pass_options
+from tidelake.model.mirror_diff import MirrorDiff, prometheus
+
+if TYPE_CHECKING:
+    from tidelake.model.mirror import MirrorStatus
+
+
+@click.group()
+def mirror() -> None:
+    """Delta logs beside tables, which show to readers of Delta what the lake has committed.
+
+    \b
+    Example:
+        tidelake mirror start prices
+        tidelake mirror status
+        tidelake mirror diff --table prices
+    """
+
+
+def _one(function: Function) -> Function:
+    """A table, in its place or as --table."""
+    return click.argument("table", required=False)(_named(function))
+
+
+_named = click.option("--table", "named", metavar="TABLE", help="The same, as an option.")
+
+
+def _chosen(table: str | None, named: str | None) -> str:
+    if (table is None) == (named is None):
+        raise click.UsageError("name one table")
+    return table or named or ""
+
+
+@mirror.command()
+@_one
+@click.option("--history", is_flag=True, help="Every snapshot becomes a version, not the newest.")
+@global_options
+@pass_options
+def start(options: Options, table: str | None, named: str | None, history: bool) -> None:
+    """Publish TABLE as a Delta table beside its files, from now on with every commit. A mirror
+    that was stopped goes on in its log.
+
+    \b
+    Example:
+        tidelake mirror start prices
+        tidelake mirror start prices --history
+    """
+    with options.writable() as lake:
+        found = lake.mirror(_chosen(table, named), history=history).status
+    _show(options, [found])
+
+
+@mirror.command()
+@_one
+@global_options
+@pass_options
+def status(options: Options, table: str | None, named: str | None) -> None:
+    """Show all mirrors, or that of TABLE: what is published, what stands in the way, and how far
+    behind the lake it is.
+
+    \b
+    Example:
+        tidelake mirror status
+        tidelake mirror status prices --json
+    """
+    with options.lake() as lake:
+        if table is None and named is None:
+            found = lake.mirrors()
+        else:
+            found = [lake.mirrored(_chosen(table, named)).status]
+    _show(options, found)
+
+
+@mirror.command()
+@_one
+@global_options
+@pass_options
+def sync(options: Options, table: str | None, named: str | None) -> None:
+    """Publish what has not been published yet, of all mirrors or of that of TABLE: commits of
+    DuckDB, and what a crash has left.
+
+    \b
+    Example:
+        tidelake mirror sync
+    """
+    with options.writable() as lake:
+        if table is None and named is None:
+            found = lake.sync_mirrors()
+        else:
+            one = lake.mirrored(_chosen(table, named))
+            one.sync()
+            found = [one.status]
+    _show(options, found)
+
+
+@mirror.command()
+@_one
+@global_options
+@pass_options
+def stop(options: Options, table: str | None, named: str | None) -> None:
+    """Publish no more of TABLE. Its log stays as it is.
+
+    \b
+    Example:
+        tidelake mirror stop prices
+    """
+    with options.writable() as lake:
+        one = lake.mirrored(_chosen(table, named))
+        one.stop()
+        found = one.status
+    _show(options, [found])
+
+
+@mirror.command()
+@_one
+@global_options
+@pass_options
+def accept(options: Options, table: str | None, named: str | None) -> None:
+    """Do in the lake what somebody else has done in the log of TABLE, and go on from there.
+
+    \b
+    Example:
+        tidelake mirror accept prices
+    """
+    with options.writable() as lake:
+        one = lake.mirrored(_chosen(table, named))
+        one.accept_foreign()
+        found = one.status
+    _show(options, [found])
+
+
+@mirror.command()
+@_one
+@global_options
+@pass_options
+def reject(options: Options, table: str | None, named: str | None) -> None:
+    """Take back what somebody else has done in the log of TABLE, with one more version.
+
+    \b
+    Example:
+        tidelake mirror reject prices
+    """
+    with options.writable() as lake:
+        one = lake.mirrored(_chosen(table, named))
+        one.reject_foreign()
+        found = one.status
+    _show(options, [found])
+
+
+@mirror.command()
+@_one
+@click.option("--log-dir", metavar="PATH", help="Another place to find the log, such as a copy.")
+@click.option(
+    "--lag-threshold-seconds",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    help="How late the log may be.",
+)
+@click.option(
+    "--max-drift-files",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many files may differ.",
+)
+@click.option("--format", "form", type=click.Choice(["human", "json"]), default="human")
+@click.option("--metrics-format", type=click.Choice(["none", "json", "prometheus"]), default="none")
+@click.option("--output", metavar="FILE", help="Write there what would be printed.")
+@global_options
+@click.pass_context
+@pass_options
+def diff(
+    options: Options,
+    context: click.Context,
+    /,
+    table: str | None,
+    named: str | None,
+    log_dir: str | None,
+    lag_threshold_seconds: float,
+    max_drift_files: int,
+    form: str,
+    metrics_format: str,
+    output: str | None,
+) -> None:
+    """Compare TABLE with its Delta log as it lies there: versions, protocol, columns, files with
+    their sizes, rows and deletes. Ends with 0 if they are the same, 2 if they differ, 3 if the log
+    is only late, and 1 if that cannot be told. Changes nothing.
+
+    \b
+    Example:
+        tidelake mirror diff --table prices
+        tidelake mirror diff --table prices --metrics-format prometheus --output prices.prom
+    """
+    with options.lake() as lake:
+        found = lake.mirrored(_chosen(table, named)).diff(
+            log_dir,
+            lag_threshold_seconds=lag_threshold_seconds,
+            max_drift_files=max_drift_files,
+        )
+    text = _report(found, "json" if options.as_json else form, metrics_format)
+    if output is None:
+        render.line(text)
+    else:
+        Path(output).write_text(text + "\n")
+    context.exit(found.exit_code)
+
+
+def _report(found: MirrorDiff, form: str, metrics: str) -> str:
+    """The metrics alone, if they are asked for; else the report."""
+    if metrics == "prometheus":
+        return prometheus(found).rstrip("\n")
+    if metrics == "json":
+        return json.dumps({"table": found.table, **found.metrics()}, indent=2)
+    if form == "json":
+        return json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
+    return str(found)
+
+
+def _show(options: Options, found: Sequence[MirrorStatus]) -> None:
+    if options.as_json:
+        render.document([asdict(each) for each in found])
+        return
+    names = ("table", "status", "version", "published", "behind", "lag", "reason")
+    render.listing(
+        names,
+        [
+            (
+                each.table,
+                each.status,
+                each.version,
+                each.published,
+                each.behind,
+                f"{each.lag_seconds:.1f} s",
+                each.reason or "",
+            )
+            for each in found
+        ],
+    )
+
+
+@click.command()
+@click.option(
+    "--from",
+    "places",
+    metavar="PATH",
+    multiple=True,
+    help="Where logs are [default: anywhere under the data path]. May be given again.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be recovered, and recover nothing.")
+@global_options
+@pass_options
+def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
+    """Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
+    new and empty: as they were published last, without their history.
+
+    \b
+    Example:
+        tidelake init --catalog sqlite:///new.db --data-path lake_data
+        tidelake recover --catalog sqlite:///new.db
+    """
+    with options.writable() as lake:
+        found = lake.recover(places or None, dry_run=dry_run)
+    if options.as_json:
+        render.document(asdict(found))
+        return
+    names = ("table", "version", "rows", "files", "root")
+    render.listing(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
+    for skipped in found.skipped:
+        render.line(f"not recovered: {skipped.root}: {skipped.reason}")
