@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import mirrors, read
@@ -15,13 +14,12 @@ from tidelake.model.names import TableName
 from tidelake.model.table import TableInfo
 from tidelake.session.alone import alone
 from tidelake.session.mirror_status import KIND, statuses
-from tidelake.session.mirroring import TAG, begin, sync
+from tidelake.session.mirroring import TAG, begin, sync, with_tag
 from tidelake.session.realign import realign, standing, state_of
 
 if TYPE_CHECKING:
     from tidelake.model.mirror_diff import MirrorDiff
     from tidelake.session.lake import Lake
-    from tidelake.session.transaction import Transaction
 
 ENDED = "it was stopped"
 
@@ -100,7 +98,7 @@ class DeltaMirror:
 
     def stop(self) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
-        self._lake._write(lambda tx: _tagged(tx, self._name, None))
+        self._lake._write(lambda tx: with_tag(tx, self._name, None))
         alone(self._lake, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
@@ -119,7 +117,7 @@ def mirror(lake: Lake, name: TableName, kind: str, *, history: bool = False) -> 
         lake.set_option("data_inlining_row_limit", 0, table=str(name))
         _resume(lake, info, known, log)
     if TAG not in info.tags:
-        lake._write(lambda tx: _tagged(tx, name, kind))
+        lake._write(lambda tx: with_tag(tx, name, kind))
     begin(lake, info.id, history=history)
     sync(lake, info.id)
     return DeltaMirror(lake, info.name, info.id)
@@ -173,10 +171,3 @@ def _left_by(lake: Lake, info: TableInfo, log: Listing) -> str:
             hint="move _delta_log away, or import it: tidelake.import_delta",
         )
     return metadata.id
-
-
-def _tagged(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
-    draft = tx.draft(name)
-    others = {tag: value for tag, value in draft.after.tags.items() if tag != TAG}
-    draft.after = replace(draft.after, tags=others | ({} if kind is None else {TAG: kind}))
-    return WriteResult(None, operation="mirror")
