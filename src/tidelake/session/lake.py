@@ -33,21 +33,24 @@ from tidelake.model.tag import Tag, checked_name
 from tidelake.model.verify import VerifyReport
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session import definitions
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
-from tidelake.session.mirror_agenda import Declarations
+from tidelake.session.later import Later
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
 from tidelake.session.tally import Tally
 
 if TYPE_CHECKING:
+    from tidelake.session import definitions
     from tidelake.session.consumer import Consumer
     from tidelake.session.covered import Beside
     from tidelake.session.draft import TableDraft
     from tidelake.session.mirror import DeltaMirror
+    from tidelake.session.mirror_agenda import Declarations
     from tidelake.session.transaction import Transaction
+else:
+    definitions = Later("definitions")
 
 _KEPT = 64
 
@@ -87,7 +90,7 @@ class Lake:
         self._newest_known: tuple[int, int] | None = None
         self._published: dict[int, int] = {}
         self._tally = Tally()
-        self._mirrored = Declarations()
+        self._declared_mirrors: Declarations | None = None
         self.data_path = data_path
         self.engine = engine
 
@@ -619,6 +622,15 @@ class Lake:
         self._check_placed(doubtful, plan.event)
         _keep(self._states, key, plan)
         return plan
+
+    @property
+    def _mirrored(self) -> Declarations:
+        """How mirrored tables are declared, as far as that has been looked up."""
+        if self._declared_mirrors is None:
+            from tidelake.session.mirror_agenda import Declarations
+
+            self._declared_mirrors = Declarations()
+        return self._declared_mirrors
 
     def _drafted(self, _: Reader, _name: TableName, _at: int | None, /) -> TableDraft | None:
         """The table as an open transaction has changed it; outside of one, nobody has."""

@@ -23,13 +23,11 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session import definitions, facts, series, writes
-from tidelake.session import merge as merging
-from tidelake.session import rollback as rolling_back
 from tidelake.session.belief import BeliefChanges
 from tidelake.session.changes import Changes
 from tidelake.session.diff import TableDiff, diff_table
 from tidelake.session.history import History
+from tidelake.session.later import Later
 from tidelake.session.planning import Asked
 from tidelake.session.scan import Scan
 from tidelake.session.table_coverage import Covering
@@ -40,8 +38,14 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
+    from tidelake.session import definitions, facts, series, writes
+    from tidelake.session import merge as merging
+    from tidelake.session import rollback as rolling_back
     from tidelake.session.lake import Lake
     from tidelake.session.transaction import Transaction
+else:
+    definitions, facts, series, writes = map(Later, ("definitions", "facts", "series", "writes"))
+    merging, rolling_back = Later("merge"), Later("rollback")
 
 
 class Table(Covering):

@@ -32,7 +32,6 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.as_of import overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.lake import Declaration, Lake
-from tidelake.session.mirroring import Mirroring
 from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
 
 if TYPE_CHECKING:
@@ -402,6 +401,8 @@ class Transaction(Lake):
             return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
+        from tidelake.session.mirroring import Mirroring
+
         mirroring = Mirroring(self._lake, change)
 
         def beside(writer: Writer) -> None:
