@@ -79,10 +79,10 @@ def _begun(place: Place, chance: Random) -> Trial:
 def test_every_operation_between_two_writers(
     catalog: str, new_place: Callable[[str], Place]
 ) -> None:
-    """All of them on SQLite, on each of the others some half."""
+    """All of them on SQLite, on each of the others a few."""
     chance = Random(catalog)
     trial = _begun(new_place(catalog), chance)
-    count = len(MAKERS) if catalog == "sqlite" else len(MAKERS) // 2
+    count = len(MAKERS) if catalog == "sqlite" else len(MAKERS) // 4
     try:
         for maker in chance.sample(MAKERS, count):
             trial.tide(_made(maker, trial, chance))
