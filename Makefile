@@ -22,7 +22,7 @@ demo: $(INSTALLED)  ## see it work
 	$(BIN)/python examples/demo.py
 
 # In two processes, as there are two cores: Spark's tests and these folders beside all others.
-BESIDE := tests/coverage tests/history tests/upkeep tests/verify tests/writing tests/writing_together
+BESIDE := tests/cli tests/coverage tests/history tests/upkeep tests/verify tests/writing tests/writing_together
 test: $(INSTALLED) $(DATABASES)  ## the tests, without the slow ones
 	@log=$(VENV)/tests-beside.log; \
 	{ $(PYTEST) -m "spark and not slow and not jvm"; of_spark=$$?; \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from tidelake.engine import spark_sql as tree_of
 from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.cover import covered
 from tidelake.engine.deletions import COLUMNS
 from tidelake.engine.duck_errors import translated as translated_here
 from tidelake.engine.incoming import Incoming, bring
 from tidelake.engine.local import Reading
 from tidelake.engine.own_columns import own_columns
+from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.spark_arrow import (
     as_table,
     from_here,
@@ -35,8 +37,7 @@ from tidelake.engine.spark_tasks import (
     ROWS,
     Deletion,
     RowsQuery,
-    covering,
-    rebuilding,
+    piecewise,
     told_by,
 )
 from tidelake.engine.spark_types import is_exact
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from sqlglot import exp
 
-    from tidelake.engine.local import LocalEngine
+    from tidelake.engine.local import LocalEngine, Workbench
     from tidelake.engine.spark import SparkEngine, SparkReading
     from tidelake.model.piece import FileCoverage, Piece
     from tidelake.model.series import Series
@@ -254,9 +255,15 @@ class SparkJob:
 
     def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
         """Do pieces of upkeep, each as a task."""
+        yield from self._piecewise(tasks, rebuilt)
+
+    def _piecewise(
+        self, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
+    ) -> Iterator[Any]:
+        """What came of each piece of work, in their order."""
         with self._translated():
             ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
-            run = rebuilding(self._local, self._doing, tasks)
+            run = piecewise(self._local, self._doing, tasks, do)
             made = dict(told_by(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
 
@@ -291,10 +298,8 @@ class SparkJob:
 
     def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
         """What files cover, each piece of work as a task."""
-        with self._translated():
-            ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
-            run = covering(self._local, self._doing, tasks)
-            yield from told_by(ids.mapInArrow(run, FACTS).collect())
+        for found in self._piecewise(tasks, covered):
+            yield from found
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

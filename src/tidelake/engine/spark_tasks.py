@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tidelake.engine.cover import covered, of_rows
+from tidelake.engine.cover import of_rows
 from tidelake.engine.delete_files import write_delete_file
 from tidelake.engine.duck_errors import refusal, translated
 from tidelake.engine.incoming import bring
 from tidelake.engine.local import Reading
 from tidelake.engine.parquet import write_files
 from tidelake.engine.partition_sql import allow_buckets, key_sql
-from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.spark_arrow import arrow_schema, cast_batch
 from tidelake.engine.stretches import lying
 from tidelake.errors import TidelakeError
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from tidelake.model.file import DataFile
     from tidelake.model.piece import Piece
     from tidelake.model.series import Series
-    from tidelake.plan.cover import Cover
-    from tidelake.plan.rebuild import Rebuild
     from tidelake.plan.write import Target
 
 ROWS = "rows_of_the_task"
@@ -186,31 +183,16 @@ class Deletion:
         return pa.Table.from_batches([_told([made])])
 
 
-def rebuilding(
-    local: LocalEngine, doing: str, tasks: Sequence[Rebuild]
+def piecewise(
+    local: LocalEngine, doing: str, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Does the pieces of upkeep whose numbers come to a task."""
+    """Does the pieces of work whose numbers come to a task; each is told by its number."""
     pieces = [pickle.dumps(task) for task in tasks]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 with _one_thread(local, doing) as work:
-                    yield _told([(number, rebuilt(work, pickle.loads(pieces[number])))])
-
-    return run
-
-
-def covering(
-    local: LocalEngine, doing: str, tasks: Sequence[Cover]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Finds out what the files of those tasks cover whose numbers come to it."""
-    pieces = [pickle.dumps(task) for task in tasks]
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                with _one_thread(local, doing) as work:
-                    yield _told(covered(work, pickle.loads(pieces[number])))
+                    yield _told([(number, do(work, pickle.loads(pieces[number])))])
 
     return run
