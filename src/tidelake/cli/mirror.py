@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from tidelake.model.mirror_diff import MirrorDiff, prometheus
 
 if TYPE_CHECKING:
     from tidelake.model.mirror import MirrorStatus
+    from tidelake.session.mirror import DeltaMirror
 
 
 @click.group()
@@ -107,6 +108,14 @@ def sync(options: Options, table: str | None, named: str | None) -> None:
     _show(options, found)
 
 
+def _do(options: Options, table: str, what: Callable[[DeltaMirror], object]) -> None:
+    with options.writable() as lake:
+        one = lake.mirrored(table)
+        what(one)
+        found = one.status
+    _show(options, [found])
+
+
 @mirror.command()
 @_one
 @global_options
@@ -118,11 +127,7 @@ def stop(options: Options, table: str | None, named: str | None) -> None:
     Example:
         tidelake mirror stop prices
     """
-    with options.writable() as lake:
-        one = lake.mirrored(_chosen(table, named))
-        one.stop()
-        found = one.status
-    _show(options, [found])
+    _do(options, _chosen(table, named), lambda one: one.stop())
 
 
 @mirror.command()
@@ -136,11 +141,7 @@ def accept(options: Options, table: str | None, named: str | None) -> None:
     Example:
         tidelake mirror accept prices
     """
-    with options.writable() as lake:
-        one = lake.mirrored(_chosen(table, named))
-        one.accept_foreign()
-        found = one.status
-    _show(options, [found])
+    _do(options, _chosen(table, named), lambda one: one.accept_foreign())
 
 
 @mirror.command()
@@ -154,11 +155,7 @@ def reject(options: Options, table: str | None, named: str | None) -> None:
     Example:
         tidelake mirror reject prices
     """
-    with options.writable() as lake:
-        one = lake.mirrored(_chosen(table, named))
-        one.reject_foreign()
-        found = one.status
-    _show(options, [found])
+    _do(options, _chosen(table, named), lambda one: one.reject_foreign())
 
 
 @mirror.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -36,7 +37,7 @@ class Covering(Protocol):
     def __calendar__(self) -> tuple[Clock, Buckets]: ...
 
 
-class Calendar:
+class Calendar(ABC):
     """A rule for which buckets are expected. A bucket is, if any part of it is in a session.
 
     `&`, `|` and `-` put calendars together, bucket by bucket.
@@ -88,9 +89,9 @@ class Calendar:
             return _Buckets(None, _ids(ids))
         return _Spans(tuple(_span(each) for each in listed))
 
+    @abstractmethod
     def expected(self, series: Series, first: int, end: int) -> Buckets:
         """The ids that are expected from one on and before another."""
-        raise NotImplementedError
 
     def __and__(self, other: Calendar) -> Calendar:
         return self._with(other, and_)
