@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DATABASES := $(VENV)/.databases
+JAVA := $(VENV)/.java
 # Delta follows new versions of Spark late: the newest Spark that its newest release fits.
 DELTA_SPARK := $(VENV)/delta-spark-4.2.1
 PYTEST := $(BIN)/python -m pytest
@@ -13,7 +14,7 @@ export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-jvm bench lint format lock clean setup maven-answers
+.PHONY: help demo test test-all test-share test-jvm bench lint format lock clean setup maven-answers
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,31 +22,27 @@ help:
 demo: $(INSTALLED)  ## see it work
 	$(BIN)/python examples/demo.py
 
-# In two processes, as there are two cores: Spark's tests and these folders beside all others.
-BESIDE := tests/cli tests/coverage tests/history tests/upkeep tests/verify tests/writing tests/writing_together
-test: $(INSTALLED) $(DATABASES)  ## the tests, without the slow ones
-	@log=$(VENV)/tests-beside.log; \
-	{ $(PYTEST) -m "spark and not slow and not jvm"; of_spark=$$?; \
-	  $(PYTEST) -m "not spark and not slow and not jvm" $(BESIDE) && exit $$of_spark; \
-	} >$$log 2>&1 & beside=$$!; \
-	trap 'pkill -P $$beside; kill $$beside' INT TERM; \
-	$(PYTEST) -m "not spark and not slow and not jvm" $(BESIDE:%=--ignore=%); here=$$?; \
-	wait $$beside; there=$$?; cat $$log; \
-	[ $$here -eq 0 ] && [ $$there -eq 0 ]
+# Spark's tests share one process; all others go to whichever is free.
+JOBS ?= 2
+TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
+	$(PYTEST) $(TOGETHER) -m "not slow and not jvm"
 
-test-all: $(INSTALLED) $(DATABASES)  ## the tests, with the slow ones
-	$(PYTEST) -m "not jvm"
+test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
+	$(PYTEST) $(TOGETHER) -m "not jvm"
 
-test-jvm: $(INSTALLED) $(DATABASES) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
+MINUTES ?= 20
+test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in a random order
+	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES)
+
+test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
 	@if $(MAKE) --no-print-directory maven-answers; then \
-	  DELTA_SPARK=$(DELTA_SPARK) $(PYTEST) -m jvm; code=$$?; \
-	  if [ $$code -eq 5 ]; then echo "test-jvm: no test is marked jvm yet, nothing was run"; \
-	  else exit $$code; fi; \
+	  DELTA_SPARK=$(DELTA_SPARK) $(PYTEST) -m jvm; \
 	else \
 	  echo "*** test-jvm: SKIPPED. Maven Central does not answer; NO jvm test was run. ***"; \
 	fi
 
-bench: $(INSTALLED) $(DATABASES)  ## the benchmarks, as ratios
+bench: $(INSTALLED) $(DATABASES) $(JAVA)  ## the benchmarks, as ratios
 	$(BIN)/python -m bench
 
 lint: $(INSTALLED)  ## style, format and types
@@ -66,7 +63,7 @@ clean:  ## remove everything that make made
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-setup: $(INSTALLED) $(DATABASES)
+setup: $(INSTALLED) $(DATABASES) $(JAVA)
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -89,6 +86,19 @@ $(DATABASES): | $(INSTALLED)
 	else \
 	  echo "*** mariadbd is missing: its tests will NOT run. As root:" \
 	    "apt-get install mariadb-server-core mariadb-client-core ***"; \
+	fi
+
+# Spark 4 runs on Java 17 and later.
+HAS_JAVA := java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])'
+$(JAVA): | $(INSTALLED)
+	@if $(HAS_JAVA); then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	    --no-install-recommends openjdk-17-jre-headless && $(HAS_JAVA) && touch $@ \
+	  || { echo "*** Java 17 could not be installed, and Spark needs it ***"; exit 1; }; \
+	else \
+	  echo "*** Spark needs Java 17 or later in the PATH. As root: apt-get install openjdk-17-jre-headless ***"; \
+	  exit 1; \
 	fi
 
 $(DELTA_SPARK): | $(INSTALLED)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest_plugins = ["tests.run"]
+
 if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import SparkSession

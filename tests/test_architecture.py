@@ -68,7 +68,6 @@ PUBLIC = [
 ]
 
 NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
-IMPORT_SECONDS = 0.4
 
 
 @dataclass(frozen=True)
@@ -201,11 +200,6 @@ def fresh_python(code: str) -> str:
 def test_import_loads_no_heavy_library():
     loaded = set(fresh_python("import sys, tidelake; print(*sys.modules)").split())
     assert loaded & NOT_AT_IMPORT == set()
-
-
-def test_import_is_quick():
-    code = "from time import perf_counter as t; a = t(); import tidelake; print(t() - a)"
-    assert min(float(fresh_python(code)) for _ in range(3)) < IMPORT_SECONDS
 
 
 def test_front_door_is_pinned():

@@ -58,7 +58,7 @@ def run(block: Block, names: dict[str, Any]) -> None:
     scripts = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     command = ["bash", "-e", "-u", "-o", "pipefail", "-c", block.code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{block.place}\n{done.stdout}{done.stderr}"
 
 
@@ -140,7 +140,7 @@ def anchors(page: Path) -> set[str]:
 def run_demo(tmp_path, *words):
     command = [sys.executable, str(ROOT / "examples" / "demo.py"), *words]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "120"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -214,7 +214,7 @@ def test_a_terminal_gets_the_picture(bars: Tidelake, kind: str, strip: str) -> N
     ours, theirs = pty.openpty()
     said = {"COLUMNS": "52", "TERM": kind, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "tidelake", "coverage", "bars", "--catalog", bars.url]
-    subprocess.run(command, stdout=theirs, env={**os.environ, **said}, check=True, timeout=60)
+    subprocess.run(command, stdout=theirs, env={**os.environ, **said}, check=True, timeout=300)
     os.close(theirs)
     told = os.read(ours, 10_000).decode()
     os.close(ours)

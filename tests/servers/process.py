@@ -58,7 +58,7 @@ class ServerProcess:
     def pid(self) -> int:
         return self._child.pid
 
-    def wait_until(self, ready: Callable[[], object], *, seconds: float = 60) -> None:
+    def wait_until(self, ready: Callable[[], object], *, seconds: float = 300) -> None:
         """On failure the process is stopped."""
         try:
             self._wait_until(ready, seconds)

@@ -22,7 +22,7 @@ def test_stop_takes_the_whole_family(tmp_path):
     family = psutil.Process(process.pid).children()
     process.stop()
     process.stop()
-    _, alive = psutil.wait_procs(family, timeout=5)
+    _, alive = psutil.wait_procs(family, timeout=120)
     assert alive == []
 
 
@@ -38,7 +38,7 @@ def test_a_server_dies_with_a_killed_test_run(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=with_this_path()) as run:
         server = psutil.Process(int(run.stdout.readline()))
         run.send_signal(signal.SIGKILL)
-    assert psutil.wait_procs([server], timeout=5)[1] == []
+    assert psutil.wait_procs([server], timeout=120)[1] == []
 
 
 def with_this_path() -> dict[str, str]:

@@ -43,7 +43,7 @@ def some_history(lake: tidelake.Lake, number: int) -> None:
     lake.drop(f"gone{number}")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @some_and_many(2, 40, "sqlite", "postgresql")
 def test_killed_at_any_moment(
     new_place: Callable[[str], Place], tmp_path: Path, kind: str, much: int
@@ -103,7 +103,7 @@ def assert_clean(place: Place) -> None:
     assert {path.name for path in place.files.rglob("*") if path.is_file()} == known
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @some_and_many(1, 15, "postgresql")
 def test_beside_writers_taggers_and_readers(
     new_place: Callable[[str], Place], kind: str, much: float
@@ -132,7 +132,7 @@ def test_beside_writers_taggers_and_readers(
             assert lake.known_at(name).table("t").to_arrow().num_rows == count
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @some_and_many(1, 15, "sqlite")
 def test_cleanup_beside_a_slow_writer(
     new_place: Callable[[str], Place], kind: str, much: float

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -122,28 +121,12 @@ def test_while_others_compact_and_expire(tmp_path):
         assert lake.verify(deep=True, fingerprint=True).ok
 
 
-def test_a_small_lake_takes_little_time(patient):
-    with patient.open(read_only=True) as lake:
-        lake.verify()
-        times = []
-        for _ in range(5):
-            start = process_time()
-            lake.verify()
-            times.append(process_time() - start)
-    assert min(times) < 0.1
-
-
 @pytest.mark.slow
 def test_thousands_of_files(tmp_path):
-    """Twice the files take about twice the time."""
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
         t = lake.create_table("t", "a INTEGER, k INTEGER", partition_by=["k"])
         t.append(pa.table({"a": range(2000), "k": range(2000)}))
-        start = perf_counter()
         assert lake.verify().ok
-        once = perf_counter() - start
         t.append(pa.table({"a": range(2000), "k": range(2000)}))
-        start = perf_counter()
         assert lake.verify().ok
-        assert perf_counter() - start < 5 * once + 1
         assert lake.verify(deep=True, fingerprint=True).ok

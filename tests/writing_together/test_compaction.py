@@ -46,7 +46,7 @@ def filled(place: Place) -> None:
             t.append([{"id": number, "who": 1} for number in range(first, first + 40)])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kind", "seconds"),
     [
@@ -111,7 +111,7 @@ def compact_until_killed(place: Place) -> None:
             lake.table("t").compact()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
