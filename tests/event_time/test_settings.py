@@ -46,6 +46,7 @@ def test_a_table_that_is_there_becomes_one_of_facts(lake: tidelake.Lake, duck: D
         duck.execute("INSERT INTO t(id) VALUES (7)")
     duck.execute("INSERT INTO t(id, ts, gone) VALUES (1, '2024-03-02', true)")
     assert [row["id"] for row in rows(t.as_of(day(2)))] == [2]
+    assert "known_at(…)" in error.value.hint
 
 
 def test_a_table_that_duckdb_made(lake: tidelake.Lake, duck: Duck) -> None:

@@ -41,7 +41,10 @@ class EventTime:
         found = EventTime.maybe(table)
         if found is not None:
             return found
-        hint = 'declare them: t.set_event_time("ts", key=["id"])'
+        hint = (
+            'declare them: t.set_event_time("ts", key=["id"]); for the table as it was committed'
+            " at a moment use known_at(…)"
+        )
         if _settled(table):
             raise Invalid(
                 f"the key, event time or tombstone of {table.name} is a column that has been"
