@@ -5,19 +5,23 @@ Neither needs SQLAlchemy, whose import alone takes longer than most reads of a s
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from threading import RLock
+from threading import Lock, RLock
 from types import NoneType
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
+from tidelake import duck
 from tidelake.catalog.statement import dollar, insert_into
 from tidelake.catalog.url import CatalogUrl
+from tidelake.scratch import Scratch
 
 BUSY_TIMEOUT_S = 10.0
 _DUCKDB_ROWS = 200
@@ -28,6 +32,19 @@ Parameters = Mapping[str, object]
 
 # A DuckDB file belongs to one process, and two writers in it would abort each other.
 _DUCKDB_WRITERS: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
+
+
+# All connections of a process to a DuckDB file share one DuckDB, so one place to spill to.
+_DUCKDB_SCRATCH: WeakValueDictionary[tuple[int, CatalogUrl], Scratch] = WeakValueDictionary()
+_OPENING = Lock()
+
+
+def _scratch_of(url: CatalogUrl) -> Scratch:
+    with _OPENING:
+        here = (os.getpid(), url)
+        found = _DUCKDB_SCRATCH.get(here) or Scratch()
+        _DUCKDB_SCRATCH[here] = found
+        return found
 
 
 class _Session(ABC):
@@ -100,6 +117,7 @@ class EmbeddedDatabase:
         self._url = url
         self._read_only = read_only
         self._idle: SimpleQueue[Any] = SimpleQueue()
+        self._scratch: Scratch | None = None
 
     @contextmanager
     def reading(self) -> Iterator[SQLiteSession | DuckDBSession]:
@@ -151,18 +169,9 @@ class EmbeddedDatabase:
         return connection
 
     def _duckdb(self) -> Any:
-        import duckdb
-
-        connection = duckdb.connect(
-            str(self._url.path),
-            read_only=self._read_only,
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-            },
-        )
-        connection.execute("SET TimeZone = 'UTC'")
-        return connection
+        self._scratch = _scratch_of(self._url)
+        path = str(self._url.path)
+        return duck.opened(path, scratch=self._scratch, read_only=self._read_only)
 
     def close(self) -> None:
         while True:

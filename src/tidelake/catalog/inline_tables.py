@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from tidelake import duck
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
@@ -131,9 +132,7 @@ def _is_keyword(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _keywords() -> frozenset[str]:
     """Words that DuckDB quotes."""
-    import duckdb
-
-    with duckdb.connect() as connection:
+    with duck.opened() as connection:
         rows = connection.execute(
             "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         ).fetchall()

@@ -11,6 +11,7 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from tidelake import duck
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import text_literal
 from tidelake.model.schema import DUCKDB_NAMES, Column
@@ -137,12 +138,10 @@ def _created_alone(definition: _Definition) -> list[Column]:
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(config={"enable_external_access": "false", "threads": "1"})
+    connection = duck.opened()
+    connection.execute("SET threads = 1; SET enable_external_access = false")
     for ducklake in ("float32", "float64"):
         connection.execute(f"CREATE TYPE {ducklake} AS {DUCKDB_NAMES[ducklake]}")
-    connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET lock_configuration = true")
     return connection
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from tidelake import duck
 from tidelake.engine import scan_sql
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.duck_storage import allow_remote
@@ -21,6 +21,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
+from tidelake.scratch import Scratch
 from tidelake.store.files import Store, is_local
 
 if TYPE_CHECKING:
@@ -40,20 +41,30 @@ class LocalEngine:
 
     name = "local"
 
-    def __init__(self, storage_options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, storage_options: Mapping[str, str] | None = None, temp_directory: str | None = None
+    ) -> None:
         self._options = dict(storage_options or {})
-        self._duck: duckdb.DuckDBPyConnection | None = None
+        self._temp_directory = temp_directory
+        self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
         self.store = Store(self._options)
 
-    def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str]]]:
-        return LocalEngine, (self._options,)
+    def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str], str | None]]:
+        return LocalEngine, (self._options, self._temp_directory)
 
     def workbench(self) -> Workbench:
         with self._opening:
             if self._duck is None:
-                self._duck = _duckdb()
-            return Workbench(self._duck.cursor(), self._options)
+                scratch = Scratch(self._temp_directory)
+                self._duck = _duckdb(scratch), scratch
+            connection, scratch = self._duck
+            return Workbench(connection.cursor(), self._options, scratch)
+
+    def close(self) -> None:
+        """Let DuckDB go, and what it spilled, as soon as the last rows have been read."""
+        with self._opening:
+            self._duck = None
 
     def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
@@ -87,18 +98,8 @@ class LocalEngine:
         return Reading(work, sql, "cannot run the query", parameters=parameters)
 
 
-def _duckdb() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "temp_directory": tempfile.gettempdir(),
-        },
-    )
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+def _duckdb(scratch: Scratch) -> duckdb.DuckDBPyConnection:
+    connection = duck.opened(scratch=scratch)
     # A scan by field ids looks empty to DuckDB, which would then join every row with every other.
     connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     return connection
@@ -131,6 +132,8 @@ class Reading:
         self._parameters = dict(parameters) if parameters else None
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        """A relation lives as long as its holder likes, and may spill for as long."""
+        self._work.scratch.keep()
         with translated(self._doing):
             return self._work.connection.sql(self._sql, params=self._parameters)
 
@@ -183,12 +186,17 @@ class Reading:
 
 
 class Workbench:
-    """A connection on which plans become views and queries run; nobody else sees them."""
+    """A connection on which plans become views and queries run; nobody else sees them. While
+    somebody has it, the folder that DuckDB spills into stays."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, storage_options: Mapping[str, str]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        storage_options: Mapping[str, str],
+        scratch: Scratch,
     ) -> None:
         self.connection = connection
+        self.scratch = scratch
         self._options = dict(storage_options)
         self.store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())

@@ -490,6 +490,7 @@ class Lake:
                 self._tally.note(self)
         self._closed = True
         self._database.close()
+        self._local.close()
 
     def __enter__(self) -> Self:
         return self

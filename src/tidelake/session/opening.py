@@ -28,6 +28,7 @@ def connect(
     spark: Any = None,
     storage_options: Mapping[str, str] | None = None,
     override_data_path: bool = False,
+    temp_directory: str | None = None,
 ) -> Lake:
     """Open a lake, or create it where there is none.
 
@@ -35,7 +36,9 @@ def connect(
     `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
     ./tidelake.toml are asked. `data_path` is needed to create a lake on a database server;
     an embedded catalog defaults to a folder beside it. For a lake that exists it must be
-    the lake's own, unless `override_data_path` says that the files have moved.
+    the lake's own, unless `override_data_path` says that the files have moved. What does not fit
+    into memory goes into a private folder below `temp_directory`, by default below
+    TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
     """
     if engine not in _ENGINES:
         raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
@@ -54,7 +57,10 @@ def connect(
         if exists and settings.data_path is not None:
             path = _checked(absolute(settings.data_path), stored, override_data_path)
         _report(lost)
-        local = LocalEngine(settings.storage_options)
+        local = LocalEngine(
+            settings.storage_options,
+            settings.temp_directory if temp_directory is None else str(temp_directory),
+        )
         return Lake(database, path, local, engine, spark, encrypted=info.encrypted)
     except BaseException:
         database.close()

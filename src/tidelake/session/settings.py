@@ -21,6 +21,7 @@ class Settings:
     catalog: str
     data_path: str | None = None
     storage_options: Mapping[str, str] = field(default_factory=dict)
+    temp_directory: str | None = None
 
 
 def resolve(
@@ -43,6 +44,7 @@ def resolve(
         str(file["catalog"]),
         data_path or os.environ.get(DATA_PATH_VARIABLE) or file.get("data_path"),
         {**file.get("storage_options", {}), **(storage_options or {})},
+        file.get("temp_directory"),
     )
 
 

@@ -9,22 +9,20 @@ from pathlib import Path
 
 import duckdb
 
-EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "mysql_scanner", "httpfs")
+from tidelake.duck import opened
+from tidelake.scratch import Scratch
 
-_NO_DOWNLOADS: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
+EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "mysql_scanner", "httpfs")
 
 
 def duck_connection(
     database: str = ":memory:", *, extensions: Sequence[str] = EXTENSIONS
 ) -> duckdb.DuckDBPyConnection:
     """A new connection in UTC that can attach `ducklake:…` on SQLite, DuckDB and PostgreSQL."""
-    connection = duckdb.connect(database, config=_NO_DOWNLOADS)
+    scratch = Scratch().keep() if database == ":memory:" else None
+    connection = opened(database, scratch=scratch)
     for name in extensions:
         connection.load_extension(str(extension_file(name)))
-    connection.execute("SET TimeZone = 'UTC'")
     return connection
 
 

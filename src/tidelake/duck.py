@@ -1,0 +1,32 @@
+"""Every DuckDB that Tidelake opens is opened here, so that all of them keep to themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tidelake.scratch import Scratch
+
+
+def opened(
+    database: str = ":memory:",
+    *,
+    scratch: Scratch | None = None,
+    read_only: bool = False,
+) -> duckdb.DuckDBPyConnection:
+    """A DuckDB in UTC that downloads nothing, and spills into this folder or nowhere."""
+    import duckdb
+
+    connection = duckdb.connect(
+        database,
+        read_only=read_only,
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "temp_directory": scratch.path if scratch else "",
+        },
+    )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
