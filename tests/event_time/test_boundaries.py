@@ -459,3 +459,14 @@ def test_keys_on_spark(lake: tidelake.Lake, spark: "SparkSession") -> None:
     for moment in (NOON, NOON + MICROSECOND):
         found = t.scan(["v"], as_of=moment).to_spark(spark).collect()
         assert sorted(row.v for row in found) == values(t, moment)
+
+
+def test_a_condition_that_tells_equal_keys_apart_is_asked_of_the_winner(create: Create) -> None:
+    table = create(k="DOUBLE")
+    table.append([fact(NOON, 1, k=0.0)])
+    table.append([fact(NOON + MICROSECOND, 2, k=-0.0)])
+    later = NOON + timedelta(days=1)
+    assert values(table, later) == [2]
+    assert values(table, later, "k::VARCHAR = '0.0'") == []
+    assert values(table, later, "NOT (k::VARCHAR = '0.0')") == [2]
+    assert values(table, later, "k = 0") == [2]

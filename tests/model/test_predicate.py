@@ -158,7 +158,8 @@ NORMAL = [
     (~col("x").is_in([1]), Not(In("x", (1,)))),
     (~col("x").is_in([]), Always(True)),
     (Not(Always(None)), Always(False)),
-    (Not(Opaque("a")), Not(Opaque("a"))),
+    (Not(Opaque("a")), Opaque("NOT (a)")),
+    (Not(Opaque("a", frozenset({"x"}))), Opaque("NOT (a)", frozenset({"x"}))),
 ]
 
 

@@ -1,4 +1,9 @@
-"""A condition without NOT, so that "may it be TRUE?" can be asked part by part."""
+"""A condition without NOT, so that "may it be TRUE?" can be asked part by part.
+
+A condition is TRUE, FALSE or NULL for a row, and only TRUE keeps it. NOT swaps TRUE and FALSE and
+leaves NULL: to take NOT away, one must know for which rows a test is FALSE, and of a test that
+is not understood nobody knows that. It stays one that may be anything for any row.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from tidelake.model.predicate import (
     IsNull,
     Like,
     Not,
+    Opaque,
     Or,
     Predicate,
 )
@@ -23,7 +29,8 @@ Evidence = TypeVar("Evidence")
 
 
 def positive(predicate: Predicate) -> Predicate:
-    """A condition that is TRUE for the same rows, with NOT left only before single tests.
+    """A condition that is TRUE for the same rows, with NOT left only before IN and StartsWith,
+    which are NULL where their column is.
 
     FALSE and NULL may trade places: neither keeps a row.
     """
@@ -69,6 +76,8 @@ def _negated(predicate: Predicate) -> Predicate:
         return Like(
             predicate.column, predicate.pattern, not predicate.negated, predicate.case_insensitive
         )
+    if isinstance(predicate, Opaque):
+        return Opaque(f"NOT {predicate.sql()}", predicate.names)
     if isinstance(predicate, In) and not predicate.values:
         return Always(True)
     return Not(predicate)

@@ -1,6 +1,8 @@
 """Can a file hold a row that a condition keeps? Judged from its column statistics alone.
 
-The answer "no" must be certain. Whatever is missing, odd or unknown means "maybe".
+The answer "no" must be certain: the condition is FALSE or NULL for every row that the statistics
+allow. Whatever is missing, odd or unknown means "maybe", and only tests that are known to be NULL
+where their column is say anything of files in which all of it is.
 """
 
 from __future__ import annotations
@@ -103,11 +105,18 @@ def column_test(predicate: Predicate, column: Column) -> StatsTest | None:
         return None
     if isinstance(predicate, IsNull):
         return _has_values if predicate.negated else _has_nulls
-    test = _VALUE_TESTS.get(type(predicate))
+    test = _strict_test(predicate)
     if test is None:
         return None
     on_values = test(predicate, column)
     return lambda stats: _has_values(stats) and on_values(stats)
+
+
+def _strict_test(predicate: Predicate) -> Callable[[Predicate, Column], StatsTest] | None:
+    """Of a test that is NULL for every row in which its column is; None if it may not be."""
+    if isinstance(predicate, Not):
+        return _STRICT_NEGATED.get(type(predicate.part))
+    return _STRICT.get(type(predicate))
 
 
 def _has_values(stats: ColumnStats) -> bool:
@@ -155,11 +164,10 @@ def _member_test(predicate: Predicate, column: Column) -> StatsTest:
     return lambda stats: _holds_one(stats, column.type, kind, points)
 
 
-def _negated_test(predicate: Predicate, column: Column) -> StatsTest:
-    """NOT IN is a row of !=; what else NOT may stand before needs a value, no more."""
+def _not_member_test(predicate: Predicate, column: Column) -> StatsTest:
+    """NOT IN is a row of !=."""
     assert isinstance(predicate, Not)
-    if not isinstance(predicate.part, In):
-        return _maybe
+    assert isinstance(predicate.part, In)
     if None in predicate.part.values:
         return _never
     operands = comparables(column, predicate.part.values)
@@ -195,12 +203,15 @@ def like_prefix(predicate: Like) -> str | None:
     return re.split("[%_]", predicate.pattern, maxsplit=1)[0]
 
 
-_VALUE_TESTS: dict[type[Predicate], Callable[[Predicate, Column], StatsTest]] = {
+_STRICT: dict[type[Predicate], Callable[[Predicate, Column], StatsTest]] = {
     Compare: _compare_test,
     In: _member_test,
-    Not: _negated_test,
     Like: _prefix_test,
     StartsWith: _prefix_test,
+}
+_STRICT_NEGATED: dict[type[Predicate], Callable[[Predicate, Column], StatsTest]] = {
+    In: _not_member_test,
+    StartsWith: lambda *_: _maybe,
 }
 
 

@@ -8,9 +8,10 @@ the time, may go first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tidelake.model.comparable import domain
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
@@ -21,7 +22,7 @@ from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 
 _BEST = "_tidelake_best"
-_VOLATILE = ("random", "uuid", "nextval", "currval")
+_VOLATILE = ("random", "uuid", "nextval", "currval", "setseed", "current_", "sleep", "write_log")
 _PLACE = "_tidelake_place"
 
 
@@ -88,20 +89,36 @@ def _conjuncts(predicate: Predicate) -> list[Predicate]:
 
 
 def _may_go_first(part: Predicate, event: EventTime) -> bool:
-    """A condition on keys keeps or drops all facts of a key alike, unless it throws dice. One that
-    asks for a later time drops facts which the winner, if it passes, has beaten anyway."""
+    """A condition on keys keeps or drops all facts of a key alike, unless it throws dice, or is
+    one that can tell equal keys apart, as 0.0 and -0.0. One that asks for a later time drops
+    facts which the winner, if it passes, has beaten anyway."""
     if part.columns() <= {column.name for column in event.key}:
-        return not _is_volatile(part)
+        seen = [column for column in event.key if column.name in part.columns()]
+        return not list(_opaque(part)) or not (_is_volatile(part) or any(map(_has_twins, seen)))
     later = isinstance(part, Compare) and part.op in (">", ">=")
     return later and part.columns() == {event.time.name}
 
 
+def _has_twins(column: Column) -> bool:
+    """Whether values of the column may be equal and still not the same; rather yes than no."""
+    kind = domain(column.type)
+    return column.type != "blob" and (kind is None or kind == "rounded")
+
+
+def _opaque(part: Predicate) -> Iterator[Opaque]:
+    """What of a condition only an engine understands."""
+    if isinstance(part, Opaque):
+        yield part
+    elif isinstance(part, And | Or):
+        for each in part.parts:
+            yield from _opaque(each)
+    elif isinstance(part, Not):
+        yield from _opaque(part.part)
+
+
 def _is_volatile(part: Predicate) -> bool:
     """Whether a condition may differ between rows that it sees alike; rather yes than no."""
-    if isinstance(part, Opaque):
-        return any(word in part.text.casefold() for word in _VOLATILE)
-    below = part.parts if isinstance(part, And | Or) else ()
-    return any(map(_is_volatile, (part.part,) if isinstance(part, Not) else below))
+    return any(word in each.text.casefold() for each in _opaque(part) for word in _VOLATILE)
 
 
 def together(parts: Sequence[Predicate]) -> Where | None:
