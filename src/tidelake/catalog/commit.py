@@ -48,7 +48,7 @@ class Wanted:
     attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
     tables that it adds rows to, as far as they are known before. `began`: when the work for it
     did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
-    the snapshot is there."""
+    the snapshot is there; `check` raises Conflict if it rests on what is no longer so."""
 
     change: Callable[[int], Change]
     token: str
@@ -56,6 +56,7 @@ class Wanted:
     grows: Sequence[int] = ()
     began: float = field(default_factory=time.monotonic)
     beside: Callable[[Writer], None] | None = None
+    check: Callable[[Reader, Numbers], None] | None = None
 
 
 def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
@@ -100,6 +101,8 @@ def _attempt(
         if change.covers:
             coverage.ensure(writer)
         conflict.check(writer, change, head, data_path)
+        if wanted.check is not None:
+            wanted.check(writer, head)
         upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:
             change = _without_hints(change)

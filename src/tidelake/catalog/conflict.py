@@ -34,7 +34,8 @@ def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None
         _check_names(reader, change, head.snapshot_id)
         for table in change.tables:
             if table.before is not None and table.needs_columns:
-                _check_table(reader, table, head.snapshot_id, data_path)
+                only_rows = table.before == table.after
+                check_declared(reader, table.before, head.snapshot_id, data_path, only_rows)
     looking = [table for table in change.tables if table.before and table.write.looks]
     landed = _landed(reader, change.base, head.snapshot_id) if looking else None
     for table in looking:
@@ -122,16 +123,17 @@ def _schema_id(reader: Reader, at: int, name: str) -> int | None:
     return same[0][0] if same else None
 
 
-def _check_table(reader: Reader, change: TableChange, at: int, data_path: str) -> None:
-    before = change.before
-    assert before is not None
+def check_declared(
+    reader: Reader, before: TableInfo, at: int, data_path: str, only_rows: bool
+) -> None:
+    """The table must be there under its name, declared as it was; to whom `only_rows` matter, as
+    far as that is about rows."""
     try:
         now = read.table(reader, at, before.id, data_path)
     except NotFound:
         raise Conflict(f"somebody else dropped table {before.name}", hint=_AGAIN) from None
     if now.name != before.name:
         raise Conflict(f"somebody else renamed table {before.name} to {now.name}", hint=_AGAIN)
-    only_rows = change.before == change.after
     if _declared(now, only_rows) != _declared(before, only_rows):
         raise Conflict(f"somebody else altered table {before.name}", hint=_AGAIN)
 

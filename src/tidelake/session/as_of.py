@@ -54,6 +54,17 @@ def plan_as_of(
     return plan if rollup is None else _beginning_with(rollup, plan, facts_of)
 
 
+def condition_as_of(facts: TableFacts, at: int, request: Request, moment: int) -> Predicate | None:
+    """A condition that every row meets which has a say in the answer; None if all may have."""
+    event = EventTime.of(facts.info, at)
+    if any(column.nullable for column in (*event.key, event.time)):
+        return None
+    early, _ = divided(request.filter, event)
+    hints, _ = divided(request.hint, event)
+    where = together([*early, *hints, event.until(moment)])
+    return where.predicate if where else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """The rows that may hold at a moment: those of the wanted keys that are not later."""

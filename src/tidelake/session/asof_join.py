@@ -292,7 +292,7 @@ def _enter_lives(job: Any, side: Side, own: Column) -> tuple[str, tuple[Column, 
     kind = knowledge_type(own)
     lake, name = side.lake._committed, side.table._name
     with lake._reading() as reader:
-        span = changes.span_of(lake, reader, name, None, None)
+        span = changes.span_of(lake, reader, name, None, side.lake._last)
         oldest = span.base.snapshot_id if span.base else 0
         whole = span.facts.info.id not in dict(read.names(reader, oldest, "table"))
         plan = changes.plan_changes(reader, span, _wanted(side, span.facts.info.schema.columns))

@@ -100,11 +100,11 @@ def _run_alone(
         landed = commit.commit(lake._database, wanted, lake.data_path)
     except (Conflict, Invalid):
         for transaction, _ in tries:
-            transaction.rollback()
+            transaction.forget()
         raise
     if not landed.duplicate:
         for transaction, _ in tries[:-1]:
-            transaction.rollback()
+            transaction.forget()
     transaction, made = tries[-1]
     result = transaction.landed(landed, made)
     Mirroring(lake, made).publish()

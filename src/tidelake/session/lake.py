@@ -37,6 +37,7 @@ from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.later import Later
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
+from tidelake.session.reads import SNAPSHOT, Reads
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
 from tidelake.session.tally import Tally
@@ -91,6 +92,7 @@ class Lake:
         self._published: dict[int, int] = {}
         self._tally = Tally()
         self._declared_mirrors: Declarations | None = None
+        self._reads = Reads()
         self.data_path = data_path
         self.engine = engine
 
@@ -100,6 +102,7 @@ class Lake:
         return str(self._database.url)
 
     def schemas(self) -> list[str]:
+        self._reads.names("schema")
         with self._reading() as reader:
             return [s.name for s in self._schema_infos(reader, self._at(reader))]
 
@@ -111,21 +114,25 @@ class Lake:
         return self._names("view")
 
     def macros(self) -> list[MacroInfo]:
+        self._reads.names("macro")
         with self._reading() as reader:
             return read.macros(reader, self._at(reader))
 
     def _names(self, kind: str) -> list[str]:
+        self._reads.names(kind)
         with self._reading() as reader:
             return [str(name) for _, name in self._object_names(reader, self._at(reader), kind)]
 
     def names(self) -> dict[int, str]:
         """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
         table, view and macro that ever was."""
+        self._reads.lake()
         with self._reading() as reader:
             return read.every_name(reader)
 
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot that has not been expired, oldest first."""
+        self._reads.lake()
         with self._reading() as reader:
             at = self._at(reader)
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
@@ -133,6 +140,7 @@ class Lake:
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
+        self._reads.lake()
         with self._reading() as reader:
             found = snapshots.newest(reader, self._at(reader), checked_limit(limit))
             return log.entries(reader, found)
@@ -233,12 +241,23 @@ class Lake:
             options.set_option(writer, name, value, scope, scope_id)
         self._declarations.clear()
 
-    def transaction(self, *, author: str | None = None, message: str | None = None) -> Transaction:
-        """Several writes in one snapshot, all or nothing; use it in a `with`."""
+    def transaction(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        isolation: str = SNAPSHOT,
+    ) -> Transaction:
+        """Several writes in one snapshot, all or nothing. Use it in a `with`, which commits at the
+        end; else end it with `commit()` or `rollback()`.
+
+        Its reads see one snapshot. With `isolation="serializable"` its commit is a Conflict if
+        somebody else has changed what it has read.
+        """
         from tidelake.session.transaction import Transaction
 
         self._check_writable()
-        return Transaction(self, author=author, message=message)
+        return Transaction(self, author=author, message=message, isolation=isolation)
 
     def _check_writable(self) -> None:
         self._check_not_closed()
@@ -321,7 +340,8 @@ class Lake:
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
-        return diff_lake(self._committed, a, self._snapshot_id if b is None else b)
+        self._reads.lake()
+        return diff_lake(self._committed, a, self._last if b is None else b)
 
     def sql(
         self,
@@ -513,6 +533,11 @@ class Lake:
         return self
 
     @property
+    def _last(self) -> int | None:
+        """The snapshot up to which the past is told; None: the newest."""
+        return self._snapshot_id
+
+    @property
     def _engine(self) -> Any:
         return self._local if self.engine == "local" else self._spark_engine(None)
 
@@ -547,6 +572,12 @@ class Lake:
                 hint="ask the unpinned lake",
             )
         return found
+
+    def _note_rows(self, reader: Reader, name: TableName, snapshot_id: int | None, /) -> None:
+        """All rows of a table are read, for those who remember what they have read."""
+
+    def _note_declared(self, found: TableInfo, /) -> None:
+        """So is all that is declared of a table."""
 
     def _find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         return read.find(reader, at, kind, name)

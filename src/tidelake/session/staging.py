@@ -258,7 +258,7 @@ def plan_of(
 ) -> ScanPlan:
     """A read of some of the draft's own files or rows, all columns and where each row lies."""
     names = [column.name for column in draft.columns]
-    plan = tx._plan(draft.after.name, None, Asked([*names, *POINTERS, ROW_NUMBER]))
+    plan = tx.look(draft.after.name, Asked([*names, *POINTERS, ROW_NUMBER]))
     mappings = dict(plan.mappings)
     if mapping is not None and mapping.mapping is not None:
         mappings[files[0].mapping_id or 0] = mapping.mapping

@@ -96,7 +96,10 @@ class Table(Covering):
     def info(self) -> TableInfo:
         """All that the catalog says of the table at this moment."""
         with self._lake._reading() as reader:
-            return self._info(reader, self._at(reader))
+            found = self._info(reader, self._at(reader))
+        if self._snapshot_id is None:
+            self._lake._note_declared(found)
+        return found
 
     def known_at(self, moment: int | str | datetime) -> Table:
         """The table as the lake knew it: at a snapshot id, a time (UTC if it has no zone), or a
@@ -124,6 +127,7 @@ class Table(Covering):
         """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
         have changed other tables too."""
         with self._lake._reading() as reader:
+            self._lake._note_rows(reader, self._name, self._snapshot_id)
             at = self._at(reader)
             table_id = self._info(reader, at).id
             ids = snapshots.of_table(reader, table_id)
@@ -163,7 +167,8 @@ class Table(Covering):
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         self._check_not_as_of("changes")
-        end = self._snapshot_id if until is None else until
+        last = self._end()
+        end = last if until is None else until
         return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
 
     def history(self, key: Any = None) -> History:
@@ -174,7 +179,7 @@ class Table(Covering):
         with self._lake._reading() as reader:
             at = self._at(reader)
             facts.key_is(EventTime.of(self._info(reader, at), at), key)
-        return History(self._lake._committed, self._name, key, self._snapshot_id, self._as_of)
+        return History(self._lake._committed, self._name, key, self._end(), self._as_of)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
@@ -185,15 +190,14 @@ class Table(Covering):
                 f"it is not said as of when {self.name} is asked",
                 hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
             )
-        return BeliefChanges(
-            self._lake._committed, self._name, self._as_of, since, self._snapshot_id
-        )
+        return BeliefChanges(self._lake._committed, self._name, self._as_of, since, self._end())
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
         self._check_not_as_of("differences")
-        end = self._snapshot_id if b is None else b
+        last = self._end()
+        end = last if b is None else b
         return diff_table(self._lake._committed, self._name, a, end)
 
     def count(self) -> int:
@@ -443,6 +447,12 @@ class Table(Covering):
             return self._lake._at(reader)
         snapshots.check_there(reader, self._snapshot_id)
         return self._snapshot_id
+
+    def _end(self) -> int | None:
+        """The snapshot up to which the table's past is told, all of which counts as read."""
+        with self._lake._reading() as reader:
+            self._lake._note_rows(reader, self._name, self._snapshot_id)
+        return self._lake._last if self._snapshot_id is None else self._snapshot_id
 
     def _info(self, reader: Reader, at: int) -> TableInfo:
         return self._lake._table_info(reader, at, self._name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tidelake.catalog import commit, inline_tables, options, read, snapshots
 from tidelake.catalog.commit import Landed, Wanted
 from tidelake.catalog.database import Reader, Writer
+from tidelake.catalog.entries import Numbers
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import (
     Change,
@@ -25,14 +26,17 @@ from tidelake.model.change import (
 )
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
+from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 from tidelake.model.tag import Tag
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.as_of import overlaid, plan_as_of, unplaced
+from tidelake.session.as_of import condition_as_of, overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.lake import Declaration, Lake
 from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
+from tidelake.session.reads import SNAPSHOT, reads_of
+from tidelake.session.unfinished import watched
 
 if TYPE_CHECKING:
     from tidelake.session.consumer import Consumer
@@ -45,7 +49,8 @@ class Transaction(Lake):
     """Several writes, one snapshot, all or nothing. Reads through it see its own writes.
 
     Made by `lake.transaction()`, used in a `with`: it commits at the end, and if the body
-    raises nothing has happened. `result` then tells what was committed.
+    raises nothing has happened. Without a `with` it is ended by `commit()` or `rollback()`.
+    `result` then tells what was committed.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Transaction(Lake):
         message: str | None = None,
         base: tuple[int, int] | None = None,
         token: str | None = None,
+        isolation: str = SNAPSHOT,
     ) -> None:
         super().__init__(
             lake._database,
@@ -66,6 +72,7 @@ class Transaction(Lake):
             encrypted=lake.encrypted,
         )
         self._lake = lake
+        self._reads = reads_of(isolation)
         self._token = token or uuid.uuid4().hex
         self._author = author
         self._message = message
@@ -76,6 +83,11 @@ class Transaction(Lake):
         self._new_schemas: dict[str, SchemaInfo] = {}
         self._dropped_schemas: dict[int, SchemaInfo] = {}
         self._view_changes: dict[int, ViewChange] = {}
+        self._watched = watched(
+            self,
+            (self._drafts, self._dropped, self._view_changes),
+            (self._new_schemas, self._dropped_schemas),
+        )
         self._written: list[str] = []
         self._next_id = -1
         self._counts = WriteResult(None)
@@ -109,7 +121,7 @@ class Transaction(Lake):
             self.rollback()
 
     def commit(self) -> WriteResult:
-        """Make everything visible at once, as one snapshot."""
+        """Make everything visible at once, as one snapshot. The transaction is over then."""
         change = self.prepare()
         try:
             self.result = self._land(change)
@@ -127,27 +139,38 @@ class Transaction(Lake):
             change = self._change()
             self._check_message()
         except BaseException:
-            self.rollback()
+            self.forget()
             raise
-        self._done = True
+        self._end()
         return change
 
     def rollback(self) -> None:
-        """Forget everything, and remove the files that were written for it."""
-        self._done = True
+        """Forget everything, and remove the files that were written for it. The transaction is
+        over then."""
+        self._check_open()
+        self.forget()
+
+    def forget(self) -> None:
+        """Remove the files that were written for a commit that is not, or has not been, made."""
+        self._end()
         self._discard(self._written)
+
+    def _end(self) -> None:
+        self._done = True
+        self._watched.detach()
 
     def close(self) -> None:
         """Rolls back if nothing was committed; the lake stays open."""
         if not self._done:
-            self.rollback()
+            self.forget()
 
     def transaction(self, **_: Any) -> Transaction:
         raise Invalid("a transaction cannot hold another", hint="use the one that is open")
 
     def known_at(self, moment: int | str | datetime) -> Lake:
         """The lake as it was committed: without this transaction's own writes."""
-        return self._lake.known_at(moment)
+        with self._reading() as reader:
+            return self._lake.known_at(self._snapshot(reader, moment).snapshot_id)
 
     def _check_compactable(self, _: bool, /) -> None:
         raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
@@ -171,8 +194,19 @@ class Transaction(Lake):
     def _committed(self) -> Lake:
         return self._lake
 
+    @property
+    def _last(self) -> int | None:
+        return self._base
+
     def _at(self, _: Reader, /) -> int:
         return self._base
+
+    def _snapshot(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
+        """What is before the base will never be otherwise; all else may be."""
+        found = super()._snapshot(reader, moment)
+        if found.snapshot_id >= self._base:
+            self._reads.lake()
+        return found
 
     # What reads ask of a lake, with the drafts laid over it.
 
@@ -186,6 +220,7 @@ class Transaction(Lake):
                 if change.after is not None and _same(change.after.name, name):
                     return view_id
         found = super()._find(reader, at, kind, name)
+        self._reads.name(kind, name, found)
         if found is None or found in self._drafts or found in self._dropped:
             return None
         changed = self._view_changes.get(found)
@@ -195,13 +230,17 @@ class Transaction(Lake):
         table_id = self._find(reader, at, "table", name)
         if table_id in self._drafts:
             return self._drafts[table_id].after
-        return super()._table_info(reader, at, name)
+        found = super()._table_info(reader, at, name)
+        self._reads.table(found)
+        return found
 
     def _view_info(self, reader: Reader, at: int, view_id: int) -> ViewInfo:
         change = self._view_changes.get(view_id)
         if change is not None and change.after is not None:
             return change.after
-        return super()._view_info(reader, at, view_id)
+        found = super()._view_info(reader, at, view_id)
+        self._reads.view(found)
+        return found
 
     def _schema_infos(self, reader: Reader, at: int) -> list[SchemaInfo]:
         known = super()._schema_infos(reader, at)
@@ -220,6 +259,14 @@ class Transaction(Lake):
         return known
 
     def _plan(self, name: TableName, snapshot_id: int | None, asked: Asked = ALL) -> ScanPlan:
+        if self._reads.are_kept:
+            with self._reading() as reader:
+                if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
+                    self._reads.rows(facts, asked.of(facts.info.schema).predicate)
+        return self.look(name, asked, snapshot_id)
+
+    def look(self, name: TableName, asked: Asked, snapshot_id: int | None = None) -> ScanPlan:
+        """Plan a read that is not to be remembered as one."""
         with self._reading() as reader:
             draft = self._drafted(reader, name, snapshot_id)
             if draft is None:
@@ -234,6 +281,9 @@ class Transaction(Lake):
         self, name: TableName, snapshot_id: int | None, moment: int, asked: Asked = ALL
     ) -> AsOfPlan:
         with self._reading() as reader:
+            if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
+                request = asked.of(facts.info.schema)
+                self._reads.rows(facts, condition_as_of(facts, self._base, request, moment))
             draft = self._drafted(reader, name, snapshot_id)
             if draft is None:
                 at = self._base if snapshot_id is None else snapshot_id
@@ -244,6 +294,29 @@ class Transaction(Lake):
             doubtful = unplaced(reader, self._base, facts, plan.event)
         self._check_placed(None if doubtful is None else draft.overlay(doubtful), plan.event)
         return overlaid(plan, draft.overlay(plan.parts[0]))
+
+    def _facts_read(
+        self, reader: Reader, name: TableName, snapshot_id: int | None
+    ) -> TableFacts | None:
+        """What is known of a table of which rows are read as they were at the base."""
+        if snapshot_id not in (None, self._base) or not self._reads.are_kept:
+            return None
+        draft = self._drafted(reader, name, snapshot_id)
+        if draft is not None:
+            return replace(draft.facts, info=draft.after) if draft.before else None
+        facts = self._table_facts(reader, self._base, self._base, name)
+        self._reads.table(facts.info)
+        return facts
+
+    def _note_declared(self, found: TableInfo, /) -> None:
+        draft = self._drafts.get(found.id)
+        before = found if draft is None else draft.before
+        if before is not None:
+            self._reads.table(before, only_rows=False)
+
+    def _note_rows(self, reader: Reader, name: TableName, snapshot_id: int | None, /) -> None:
+        if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
+            self._reads.rows(facts, None)
 
     def _drafted(
         self, reader: Reader, name: TableName, snapshot_id: int | None, /
@@ -256,6 +329,7 @@ class Transaction(Lake):
 
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
         with self._reading() as reader:
+            self._note_rows(reader, name, snapshot_id)
             self._check_base(reader)
             if self._find(reader, self._base, "table", name) in self._drafts:
                 return None
@@ -409,7 +483,10 @@ class Transaction(Lake):
             self.beside(writer)
             mirroring.beside(writer)
 
-        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, beside)
+        def check(reader: Reader, head: Numbers) -> None:
+            self._reads.check(self._lake, reader, (self._base, self._schema_version), head)
+
+        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, beside, check)
         landed = commit.commit(self._database, wanted, self.data_path)
         done = self.landed(landed, tried[landed.snapshot_id])
         mirroring.publish()

@@ -260,7 +260,7 @@ def add_files(
     if not isinstance(patterns, Iterable):
         raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
     listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
-    plan = tx._plan(name, None, Asked([draft.columns[0].name]))
+    plan = tx.look(name, Asked([draft.columns[0].name]))
     known = {file.path for file in plan.files}
     for path in listed:
         if path in known:
