@@ -31,7 +31,7 @@ from tests.writing_together.workers import maintain
 
 LEVELS = ("snapshot", "serializable")
 CATALOGS = ("sqlite", "postgresql")
-LONG = 120
+LONG = 40
 CASES = [
     ("sqlite", "snapshot", 4),
     ("sqlite", "serializable", 4),
@@ -44,6 +44,7 @@ CASES = [
 ]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("kind", "level", "times"), CASES)
 def test_lists_have_no_anomaly_that_the_level_forbids(
     new_place: Callable[[str], Place], kind: str, level: str, times: int
@@ -52,8 +53,8 @@ def test_lists_have_no_anomaly_that_the_level_forbids(
     prepare(place)
     ours = [partial(transact, place, Work(who, times, level, times)) for who in _who(times)]
     ducks = [partial(duck_transact, place, Work(9, times, DUCK, times))]
-    upkeep = [partial(_upkeep, place, times // 40)] if times == LONG else []
-    found = together(*ours, *ducks, *upkeep, seconds=280)
+    upkeep = [partial(_upkeep, place, times // 20)] if times == LONG else []
+    found = together(*ours, *ducks, *upkeep, seconds=850)
     done: list[Done] = [each for lists in found for each in lists]
     assert len(done) >= len(ours) * times
     with place.open() as lake:
@@ -90,6 +91,7 @@ def _check_all_there(done: list[Done], final: dict[int, list[int]]) -> None:
     assert there == told
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kind", "times"),
     [("sqlite", 4), *(pytest.param(kind, LONG, marks=pytest.mark.slow) for kind in CATALOGS)],
@@ -101,7 +103,7 @@ def test_a_balance_of_two_accounts_never_falls_below_zero(
     prepare(place)
     works = [Work(who, times, "serializable", times) for who in _who(times)]
     ours = [partial(withdraw, place, work) for work in works]
-    together(*ours, partial(duck_deposit, place, Work(9, times, DUCK)), seconds=280)
+    together(*ours, partial(duck_deposit, place, Work(9, times, DUCK)), seconds=850)
     with place.open() as lake:
         rows = lake.table("movement").scan(["amount", "rowid"]).to_arrow().to_pylist()
     total = 0
