@@ -197,3 +197,18 @@ def test_rollback_brings_a_table_back(lake, tmp_path):
     assert len(prices(lake)) == 40
     refused = lake("rollback", "prices", "--to", "77", ok=False)
     assert "there is no snapshot 77" in refused.stderr
+
+
+def test_undrop_brings_a_table_back(lake, tmp_path):
+    lake("append", "prices", str(tmp_path / "a.parquet"), "--create")
+    lake("sql", "DROP TABLE prices")
+    gone = lake("count", "prices", ok=False)
+    assert "dropped it" in gone.stderr
+    done = lake("undrop", "prices", "--message", "not yet").stdout
+    assert done.startswith("snapshot 3")
+    lake("sql", "DROP TABLE prices")
+    lake("append", "prices", str(tmp_path / "b.csv"), "--create")
+    taken = lake("undrop", "prices", ok=False)
+    assert "there is a table main.prices already" in taken.stderr
+    assert lake.json("undrop", "prices", "--known-at", "1", "--as", "old")["snapshot_id"] == 6
+    assert lake.json("count", "old")["rows"] == 40

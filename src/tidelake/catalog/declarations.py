@@ -10,6 +10,7 @@ from tidelake.catalog import inline_tables, read
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
+from tidelake.catalog.revival import revive
 from tidelake.catalog.table_statistics import forget_column
 from tidelake.model.change import Change, TableChange, ViewChange
 from tidelake.model.names import TableName, quote
@@ -41,7 +42,8 @@ class Ids:
 def declare(reader: Reader, entries: Entries, change: Change, data_path: str) -> Ids:
     """The rows of all declarations in the change. Creating and altering anything makes a new
     version of the lake's schema: DuckDB looks at the catalog again only then."""
-    if change.schemas or change.views or any(t.before != t.after for t in change.tables):
+    altered = any(t.before != t.after for t in change.tables)
+    if altered or change.schemas or change.views or change.revivals:
         entries.new_version()
     schemas = _schemas(reader, entries, change, data_path)
     tables: dict[int, int] = {}
@@ -53,6 +55,10 @@ def declare(reader: Reader, entries: Entries, change: Change, data_path: str) ->
             tables[table.after.id] = _create_table(entries, reader.dialect, table, ids)
         elif table.before != table.after:
             _alter_table(reader, entries, table, ids)
+    for revival in change.revivals:
+        revive(reader, entries, revival)
+        _name_table(entries, revival.table, revival.table.id, ids)
+        _note_version(entries, revival.table.id)
     for view in change.views:
         _view(entries, view, ids)
     for schema in change.schemas:
@@ -78,7 +84,7 @@ def _names_any(change: Change) -> bool:
     tables = any(
         t.after and (t.before is None or t.before.name != t.after.name) for t in change.tables
     )
-    return tables or any(v.after for v in change.views)
+    return tables or bool(change.revivals) or any(v.after for v in change.views)
 
 
 def _create_schema(entries: Entries, schema: SchemaInfo, data_path: str) -> tuple[int, str]:

@@ -263,6 +263,15 @@ class ViewChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Revival:
+    """A table that comes back, as it was before the snapshot that dropped it; under a name and
+    with tags that may be others."""
+
+    table: TableInfo
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """A version of a Delta table that a commit brings in, and when that was committed there."""
 
@@ -285,6 +294,7 @@ class Change:
     schemas: tuple[SchemaChange, ...] = ()
     tables: tuple[TableChange, ...] = ()
     views: tuple[ViewChange, ...] = ()
+    revivals: tuple[Revival, ...] = ()
     author: str | None = None
     message: str | None = None
     done: WriteResult | None = None
@@ -293,7 +303,7 @@ class Change:
     @property
     def is_empty(self) -> bool:
         changed = any(table.changes_anything for table in self.tables)
-        return not (changed or self.schemas or self.views)
+        return not (changed or self.schemas or self.views or self.revivals)
 
     @property
     def covers(self) -> bool:

@@ -99,7 +99,7 @@ def schema_named(tx: Transaction, name: str) -> SchemaInfo:
     return same[0]
 
 
-def _free_name(tx: Transaction, name: TableName) -> SchemaInfo:
+def free_name(tx: Transaction, name: TableName) -> SchemaInfo:
     schema = schema_named(tx, name.schema)
     with tx._reading() as reader:
         for kind in ("table", "view"):
@@ -143,7 +143,7 @@ def create(
     tags: Mapping[str, str],
 ) -> TableDraft:
     """A new table of these columns. Requires: nobody else gives them ids."""
-    home = _free_name(tx, name)
+    home = free_name(tx, name)
     own = str(uuid.uuid4())
     folder = _folder(name.name, own)
     with tx._reading() as reader:
@@ -166,10 +166,16 @@ def create(
     )
 
 
+def moved(name: TableName, new: str) -> TableName:
+    """A new name, in the same schema or (`schema.name`) in another."""
+    given = TableName.parse(new)
+    return given if "." in new else TableName(name.schema, given.name)
+
+
 def rename(tx: Transaction, name: TableName, new: TableName) -> WriteResult:
     draft = tx.draft(name)
     if draft.after.name != new:
-        home = _free_name(tx, new)
+        home = free_name(tx, new)
         draft.after = replace(draft.after, name=TableName(home.name, new.name))
     return replace(DONE, operation="rename table")
 
@@ -194,7 +200,7 @@ def create_view(
     if before is not None and not replaces:
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
     if before is None:
-        _free_name(tx, name)
+        free_name(tx, name)
     check_view(tx, sql)
     if before is not None:
         drop_view(tx, name)

@@ -9,7 +9,18 @@ from datetime import date, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from tidelake.catalog import consumers, counting, create, log, options, read, snapshots, tags, zones
+from tidelake.catalog import (
+    consumers,
+    counting,
+    create,
+    log,
+    options,
+    read,
+    revival,
+    snapshots,
+    tags,
+    zones,
+)
 from tidelake.catalog.commit import Landed
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.options import Options
@@ -216,11 +227,22 @@ class Lake:
         parsed = TableName.parse(name)
         return self._write(lambda tx: definitions.drop(tx, parsed))
 
+    def undrop(
+        self, name: str, *, as_: str | None = None, known_at: int | str | datetime | None = None
+    ) -> WriteResult:
+        """Have a dropped table or view again: the one that was dropped last under this name, or
+        that which had it at `known_at`; under another name with `as_`. A table comes with its
+        rows, their ids, its settings and its past, as long as its last snapshot is kept."""
+        from tidelake.session.undrop import undrop
+
+        old = TableName.parse(name)
+        new = old if as_ is None else definitions.moved(old, as_)
+        return self._write(lambda tx: undrop(tx, old, new, known_at))
+
     def rename(self, name: str, new: str) -> WriteResult:
         """Give a table another name, in the same schema or (`schema.name`) in another."""
         old = TableName.parse(name)
-        given = TableName.parse(new)
-        target = given if "." in new else TableName(old.schema, given.name)
+        target = definitions.moved(old, new)
         return self._write(lambda tx: definitions.rename(tx, old, target))
 
     def set_option(
@@ -616,6 +638,12 @@ class Lake:
             return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
         known = [str(other) for _, other in self._object_names(reader, at, "table")]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        gone = [each for each in revival.named(reader, "table", name) if each.at <= at]
+        if gone:
+            return NotFound(
+                f"there is no table {name} at snapshot {at}: snapshot {gone[0].at} dropped it",
+                hint=f"lake.undrop({str(name)!r}); there are: {listed or 'none'}",
+            )
         return NotFound(
             f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
         )

@@ -81,14 +81,23 @@ def _then(tx: Transaction, draft: TableDraft, to: int | str | datetime) -> _Then
             raise NotFound(f"snapshot {at} is newer than the transaction", hint="begin another")
         names = dict(read.names(reader, at, "table"))
         if draft.before.id not in names:
-            raise NotFound(
-                f"there was no table {draft.after.name} at snapshot {at}",
-                hint="it was created later: roll back to a snapshot of its own, see t.snapshots()",
-            )
+            raise _was_not_there(draft.after.name, at, set(names.values()))
         table = read.table(reader, at, draft.before.id, tx.data_path)
         request = Request(_columns(table))
         plan = plan_scan(reader, at, TableFacts.gather(reader, table), request)
     return _Then(at, table, plan)
+
+
+def _was_not_there(name: TableName, at: int, names: set[TableName]) -> NotFound:
+    if name in names:
+        return NotFound(
+            f"the table {name} of snapshot {at} is another one, which was dropped since",
+            hint=f'lake.undrop("{name}", known_at={at}, as_="…") brings that one back',
+        )
+    return NotFound(
+        f"this table, {name}, was not there at snapshot {at}",
+        hint="roll back to a snapshot of its own: t.snapshots() lists them",
+    )
 
 
 def _end(draft: TableDraft, files: Sequence[DataFile]) -> None:

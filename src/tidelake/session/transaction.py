@@ -19,6 +19,7 @@ from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import (
     Change,
     Origin,
+    Revival,
     SchemaChange,
     TableChange,
     ViewChange,
@@ -88,6 +89,7 @@ class Transaction(Lake):
             (self._drafts, self._dropped, self._view_changes),
             (self._new_schemas, self._dropped_schemas),
         )
+        self._revivals: list[Revival] = []
         self._written: list[str] = []
         self._next_id = -1
         self._counts = WriteResult(None)
@@ -357,6 +359,7 @@ class Transaction(Lake):
 
     def _write(self, operation: Callable[[Transaction], WriteResult], **_: bool) -> WriteResult:
         self._check_open()
+        self._check_alone(*self._revivals)
         done = operation(self)
         self._counts = _sum(self._counts, done) if self._wrote_before else done
         self._wrote_before = True
@@ -403,6 +406,25 @@ class Transaction(Lake):
         del self._drafts[draft.after.id]
         if draft.before is not None:
             self._dropped[draft.before.id] = draft.before
+
+    def revive(self, table: TableInfo, dropped: int) -> None:
+        """Have a table again that a snapshot has dropped. Reads do not see it before the commit,
+        so there is nothing else in that."""
+        self._check_alone(
+            *self._drafts,
+            *self._dropped,
+            *self._view_changes,
+            *self._new_schemas,
+            *self._dropped_schemas,
+        )
+        self._revivals.append(Revival(table, dropped))
+
+    def _check_alone(self, *others: object) -> None:
+        if others:
+            raise Invalid(
+                "a dropped table comes back in a commit of its own",
+                hint="undrop it before this transaction",
+            )
 
     def can_inline(self, columns: Sequence[Column]) -> bool:
         """Whether the catalog can keep rows of these columns."""
@@ -454,6 +476,7 @@ class Transaction(Lake):
             schemas=(*(SchemaChange(None, s) for s in self._new_schemas.values()), *gone),
             tables=tuple(t for t in tables if t.changes_anything),
             views=tuple(self._view_changes.values()),
+            revivals=tuple(self._revivals),
             author=self._author,
             message=self._message,
             done=self._counts,

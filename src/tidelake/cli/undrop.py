@@ -1,0 +1,39 @@
+"""What was dropped, back: `undrop`."""
+
+from __future__ import annotations
+
+import click
+
+from tidelake.cli import written
+from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+
+
+@click.command()
+@click.argument("table")
+@click.option("--as", "new", metavar="NAME", help="The name that it gets, if its own is taken.")
+@click.option(
+    "--known-at", metavar="N|TIME|TAG", help="Of several, the one that had the name then."
+)
+@commit_options
+@global_options
+@pass_options
+def undrop(
+    options: Options,
+    table: str,
+    new: str | None,
+    known_at: str | None,
+    author: str | None,
+    message: str | None,
+) -> None:
+    """Bring a dropped TABLE (or view) back: rows, their ids, settings and past. Without
+    --known-at it is the one that was dropped last. Its last snapshot must not have been expired.
+
+    \b
+    Example:
+        tidelake undrop prices
+        tidelake undrop prices --known-at 12 --as prices_of_march
+    """
+    done = options.write(
+        Commit(author, message), lambda lake: lake.undrop(table, as_=new, known_at=known_at)
+    )
+    written.show(done, options.as_json)
