@@ -80,7 +80,8 @@ def test_recover_from_the_shell(own: Tidelake, tmp_path: Path) -> None:
     own("mirror", "start", "t")
     (tmp_path / "lake.db").unlink()
     new = Tidelake(f"sqlite:///{tmp_path}/new.db")
-    new("init", "--data-path", f"{tmp_path}/data")
+    assert "another lake" in new("init", "--data-path", f"{tmp_path}/data", ok=False).stderr
+    new("init", "--data-path", f"{tmp_path}/data", "--share-data-path")
     assert "main.t" in new("recover", "--dry-run").stdout
     assert new.json("tables") == {"tables": []}
     (found,) = new.json("recover")["tables"]

@@ -8,6 +8,8 @@ import pytest
 import tidelake
 from tidelake.errors import Conflict
 
+ORPHAN = "ducklake-01a1e35e-2c00-77fa-aad2-be56f6c3d509.parquet"
+
 
 @pytest.fixture
 def lake(empty: Any, tmp_path: Path) -> Any:
@@ -47,12 +49,12 @@ def test_expire_wants_to_know_what(lake: Any) -> None:
 
 
 def test_cleanup(lake: Any, tmp_path: Path) -> None:
-    (tmp_path / "data" / "ducklake-orphan.parquet").write_bytes(b"x")
+    (tmp_path / "data" / "main" / "t" / ORPHAN).write_bytes(b"x")
     lake("expire", "--keep-last", "1")
     assert "removed 0 files" in lake("cleanup").stdout
     would = lake("cleanup", "--older-than", "0 seconds", "--dry-run").stdout
     assert "would remove 2 files" in would
-    assert "ducklake-orphan.parquet" in would
+    assert ORPHAN in would
     found = lake.json("cleanup", "--older-than", "0 seconds", "--no-orphans")
     assert (found["files"], found["scheduled"], found["orphans"]) == (1, 1, 0)
     assert lake.json("cleanup", "--older-than", "0 seconds")["orphans"] == 1

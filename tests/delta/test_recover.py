@@ -24,7 +24,8 @@ COLUMNS = """
 
 @contextmanager
 def opened(folder: Path, name: str = "lake") -> Iterator[Lake]:
-    with tidelake.connect(f"sqlite:///{folder}/{name}.db", data_path=f"{folder}/data") as lake:
+    url, data = f"sqlite:///{folder}/{name}.db", f"{folder}/data"
+    with tidelake.connect(url, data_path=data, share_data_path=True) as lake:
         yield lake
 
 

@@ -90,8 +90,11 @@ def dump(path: Path) -> Catalog:
 
 
 def without_the_invisible(name: str, catalog: Catalog) -> list[tuple[Any, ...]]:
-    """What we take out, and DuckDB does not."""
+    """What we take out, and DuckDB does not; and files that are not the lake's own, which only
+    DuckDB schedules for deletion."""
     rows = catalog[name]
+    if name == "ducklake_files_scheduled_for_deletion":
+        return [row for row in rows if row[2]]
     if name.startswith("ducklake_inlined_data_") and name != "ducklake_inlined_data_tables":
         ids = [row[0] for row in catalog["ducklake_snapshot"]]
         return [row for row in rows if row[2] is None or any(row[1] <= n < row[2] for n in ids)]

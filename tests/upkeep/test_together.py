@@ -10,7 +10,7 @@ import pytest
 
 import tidelake
 from tests.upkeep import together as work
-from tests.writes.place import past
+from tests.writes.place import lying, past
 from tests.writing_together.conftest import new_place
 from tests.writing_together.crowd import start, together
 from tests.writing_together.place import Place
@@ -100,7 +100,7 @@ def assert_clean(place: Place) -> None:
             for kind in ("data", "delete")
             for row in reader.rows(f"SELECT path FROM ducklake_{kind}_file")
         }
-    assert {path.name for path in place.files.rglob("*") if path.is_file()} == known
+    assert {path.name for path in lying(place.files)} == known
 
 
 @pytest.mark.timeout(900)

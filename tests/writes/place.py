@@ -22,6 +22,12 @@ from tidelake.model.names import TableName
 Rows = list[dict[str, Any]]
 
 
+def lying(folder: Path) -> list[Path]:
+    """All files below a folder, but for those that say whose it is."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path in found if path.parent.name != "_tidelake"]
+
+
 @dataclass(frozen=True)
 class Place:
     """`folder` holds everything that the lake may write, and nothing else."""
@@ -39,8 +45,8 @@ class Place:
         return tidelake.connect(self.url, f"{self.data}/", **options)
 
     def files(self) -> set[str]:
-        """Every file there is, but for the catalog's own."""
-        found = (p for p in self.folder.rglob("*") if p.is_file() and p.parent != self.folder)
+        """Every file there is, but for the catalog's own, and the mark of the data path."""
+        found = (p for p in lying(self.folder) if p.parent != self.folder)
         return {str(path.relative_to(self.folder)) for path in found}
 
     def state(self) -> tuple[set[str], list[str]]:
@@ -65,7 +71,7 @@ class Place:
         known += self.catalog("SELECT path FROM ducklake_delete_file")
         known += self.catalog("SELECT path FROM ducklake_files_scheduled_for_deletion")
         names = {Path(row[0]).name for row in known}
-        return {str(p) for p in self.data.rglob("*") if p.is_file() and p.name not in names}
+        return {str(path) for path in lying(self.data) if path.name not in names}
 
     @contextmanager
     def refuses(

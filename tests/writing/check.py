@@ -13,6 +13,7 @@ import tidelake
 from tests.reading import canonical
 from tests.reading.compare import row_differences
 from tests.reading.oracle import exact_arrow
+from tests.writes.place import lying
 from tests.writing.actions import KEY, quote, spelled
 from tests.writing.kinds import arrow, literal, order
 from tests.writing.model import Column, Name, State, Table
@@ -277,7 +278,7 @@ def orphans(data: Path, duck: duckdb.DuckDBPyConnection) -> Found:
     doomed = duck.execute(
         "SELECT path FROM __ducklake_metadata_lake.ducklake_files_scheduled_for_deletion"
     ).fetchall()
-    there = {str(p.relative_to(data)) for p in data.rglob("*") if p.is_file()}
+    there = {str(path.relative_to(data)) for path in lying(data)}
     live, old = {row[0] for row in listed}, {row[0] for row in doomed}
     return [
         *unequal("files nobody knows", set(), there - live - old),

@@ -7,6 +7,7 @@ from random import Random
 import duckdb
 
 import tidelake
+from tests.writes.place import lying
 from tests.writing import check
 from tests.writing.actions import Action, any_action
 from tests.writing.model import Model
@@ -155,7 +156,7 @@ class Trial:
         self._expect(check.unequal("snapshot after a failure", self.model.head, head))
 
     def _files(self) -> set[str]:
-        return {str(p) for p in self.place.data.rglob("*") if p.is_file()}
+        return {str(path) for path in lying(self.place.data)}
 
     def _duck(self, chance: Random) -> None:
         with self._refusing():

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import tidelake
+from tests.writes.place import lying
 from tests.writing_together.place import Place
 
 _NAMED = (
@@ -70,7 +71,7 @@ def check_files(place: Place, lake: tidelake.Lake) -> int:
     missing = [path for path in known if not path.exists()]
     assert not missing
     folders = {Path(lake.table(name).info.path) for name in lake.tables()}
-    left = {path for path in place.files.rglob("*") if path.is_file()} - known
+    left = set(lying(place.files)) - known
     for path in left:
         assert folders & set(path.parents), path
         assert path.match("ducklake-*.parquet"), path

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tidelake.catalog import conflict, contents, coverage, declarations, upkeep
+from tidelake.catalog import conflict, contents, coverage, declarations, registrations, upkeep
 from tidelake.catalog.database import Database, Reader, Writer
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
@@ -100,6 +100,7 @@ def _attempt(
             return head, False
         if change.covers:
             coverage.ensure(writer)
+        registrations.ensure(writer, change)
         conflict.check(writer, change, head, data_path)
         if wanted.check is not None:
             wanted.check(writer, head)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tidelake.catalog import coverage, inline_tables
+from tidelake.catalog import coverage, inline_tables, registrations
 from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
@@ -20,7 +20,8 @@ from tidelake.model.change import (
     TableChange,
     Write,
 )
-from tidelake.model.file import MappedField
+from tidelake.model.file import DeleteFile, MappedField
+from tidelake.model.ownership import is_own
 from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
 
@@ -35,13 +36,18 @@ def fill(
     """The rows of everything that the change writes to and deletes from one table."""
     write, table = change.write, change.table
     if write.adds:
-        _add(reader, entries, write, table, statistics)
+        _add(reader, entries, write, table, statistics, data_path)
     if write.removes:
         _remove(reader, entries, write, table, data_path)
 
 
 def _add(
-    reader: Reader, entries: Entries, write: Write, table: TableInfo, statistics: TableStatistics
+    reader: Reader,
+    entries: Entries,
+    write: Write,
+    table: TableInfo,
+    statistics: TableStatistics,
+    data_path: str,
 ) -> None:
     table_id = statistics.table_id
     widen_columns(entries, statistics, write)
@@ -57,6 +63,7 @@ def _add(
         if last is not None and mapping_id is None:
             mapping_id = mappings[last] = _add_mapping(entries, table_id, last)
         file_id = add_file(entries, file, table, (table_id, partition_id, mapping_id, first))
+        registrations.add(entries, file, table_id, file_id, data_path)
         if file.deletes is not None:
             own = replace(file.deletes, data_file_id=file_id)
             add_delete_file(entries, own, replace(table, id=table_id), "")
@@ -249,7 +256,7 @@ def add_delete_file(
 ) -> None:
     for old in delete.replaces:
         entries.change("DELETE FROM ducklake_delete_file WHERE delete_file_id = :id", id=old.id)
-        schedule(entries, old.id, old.path, data_path)
+        schedule_delete_file(entries, old, data_path)
     entries.add(
         "ducklake_delete_file",
         begin_snapshot=entries.snapshot_id if delete.since is None else delete.since,
@@ -266,8 +273,14 @@ def add_delete_file(
     )
 
 
+def schedule_delete_file(entries: Entries, file: DeleteFile, data_path: str) -> None:
+    if is_own(file.path, data_path):
+        schedule(entries, file.id, file.path, data_path)
+
+
 def schedule(entries: Entries, file_id: int, path: str, data_path: str) -> None:
-    """Have a file that no snapshot needs any more removed some time later."""
+    """Have a file that no snapshot needs any more removed some time later. Requires: it is the
+    lake's to delete, for DuckDB deletes whatever is on this list."""
     spelled, relative = from_data_path(path, data_path)
     entries.add(
         "ducklake_files_scheduled_for_deletion",

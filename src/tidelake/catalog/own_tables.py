@@ -46,6 +46,9 @@ LAYOUT: dict[str, str] = {
         " committed_at int, columns text"
     ),
     "tidelake_import_file": "table_id int!, data_file_id int!, source text, vector text",
+    "tidelake_registered_file": (
+        "data_file_id int!, table_id int, path text, path_is_relative bool, taken_over bool"
+    ),
     "tidelake_coverage": (
         "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
         " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"

@@ -17,10 +17,12 @@ from tidelake.catalog import (
     inline_tables,
     own_tables,
     paths,
+    registrations,
     rollups,
     zones,
 )
-from tidelake.catalog.database import Reader, Writer
+from tidelake.catalog.database import Reader, Row, Writer
+from tidelake.catalog.files import chunks
 from tidelake.catalog.unseen import Gap
 
 SCHEDULE = "ducklake_files_scheduled_for_deletion"
@@ -53,7 +55,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Files that were taken out of the catalog and scheduled for deletion."""
+    """Files that were taken out of the catalog and scheduled for deletion: the lake's own."""
 
     files: int
     bytes: int
@@ -62,26 +64,54 @@ class Removed:
 def files(
     writer: Writer, kind: str, ids: Sequence[int], data_path: str, shared: Collection[int] = ()
 ) -> Removed:
-    """Take files out, with all that is known of them, and schedule them for deletion: all but the
-    `shared` ones, which another row names too."""
-    key = paths.KINDS[kind]
-    rows = writer.rows(
-        f"SELECT {key}, table_id, path, path_is_relative, file_size_bytes FROM {kind}"
-        f" WHERE {key} IN ({_listed(ids)})"
-    )
+    """Take files out, with all that is known of them. The lake's own are scheduled for deletion:
+    all but the `shared` ones, which another row names too."""
+    rows = _rows(writer, kind, ids)
     if not rows:
         return Removed(0, 0)
     going = paths.complete(writer, [tuple(row[:4]) for row in rows], data_path)
     rows = [row for row in rows if row[0] in going]
-    schedule(writer, {id_: path for id_, path in going.items() if id_ not in shared}, data_path)
-    writer.execute(f"DELETE FROM {kind} WHERE {key} IN ({_listed(going)})")
+    free = {id_: path for id_, path in going.items() if id_ not in shared}
+    ours = registrations.deletable(writer, free, data_path, _mapped(rows))
+    tables = {row[0]: row[1] for row in rows}
+    others = {id_: (tables[id_], path) for id_, path in free.items() if id_ not in ours}
+    if released := registrations.release(writer, others, data_path):
+        own_tables.ensure(writer, registrations.TABLE)
+        registrations.put(writer, released)
+    schedule(writer, {id_: free[id_] for id_ in sorted(ours)}, data_path)
+    writer.execute(f"DELETE FROM {kind} WHERE {paths.KINDS[kind]} IN ({_listed(going)})")
     if kind == "ducklake_data_file":
         by_table: dict[int, list[int]] = defaultdict(list)
         for row in rows:
             by_table[row[1]].append(row[0])
         for table_id, some in by_table.items():
             _facts(writer, table_id, some)
-    return Removed(len(rows), sum(row[4] or 0 for row in rows))
+    freed = [row for row in rows if row[0] in ours]
+    return Removed(len(freed), sum(row[4] or 0 for row in freed))
+
+
+def _rows(reader: Reader, kind: str, ids: Collection[int]) -> list[Row]:
+    """Id, table, path, whether that is relative, size, and the mapping of files by name."""
+    mapping = "mapping_id" if kind == "ducklake_data_file" else "NULL"
+    return [
+        row
+        for some in chunks(ids)
+        for row in reader.rows(
+            f"SELECT {paths.KINDS[kind]}, table_id, path, path_is_relative, file_size_bytes,"
+            f" {mapping} FROM {kind} WHERE {paths.KINDS[kind]} IN ({_listed(some)})"
+        )
+    ]
+
+
+def _mapped(rows: Iterable[Row]) -> set[int]:
+    return {row[0] for row in rows if row[5] is not None}
+
+
+def freed(reader: Reader, kind: str, ids: Collection[int], data_path: str) -> set[int]:
+    """Which of these files `files` would schedule, were none of them shared."""
+    rows = _rows(reader, kind, ids)
+    going = paths.complete(reader, [tuple(row[:4]) for row in rows], data_path)
+    return registrations.deletable(reader, going, data_path, _mapped(rows))
 
 
 def schedule(writer: Writer, files: Mapping[int, str], data_path: str) -> None:

@@ -12,8 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tidelake.catalog import conflict, coverage, inline_tables, paths, snapshots
-from tidelake.catalog.contents import add_delete_file, add_file, schedule
+from tidelake.catalog import conflict, coverage, inline_tables, paths, registrations, snapshots
+from tidelake.catalog.contents import (
+    add_delete_file,
+    add_file,
+    schedule,
+    schedule_delete_file,
+)
 from tidelake.catalog.database import Database, Reader
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.files import among, chunks
@@ -97,7 +102,7 @@ def fill(
     data_path, base = where
     for token in _tokens(upkeep, table.id):
         entries.say(token)
-    _forget(reader, entries, upkeep.merged, data_path)
+    _forget(reader, entries, upkeep.merged, (table.id, data_path))
     coverage.strike(reader, entries, table.id, [file.id for file in upkeep.merged])
     _forget_positions(reader, entries, upkeep, table.id)
     _end(entries, upkeep.rewritten)
@@ -133,18 +138,25 @@ def _carry(entries: Entries, carried: CarriedFile, table: TableInfo, data_path: 
         add_delete_file(entries, delete, table, data_path)
 
 
-def _forget(reader: Reader, entries: Entries, merged: Sequence[DataFile], data_path: str) -> None:
+def _forget(
+    reader: Reader, entries: Entries, merged: Sequence[DataFile], where: tuple[int, str]
+) -> None:
+    """Files leave the catalog. Those that are the lake's own are scheduled for deletion."""
+    table_id, data_path = where
     for ids in chunks(file.id for file in merged):
         for name in _OF_FILES:
             entries.change(f"DELETE FROM {name} WHERE 1 = 1{among(ids)}")
     shared = _shared(reader, merged, data_path)
-    gone = set()
-    for file in merged:
-        if file.path not in shared and file.path not in gone:
-            gone.add(file.path)
-            schedule(entries, file.id, file.path, data_path)
-        for delete in file.deletes:
-            schedule(entries, delete.id, delete.path, data_path)
+    going = {file.path: file.id for file in reversed(merged) if file.path not in shared}
+    by_id = {file_id: path for path, file_id in going.items()}
+    mapped = {file.id for file in merged if file.mapping_id is not None}
+    ours = registrations.deletable(reader, by_id, data_path, mapped)
+    for file_id in sorted(ours):
+        schedule(entries, file_id, by_id[file_id], data_path)
+    others = {id_: (table_id, path) for id_, path in by_id.items() if id_ not in ours}
+    registrations.put_later(entries, registrations.release(reader, others, data_path))
+    for delete in (delete for file in merged for delete in file.deletes):
+        schedule_delete_file(entries, delete, data_path)
 
 
 def _shared(reader: Reader, merged: Sequence[DataFile], data_path: str) -> set[str]:

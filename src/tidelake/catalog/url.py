@@ -39,6 +39,16 @@ class CatalogUrl:
     def is_embedded(self) -> bool:
         return self.path is not None
 
+    @property
+    def place(self) -> str:
+        """Where it is, without a word of who may come in."""
+        if self.path is not None:
+            return f"{self.kind}:///{self.path}"
+        parts = urlsplit(self.url or "")
+        host = (parts.netloc or "").rpartition("@")[2]
+        schema = f"?schema={self.schema}" if self.schema else ""
+        return f"{self.kind}://{host}{parts.path}{schema}"
+
     def __str__(self) -> str:
         """For messages: the password is left out."""
         if self.path is not None:

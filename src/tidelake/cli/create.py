@@ -9,9 +9,12 @@ from tidelake.cli.program import Options, global_options, pass_options
 
 
 @click.command()
+@click.option(
+    "--share-data-path", is_flag=True, help="Even where another lake has its files already."
+)
 @global_options
 @pass_options
-def init(options: Options) -> None:
+def init(options: Options, share_data_path: bool) -> None:
     """Create an empty lake, or make one that DuckDB made quick to plan.
 
     A lake that is there already keeps all it has; indexes and summaries that speed up
@@ -24,7 +27,7 @@ def init(options: Options) -> None:
     """
     from tidelake.session.opening import connect
 
-    with connect(options.catalog, options.data_path) as lake:
+    with connect(options.catalog, options.data_path, share_data_path=share_data_path) as lake:
         lake.reindex()
         facts = {
             "catalog": lake.url,

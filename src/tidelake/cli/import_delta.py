@@ -22,6 +22,11 @@ from tidelake.cli.program import Options, global_options, pass_options
 )
 @click.option("--up-to-version", type=int, metavar="N", help="The last version to import.")
 @click.option("--resume", is_flag=True, help="Go on with an import, or bring what has come since.")
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Hand its files over to the lake, which deletes them when no snapshot needs them.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be imported, and import nothing.")
 @global_options
 @pass_options
@@ -32,10 +37,12 @@ def import_table(
     mode: str,
     up_to_version: int | None,
     resume: bool,
+    take_over: bool,
     dry_run: bool,
 ) -> None:
-    """Make the Delta table at PATH a table of the lake. Its files stay where they are; what cannot
-    be read exactly is refused before anything is written.
+    """Make the Delta table at PATH a table of the lake. Its files stay where they are: the lake
+    reads them, and never deletes them, unless --take-over hands them over. What cannot be read
+    exactly is refused before anything is written.
 
     \b
     Example:
@@ -52,6 +59,7 @@ def import_table(
             mode=mode,
             up_to_version=up_to_version,
             resume=resume,
+            take_over=take_over,
             dry_run=dry_run,
         )
     if options.as_json:

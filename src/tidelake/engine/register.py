@@ -59,6 +59,7 @@ def found_files(
             columns=tuple(known[at] for at in sorted(known)),
             partition_values=value,
             mapping=match.mapping,
+            was_there=True,
         )
         for (footer, match), known, value in zip(found, facts, values, strict=True)
         if footer.rows

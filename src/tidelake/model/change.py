@@ -52,7 +52,8 @@ class NewFile:
     `mapping` is for files without field ids. `covers` is known if its
     table is a series. `deletes`, whose data file has no id yet, are rows that it never had here.
     `first_row` is the id that its first row had in a lake which is being recovered; of rows that
-    bear their ids, the first that is free after them.
+    bear their ids, the first that is free after them. `was_there`: the lake has not written it;
+    `taken_over`: all the same it is to go when no snapshot needs it any more.
     """
 
     path: str
@@ -68,6 +69,8 @@ class NewFile:
     covers: Covers | None = None
     deletes: NewDeleteFile | None = None
     first_row: int | None = None
+    was_there: bool = False
+    taken_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

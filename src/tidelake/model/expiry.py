@@ -15,8 +15,9 @@ class KeptSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ExpireResult:
-    """`files` and `bytes` are of data files and delete files that no snapshot needs any more: they
-    are scheduled, and `cleanup` removes them. `tables` had been dropped, and have now gone with
+    """`files` and `bytes` are of the lake's own data files and delete files that no snapshot needs
+    any more: they are scheduled, and `cleanup` removes them. Files that were registered or
+    imported stay where they are. `tables` had been dropped, and have now gone with
     all their past. `rows` had been kept in the catalog itself. `overtaken` are consumers that
     cannot resume where they were."""
 

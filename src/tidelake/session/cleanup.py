@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidelake.catalog import leftovers, mirrors, options, paths, rollups
-from tidelake.catalog.leftovers import Known
+from tidelake.catalog import identity, leftovers, mirrors, options, paths, rollups
+from tidelake.catalog.leftovers import Known, Scheduled
 from tidelake.errors import Invalid
 from tidelake.model.age import moment_before
 from tidelake.model.cleanup import CleanupResult, KeptFiles
+from tidelake.model.ownership import is_derived, is_written
+from tidelake.model.rollup import SUFFIX
 from tidelake.session.alone import alone, batches
+from tidelake.session.clocks import Clocks, clocks
 from tidelake.session.lake import Lake
 from tidelake.session.mirror_upkeep import Held, held, retained_until
 from tidelake.session.mirroring import sync_all
+from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
 from tidelake.session.progress import progress
-from tidelake.store.files import Found, Store, same_place
-
-_OURS = re.compile(r"ducklake-.*\.(parquet|puffin|rollup)")
-"""Files as DuckDB and we name them. Any other file is somebody else's."""
+from tidelake.store.files import Found, Store, is_within, same_place
 
 _IN_USE = "scheduled, but a snapshot reads them under another name"
 _RECENT = "scheduled only recently: somebody may still be reading them"
 _YOUNG = "in no snapshot, but young: somebody may be about to commit them"
 _AGAIN = "came into use meanwhile"
 _SHOWN = "a Delta log shows them"
+_FOREIGN = "were scheduled, and are not the lake's own: nobody will delete them"
+_ELSEWHERE = "in no snapshot, but where this lake has no tables"
+_SHARED = "in no snapshot, but another lake has this data path too: they may be its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,41 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Sorted:
+    """`foreign` are no longer to be scheduled."""
+
     going: tuple[_File, ...]
     kept: Mapping[str, tuple[_File, ...]]
+
+    @property
+    def foreign(self) -> list[int]:
+        return [each.file_id for each in self.kept.get(_FOREIGN, ()) if each.file_id is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """All that decides which files go: what the catalog knows, what mirrors show, other lakes
+    nearby, scheduled files that are `used` all the same, and the moments before which files must
+    have been scheduled, and orphans written."""
+
+    data_path: str
+    known: Known
+    of_mirrors: Held
+    neighbours: Neighbours
+    used: frozenset[str]
+    scheduled_before: datetime
+    written_before: datetime
+
+    def is_own(self, path: str) -> bool:
+        """Whether a writer of the lake wrote this file, below the lake's own data path."""
+        named = is_written(path) or is_derived(path)
+        return named and is_within(path, self.data_path) and not self.neighbours.have(path)
+
+    def is_deletable(self, each: Scheduled) -> bool:
+        """A registered file is, if it was handed over, and by this very name."""
+        told = self.known.registered.get(each.file_id)
+        if told is not None:
+            return told.taken_over and told.path == each.path
+        return self.is_own(each.path)
 
 
 def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
@@ -59,32 +96,45 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
         raise Invalid("cleanup() is no part of a transaction", hint="call it on the lake itself")
     store = lake._local.store
     if not dry_run:
+        mark_late(lake)
         sync_all(lake)
     with progress("cleaning up") as tell:
         tell(phase="listing files")
         listed = list(store.walk(lake.data_path)) if orphans else []
-    with lake._reading() as reader:
-        grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
-        line = moment_before(datetime.now(UTC), grace)
-        known = leftovers.look(reader, lake.data_path)
-        of_mirrors = held(reader)
-    sizes = _sizes(store, [*known.places, *of_mirrors.stale], listed)
-    found = _sort(known, of_mirrors, listed, line, sizes)
+    look = _look(lake, older_than, listed if orphans else None, clocks(lake, probe=not dry_run))
+    sizes = _sizes(store, [*look.known.places, *look.of_mirrors.stale], listed)
+    found = _sort(look, listed, sizes)
     if dry_run:
         return _result(found.going, found.kept, dry_run=True)
-    done = _remove(lake, found, known)
-    if of_mirrors.stale:
-        until = retained_until(_milliseconds(line), _milliseconds(datetime.now(UTC)))
-        alone(lake, mirrors.forget, until)
+    done = _remove(lake, found, look.known)
+    if look.of_mirrors.stale:
+        line = _milliseconds(look.scheduled_before)
+        alone(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
     return done
+
+
+def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: Clocks) -> _Look:
+    with lake._reading() as reader:
+        grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
+        known = leftovers.look(reader, lake.data_path)
+        of_mirrors = held(reader)
+        lake_id = identity.lake_id(reader)
+    places = [*known.places, *of_mirrors.stale]
+    return _Look(
+        lake.data_path,
+        known,
+        of_mirrors,
+        neighbours_of(lake, lake_id, places)
+        if listed is None
+        else neighbours(lake, lake_id, listed),
+        frozenset(map(same_place, known.used)),
+        moment_before(now.catalog, grace),
+        moment_before(now.store, grace),
+    )
 
 
 def _milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
-
-
-def _is_ours(file: Found) -> bool:
-    return _OURS.fullmatch(paths.base(file.uri)) is not None
 
 
 def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[Found]) -> dict[str, int]:
@@ -94,41 +144,56 @@ def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[Found]) -> dict
     return {**sizes, **store.sizes(unknown)}
 
 
-def _sort(
-    known: Known,
-    of_mirrors: Held,
-    listed: Iterable[Found],
-    line: datetime,
-    sizes: Mapping[str, int],
-) -> _Sorted:
+def _sort(look: _Look, listed: Iterable[Found], sizes: Mapping[str, int]) -> _Sorted:
+    going: list[_File] = []
+    kept: dict[str, list[_File]] = defaultdict(list)
+    for each in look.known.scheduled:
+        reason = _why_scheduled_stays(look, each)
+        file = _File(each.path, sizes.get(each.path), each.file_id)
+        (kept[reason] if reason else going).append(file)
+    for path, since in look.known.ended.items():
+        if look.is_own(path):
+            file = _File(path, sizes.get(path), of_rollup=True)
+            (going if since < look.scheduled_before else kept[_RECENT]).append(file)
+    for path, removed_at in look.of_mirrors.stale.items():
+        if path in sizes and look.is_own(path):
+            file = _File(path, sizes[path], of_mirror=True)
+            recent = removed_at >= _milliseconds(look.scheduled_before)
+            (kept[_RECENT] if recent else going).append(file)
+    for found in listed:
+        if _is_orphan(look, found):
+            reason = _why_orphan_stays(look, found)
+            (kept[reason] if reason else going).append(_File(found.uri, found.bytes))
+    return _Sorted(tuple(going), {reason: tuple(files) for reason, files in kept.items()})
+
+
+def _why_scheduled_stays(look: _Look, each: Scheduled) -> str | None:
+    if look.used and same_place(each.path) in look.used:
+        return _IN_USE
+    if not look.is_deletable(each):
+        return _FOREIGN
+    if each.since >= look.scheduled_before:
+        return _RECENT
+    return _SHOWN if look.of_mirrors.shows(each.path) else None
+
+
+def _is_orphan(look: _Look, found: Found) -> bool:
     """An orphan's name is nowhere in the catalog, whatever the folder: names are never given
     twice, and one folder may be spelled in several ways."""
-    used = {same_place(path) for path in known.used}
-    going: list[_File] = []
-    kept: dict[str, list[_File]] = {_IN_USE: [], _RECENT: [], _YOUNG: [], _SHOWN: []}
-    for each in known.scheduled:
-        file = _File(each.path, sizes.get(each.path), each.file_id)
-        if each.since >= line:
-            kept[_RECENT].append(file)
-        elif used and same_place(each.path) in used:
-            kept[_IN_USE].append(file)
-        elif of_mirrors.shows(each.path):
-            kept[_SHOWN].append(file)
-        else:
-            going.append(file)
-    for path, since in known.ended.items():
-        file = _File(path, sizes.get(path), of_rollup=True)
-        (going if since < line else kept[_RECENT]).append(file)
-    for path, removed_at in of_mirrors.stale.items():
-        if path in sizes:
-            file = _File(path, sizes[path], of_mirror=True)
-            (going if removed_at < _milliseconds(line) else kept[_RECENT]).append(file)
-    for found in listed:
-        ours = _is_ours(found) and paths.base(found.uri) not in known.names
-        if (ours and not of_mirrors.shows(found.uri)) or of_mirrors.is_orphan(found.uri):
-            orphan = _File(found.uri, found.bytes)
-            (going if found.modified < line else kept[_YOUNG]).append(orphan)
-    return _Sorted(tuple(going), {reason: tuple(files) for reason, files in kept.items()})
+    path = found.uri
+    if look.of_mirrors.is_orphan(path):
+        return look.is_own(path)
+    named = is_written(path) or path.endswith(f".{SUFFIX}")
+    known = paths.base(path) in look.known.names or look.of_mirrors.shows(path)
+    return named and not known and look.is_own(path)
+
+
+def _why_orphan_stays(look: _Look, found: Found) -> str | None:
+    if look.neighbours.around:
+        return _SHARED
+    if not look.known.is_home(found.uri):
+        return _ELSEWHERE
+    return None if found.modified < look.written_before else _YOUNG
 
 
 def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
@@ -137,6 +202,8 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
     removed: list[_File] = []
     again: list[_File] = []
     total = sum(file.bytes or 0 for file in found.going)
+    for ids in batches(found.foreign):
+        alone(lake, leftovers.forget, ids)
     with progress("cleaning up", files=len(found.going), bytes=total) as tell:
         for some in batches(found.going):
             with lake._reading() as reader:
@@ -146,7 +213,7 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
             lake._local.store.delete([file.path for file in free])
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
-                alone(lake, leftovers.forget, struck)
+                alone(lake, leftovers.deleted, struck)
             if ended := [file.path for file in free if file.of_rollup]:
                 alone(lake, rollups.forget_files, ended, lake.data_path)
             removed += free

@@ -40,7 +40,7 @@ from tidelake.session.sql import check_view
 if TYPE_CHECKING:
     from tidelake.session.transaction import Transaction
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 DONE = WriteResult(None)
 
 
@@ -58,7 +58,8 @@ def create_schema(tx: Transaction, name: str) -> WriteResult:
 
 
 def _folder(name: str, own: str) -> str:
-    """Plain names make folders of the same name; from odd ones no path may be guessed."""
+    """Plain names make folders of the same name; from odd ones no path may be guessed, and long
+    ones are too much for file systems."""
     return f"{name}/" if _PLAIN.fullmatch(name) else f"{own}/"
 
 

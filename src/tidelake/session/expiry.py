@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ def expire(
         behind = expiry.overtaken(reader, chosen.snapshots)
         overtaken = tuple(consumer.name for consumer in behind)
         if dry_run:
-            return replace(_would(reader, chosen), overtaken=overtaken)
+            return replace(_would(reader, chosen, lake.data_path), overtaken=overtaken)
     gone = _let_go(lake, chosen, force=force)
     return replace(_clear(lake, gone), overtaken=overtaken)
 
@@ -65,12 +66,19 @@ def _criteria(
     return before, keep_last
 
 
-def _would(reader: Reader, chosen: Chosen) -> ExpireResult:
+def _would(reader: Reader, chosen: Chosen, data_path: str) -> ExpireResult:
     found = unseen.find(reader, without=chosen.snapshots)
+    shared = _shared(reader, found, data_path)
+    sizes = [
+        files[file_id]
+        for kind, files in _by_kind(found).items()
+        for file_id in removal.freed(reader, kind, files, data_path)
+        if kind == "ducklake_delete_file" or file_id not in shared
+    ]
     return ExpireResult(
         chosen.snapshots,
-        len(found.data_files) + len(found.delete_files),
-        sum(found.data_files.values()) + sum(found.delete_files.values()),
+        len(sizes),
+        sum(sizes),
         tuple(found.tables.values()),
         found.rows,
         chosen.kept,
@@ -139,7 +147,7 @@ def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
     """Delete files first: without their data files they would not be found."""
     with lake._reading() as reader:
         shared = _shared(reader, found, lake.data_path)
-    kinds = {"ducklake_delete_file": found.delete_files, "ducklake_data_file": found.data_files}
+    kinds = _by_kind(found)
     count = sum(map(len, kinds.values()))
     size = sum(sum(files.values()) for files in kinds.values())
     removed = []
@@ -149,6 +157,10 @@ def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
                 removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
                 tell(files=len(some), bytes=removed[-1].bytes)
     return removed
+
+
+def _by_kind(found: Unseen) -> dict[str, Mapping[int, int]]:
+    return {"ducklake_delete_file": found.delete_files, "ducklake_data_file": found.data_files}
 
 
 def _shared(reader: Reader, found: Unseen, data_path: str) -> set[int]:

@@ -47,9 +47,12 @@ def import_delta(
     mode: str = "fast",
     up_to_version: int | None = None,
     resume: bool = False,
+    take_over: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Make a Delta table a table of the lake. Its files stay where they are.
+    """Make a Delta table a table of the lake. Its files stay where they are, and what they were:
+    the lake reads them, and never deletes them. With `take_over` they are handed over to the lake,
+    which deletes them when no snapshot needs them any more; the Delta table is broken then.
 
     `mode` "fast" brings the table as it is, in one snapshot; "full-history" brings every version
     that can still be read, each as a snapshot of its own, with its time. `resume` goes on with an
@@ -63,6 +66,7 @@ def import_delta(
     if not dry_run:
         lake._check_writable()
     job = _begun(lake, path, TableName.parse(table), mode, up_to_version, resume=resume)
+    job = replace(job, take_over=take_over)
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)
     with _uncollected() if mode == "fast" else nullcontext():

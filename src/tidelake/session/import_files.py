@@ -33,6 +33,7 @@ from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.import_walk import Shape, Step
+from tidelake.store.files import is_within
 
 if TYPE_CHECKING:
     from tidelake.engine.local import LocalEngine
@@ -47,7 +48,8 @@ class Ground:
     """What is known of a Delta table's files while it is imported: how large they are, those that
     the lake has `held` of it so far, by where they are in Delta, and all that it has `ever` had. A
     file is never named twice in a catalog: who expires the first name removes it under the second.
-    `copied` are those that were written anew, without the rows of a deletion vector."""
+    `copied` are those that were written anew, without the rows of a deletion vector. `take_over`:
+    the files are to be the lake's."""
 
     root: str
     sizes: Mapping[str, int]
@@ -56,9 +58,14 @@ class Ground:
     counts: dict[str, int] = field(default_factory=dict)
     copied: dict[str, str | None] = field(default_factory=dict)
     rewritten: int = 0
+    take_over: bool = False
 
     def path(self, add: Add) -> str:
         return located(add.path, self.root)
+
+    def takes_over(self, path: str) -> bool:
+        """A log may name files that are somebody else's: those are never handed over."""
+        return self.take_over and is_within(path, self.root)
 
 
 @dataclass
@@ -178,6 +185,8 @@ class Staging:
                 columns=tuple(facts_of(shape.fields, parsed_stats(add.stats), rows, told)),
                 partition_values=values if partition else None,
                 mapping=by_id.get(path, plain),
+                was_there=True,
+                taken_over=ground.takes_over(path),
             )
             yield self._with_deletes(file, add)
 

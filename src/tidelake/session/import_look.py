@@ -43,6 +43,7 @@ class Import:
     mode: str
     last: int
     before: Imported | None
+    take_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Look:
 def look(job: Import) -> Look:
     """Go through the log, and see whether everything is there and as it should be."""
     with job.lake._reading() as reader:
-        ground = Ground(job.log.root, {}, held_files(job, reader))
+        ground = Ground(job.log.root, {}, held_files(job, reader), take_over=job.take_over)
         if job.before is not None:
             ground.ever = imports.paths(reader, job.before.table_id)
             made = imports.copies(reader, job.before.table_id)

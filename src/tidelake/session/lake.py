@@ -47,6 +47,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.later import Later
+from tidelake.session.neighbours import mark_late
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.reads import SNAPSHOT, Reads
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
@@ -104,6 +105,7 @@ class Lake:
         self._tally = Tally()
         self._declared_mirrors: Declarations | None = None
         self._reads = Reads()
+        self.is_marked = True
         self.data_path = data_path
         self.engine = engine
 
@@ -480,7 +482,9 @@ class Lake:
     ) -> CleanupResult:
         """Remove files that no snapshot needs since a moment (`older_than`, also as a span; without
         it the lake's option `delete_older_than`, 2 days), and `orphans` as old: files under the
-        data path that DuckDB or Tidelake wrote and no snapshot ever had.
+        data path that DuckDB or Tidelake wrote and no snapshot ever had. Only the lake's own files
+        are deleted: those that were registered or imported stay, unless they were handed over
+        with `take_over`, and so does what lies outside the data path or is another lake's.
 
         The span protects those who are still reading or writing them: it must be longer than
         the longest read, and the longest transaction.
@@ -742,6 +746,7 @@ class Lake:
     def _landed(self, landed: Landed, change: Change) -> None:
         """After a commit: remember where the lake is, and summarise files if they are many more."""
         self._newest_known = (landed.snapshot_id, landed.schema_version)
+        mark_late(self)
         written = [table.table for table in change.tables if table.write.files and table.before]
         before = landed.next_file_id - sum(len(table.write.files) for table in change.tables)
         if before // zones.WIDTH == landed.next_file_id // zones.WIDTH:

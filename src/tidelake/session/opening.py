@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tidelake.catalog import create, read, tags
+from tidelake.catalog import create, identity, read, tags
 from tidelake.catalog.database import Database
 from tidelake.catalog.url import parse_url
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
 from tidelake.model.tag import Tag
 from tidelake.session.lake import Lake
-from tidelake.session.settings import resolve
+from tidelake.session.neighbours import check_free, mark
+from tidelake.session.settings import Settings, resolve
+from tidelake.store.files import Store
 
 _ENGINES = ("local", "spark")
 
@@ -28,6 +30,7 @@ def connect(
     spark: Any = None,
     storage_options: Mapping[str, str] | None = None,
     override_data_path: bool = False,
+    share_data_path: bool = False,
     temp_directory: str | None = None,
 ) -> Lake:
     """Open a lake, or create it where there is none.
@@ -36,9 +39,11 @@ def connect(
     `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
     ./tidelake.toml are asked. `data_path` is needed to create a lake on a database server;
     an embedded catalog defaults to a folder beside it. For a lake that exists it must be
-    the lake's own, unless `override_data_path` says that the files have moved. What does not fit
-    into memory goes into a private folder below `temp_directory`, by default below
-    TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
+    the lake's own, unless `override_data_path` says that the files have moved. A new lake is
+    refused where another has its files, above or below, unless `share_data_path` says that both
+    are to be there. What does not fit into memory goes into a private folder below
+    `temp_directory`, by default below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary
+    files.
     """
     if engine not in _ENGINES:
         raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
@@ -48,10 +53,11 @@ def connect(
         with database.reading() as reader:
             exists = create.is_lake(reader)
         if not exists:
-            _create(database, settings.data_path)
+            _create(database, settings, share=share_data_path)
         with database.reading() as reader:
             info = read.lake_info(reader)
             lost = tags.lost(reader) if exists else []
+            marked = identity.marked_path(reader)
         stored = absolute(info.data_path)
         path = stored
         if exists and settings.data_path is not None:
@@ -61,7 +67,11 @@ def connect(
             settings.storage_options,
             settings.temp_directory if temp_directory is None else str(temp_directory),
         )
-        return Lake(database, path, local, engine, spark, encrypted=info.encrypted)
+        lake = Lake(database, path, local, engine, spark, encrypted=info.encrypted)
+        lake.is_marked = marked == path
+        if not exists:
+            mark(lake)
+        return lake
     except BaseException:
         database.close()
         raise
@@ -88,7 +98,8 @@ def absolute(data_path: str) -> str:
     return data_path if data_path.endswith("/") else f"{data_path}/"
 
 
-def _create(database: Database, data_path: str | None) -> None:
+def _create(database: Database, settings: Settings, *, share: bool) -> None:
+    data_path = settings.data_path
     if database.read_only:
         raise NotFound(
             f"there is no lake at {database.url}",
@@ -101,7 +112,10 @@ def _create(database: Database, data_path: str | None) -> None:
                 hint="pass data_path='s3://bucket/lake' or a folder",
             )
         data_path = f"{database.url.path}.files"
-    create.create_lake(database, absolute(data_path))
+    place = absolute(data_path)
+    if not share:
+        check_free(Store(settings.storage_options), place)
+    create.create_lake(database, place)
 
 
 def _checked(given: str, stored: str, override: bool) -> str:

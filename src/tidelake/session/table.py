@@ -263,10 +263,16 @@ class Table(Covering):
         """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
         return merging.Merge(self, source, on)
 
-    def add_files(self, paths: str | Sequence[str], *, hive: bool = True) -> WriteResult:
-        """Make existing Parquet files part of the table without rewriting them. Folders named
+    def add_files(
+        self, paths: str | Sequence[str], *, hive: bool = True, take_over: bool = False
+    ) -> WriteResult:
+        """Make existing Parquet files part of the table without rewriting them. They stay where
+        they are: the lake reads them, and never deletes them. With `take_over` they are handed
+        over to the lake, which deletes them when no snapshot needs them any more. Folders named
         `column=value` give values to columns that a file has not, unless `hive` is False."""
-        return self._write(lambda tx: writes.add_files(tx, self._name, paths, hive=hive))
+        return self._write(
+            lambda tx: writes.add_files(tx, self._name, paths, hive=hive, take_over=take_over)
+        )
 
     def evolve(
         self,

@@ -252,7 +252,12 @@ def as_column(column: Column, expression: str, draft: TableDraft) -> str:
 
 
 def add_files(
-    tx: Transaction, name: TableName, paths: str | Sequence[str], *, hive: bool
+    tx: Transaction,
+    name: TableName,
+    paths: str | Sequence[str],
+    *,
+    hive: bool,
+    take_over: bool,
 ) -> WriteResult:
     """Make existing Parquet files part of the table, where they lie."""
     draft = writable(tx, name)
@@ -266,7 +271,8 @@ def add_files(
         if path in known:
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
     with tx._local.job(f"cannot add files to {name}") as job:
-        files = job.found(listed, draft.target, {"hive": hive})
+        found = job.found(listed, draft.target, {"hive": hive})
+    files = [replace(file, taken_over=take_over) for file in found]
     if (watch := Watch.of(tx, draft)) is not None:
         added = watch.add_files(files)
     else:

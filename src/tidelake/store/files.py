@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
+from tidelake.model.ownership import lies_within
 
 _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -38,6 +39,13 @@ def local_path(uri: str) -> Path:
 def same_place(uri: str) -> str:
     """A form in which two ways to one local file are equal, links among them."""
     return os.path.realpath(local_path(uri)) if is_local(uri) else uri
+
+
+def is_within(uri: str, folder: str) -> bool:
+    """Whether an object lies below a folder: links are followed, and so is `..`."""
+    if not (is_local(uri) and is_local(folder)):
+        return lies_within(uri, folder)
+    return lies_within(same_place(uri), same_place(folder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +140,16 @@ class Store:
         if found is None:
             raise NotFound(f"there is no file {uri}", hint="check the path")
         return found
+
+    def modified(self, uri: str) -> datetime:
+        """When an object was last written, by the store's own clock."""
+        import obstore
+
+        with _reported("look at", uri):
+            if is_local(uri):
+                return datetime.fromtimestamp(local_path(uri).stat().st_mtime, UTC)
+            store, key = self._open(uri)
+            return obstore.head(store, key)["last_modified"]
 
     def sizes(self, uris: Sequence[str]) -> dict[str, int]:
         """The sizes of those that are there."""
