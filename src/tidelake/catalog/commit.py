@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tidelake.catalog import conflict, contents, coverage, declarations, registrations, upkeep
+from tidelake.catalog.clock import check_past, file_clock
 from tidelake.catalog.database import Database, Reader, Writer
 from tidelake.catalog.entries import Entries, Numbers
 from tidelake.catalog.failures import LostRace
@@ -107,7 +108,8 @@ def _attempt(
         upkeep.check(writer, change, head)
         if head.schema_version != change.schema_version:
             change = _without_hints(change)
-        now = _moment(writer, change, last_time, clock or datetime.now(UTC))
+        clock = clock or file_clock(writer, database.url, last_time, datetime.now(UTC))
+        now = _moment(writer, change, last_time, clock)
         numbers = replace(head, snapshot_id=head.snapshot_id + 1)
         entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
         ids = declarations.declare(writer, entries, change, data_path)
@@ -127,6 +129,7 @@ def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime
     """When the commit is made: never before the one that it follows. A lake that has never had a
     table can be as old as what is brought into it."""
     if change.origin is None:
+        check_past(last_time, clock)
         return max(clock, last_time)
     when = min(change.origin.time, clock)
     if when < last_time and writer.row("SELECT 1 FROM ducklake_table LIMIT 1") is None:

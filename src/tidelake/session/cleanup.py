@@ -14,9 +14,11 @@ from tidelake.model.age import moment_before
 from tidelake.model.cleanup import CleanupResult, KeptFiles
 from tidelake.model.ownership import is_derived, is_written
 from tidelake.model.rollup import SUFFIX
+from tidelake.session import leases
 from tidelake.session.alone import alone, batches
 from tidelake.session.clocks import Clocks, clocks
 from tidelake.session.lake import Lake
+from tidelake.session.leases import Announced
 from tidelake.session.mirror_upkeep import Held, held, retained_until
 from tidelake.session.mirroring import sync_all
 from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
@@ -30,6 +32,7 @@ _AGAIN = "came into use meanwhile"
 _SHOWN = "a Delta log shows them"
 _FOREIGN = "were scheduled, and are not the lake's own: nobody will delete them"
 _ELSEWHERE = "in no snapshot, but where this lake has no tables"
+_AT_WORK = "in no snapshot, but a writer is at work that may be about to commit them"
 _SHARED = "in no snapshot, but another lake has this data path too: they may be its own"
 
 
@@ -64,14 +67,15 @@ class _Sorted:
 @dataclass(frozen=True, slots=True)
 class _Look:
     """All that decides which files go: what the catalog knows, what mirrors show, other lakes
-    nearby, scheduled files that are `used` all the same, and the moments before which files must
-    have been scheduled, and orphans written."""
+    nearby, scheduled files that are `used` all the same, the `writers` at work, and the moments
+    before which files must have been scheduled, and orphans written."""
 
     data_path: str
     known: Known
     of_mirrors: Held
     neighbours: Neighbours
     used: frozenset[str]
+    writers: Announced
     scheduled_before: datetime
     written_before: datetime
 
@@ -107,6 +111,7 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
     if dry_run:
         return _result(found.going, found.kept, dry_run=True)
     done = _remove(lake, found, look.known)
+    store.delete(look.writers.stale)
     if look.of_mirrors.stale:
         line = _milliseconds(look.scheduled_before)
         alone(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
@@ -114,6 +119,8 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
 
 
 def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: Clocks) -> _Look:
+    """Writers at work are asked for before the catalog: who is done by then is known there."""
+    writers = leases.look(lake._local.store, lake.data_path, now.store)
     with lake._reading() as reader:
         grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
         known = leftovers.look(reader, lake.data_path)
@@ -128,6 +135,7 @@ def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: C
         if listed is None
         else neighbours(lake, lake_id, listed),
         frozenset(map(same_place, known.used)),
+        writers,
         moment_before(now.catalog, grace),
         moment_before(now.store, grace),
     )
@@ -193,7 +201,10 @@ def _why_orphan_stays(look: _Look, found: Found) -> str | None:
         return _SHARED
     if not look.known.is_home(found.uri):
         return _ELSEWHERE
-    return None if found.modified < look.written_before else _YOUNG
+    if found.modified >= look.written_before:
+        return _YOUNG
+    since = look.writers.since
+    return _AT_WORK if since is not None and found.modified >= since else None
 
 
 def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import own_tables
+from tidelake.catalog.clock import TOLERANCE, file_time
 from tidelake.store.markers import FOLDER
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
-
-TOLERANCE = timedelta(minutes=1)
-"""Clocks that differ by less are the same: a store may know seconds only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +30,15 @@ def clocks(lake: Lake, *, probe: bool) -> Clocks:
     if not probe:
         return Clocks(here, here)
     there = _store_time(lake)
-    if abs(there - here) <= TOLERANCE:
-        there = here
+    return Clocks(catalog_time(lake), here if abs(there - here) <= TOLERANCE else there)
+
+
+def catalog_time(lake: Lake) -> datetime:
+    """By the server's clock, or that of the file system that the catalog is on."""
     if lake._database.dialect.clock is None:
-        return Clocks(min(here, there), there)
+        return file_time(lake._database.url, datetime.now(UTC))
     with lake._reading() as reader:
-        return Clocks(own_tables.clock(reader), there)
+        return own_tables.clock(reader)
 
 
 def _store_time(lake: Lake) -> datetime:

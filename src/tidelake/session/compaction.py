@@ -39,6 +39,7 @@ from tidelake.session.upkeep import Found, look, situation
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
+from tidelake.session.leases import announced
 
 _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge": 4}
 """How often each kind of work is done in a run: what is merged may have to be merged again, but
@@ -115,7 +116,7 @@ def _compact(lake: Lake, name: TableName) -> CompactResult:
     first = found = look(lake, name)
     planned = actions(situation(lake, found))
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
-    with progress(f"compacting {name}", files=files, bytes=size) as tell:
+    with announced(lake), progress(f"compacting {name}", files=files, bytes=size) as tell:
         run = _Run(lake, name, tell)
         while planned:
             _do(run, found, [action for action in planned if action.kind == planned[0].kind])

@@ -15,6 +15,7 @@ from tidelake.errors import Corrupt, Invalid
 from tidelake.model.age import moment_before
 from tidelake.model.expiry import ExpireResult
 from tidelake.session.alone import alone, batches
+from tidelake.session.clocks import catalog_time
 from tidelake.session.lake import Lake
 from tidelake.session.mirroring import settle_all
 from tidelake.session.progress import progress
@@ -31,8 +32,9 @@ def expire(
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
     if not dry_run:
         settle_all(lake)
+    now = datetime.now(UTC) if lake._database.read_only else catalog_time(lake)
     with lake._reading() as reader:
-        before, last = _criteria(reader, older_than, keep_last)
+        before, last = _criteria(reader, older_than, keep_last, now)
         chosen = expiry.choose(reader, before, last)
         if not force:
             expiry.check_consumers(reader, chosen.snapshots)
@@ -45,7 +47,7 @@ def expire(
 
 
 def _criteria(
-    reader: Reader, older_than: object, keep_last: object
+    reader: Reader, older_than: object, keep_last: object, now: datetime
 ) -> tuple[datetime | None, int | None]:
     if keep_last is not None and (
         isinstance(keep_last, bool) or not isinstance(keep_last, int) or keep_last < 1
@@ -62,7 +64,7 @@ def _criteria(
             hint='expire(older_than="7 days"), expire(keep_last=100), or set the lake\'s option'
             " expire_older_than",
         )
-    before = None if older_than is None else moment_before(datetime.now(UTC), older_than)
+    before = None if older_than is None else moment_before(now, older_than)
     return before, keep_last
 
 

@@ -141,6 +141,7 @@ class Staging:
         self.draft.see(file)
         self.went += len(gone - before)
         pointers = _pointers(file.id, sorted(gone - before))
+        self.tx.announce()
         for delete in self.job.delete(pointers, self.draft.target, [file], self.draft.stamp):
             self.tx.wrote([delete.path])
             self.draft.delete_files[file.id] = delete
@@ -206,6 +207,7 @@ class Staging:
             return file
         staged = self.draft.as_staged(-1, file)
         pointers = _pointers(-1, sorted(gone))
+        self.tx.announce()
         (deletes,) = self.job.delete(pointers, self.draft.target, [staged], self.draft.stamp)
         self.tx.wrote([deletes.path])
         return replace(file, deletes=deletes)

@@ -22,6 +22,7 @@ from tidelake.model.table import SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.write import Target
 from tidelake.session.as_of import plan_as_of, unplaced
+from tidelake.session.leases import announced
 from tidelake.session.planning import Request, TableFacts
 from tidelake.store.files import Store
 
@@ -119,12 +120,19 @@ def make(lake: Lake, name: TableName, moment: int) -> Rollup:
         target = _target(reader, facts, plan.event)
         doubtful = unplaced(reader, known.snapshot_id, facts, plan.event)
     lake._check_placed(doubtful, plan.event)
+    with announced(lake):
+        return _registered(lake, _made(lake, facts, known, plan, target))
+
+
+def _made(
+    lake: Lake, facts: TableFacts, known: rollups.Facts, plan: AsOfPlan, target: Target
+) -> Rollup:
     written = _written(lake, plan, target)
     ids = {below.id for column in facts.info.schema for below in column.walk()}
-    rollup = Rollup(
+    return Rollup(
         id=0,
         table_id=facts.info.id,
-        as_of=floored,
+        as_of=plan.as_of,
         snapshot_id=known.snapshot_id,
         valid_through=known.snapshot_id,
         next_row_id=known.next_row_id,
@@ -136,7 +144,6 @@ def make(lake: Lake, name: TableName, moment: int) -> Rollup:
         made_at=datetime.now(UTC),
         files=tuple(RollupFile(f.path, f.rows, f.bytes, f.footer_size) for f in written),
     )
-    return _registered(lake, rollup)
 
 
 def check_place(lake: Lake, name: TableName) -> None:

@@ -94,6 +94,7 @@ def written(
     tx: Transaction, draft: TableDraft, job: Any, sql: str, *, carries_row_ids: bool = False
 ) -> list[NewFile]:
     """Files with the rows of a query, which are not staged yet."""
+    tx.announce()
     files: list[NewFile] = list(job.write(sql, draft.target, carries_row_ids=carries_row_ids))
     tx.wrote([file.path for file in files])
     return files
@@ -147,6 +148,7 @@ def _remove_from_files(
     if few and all(file.id not in draft.delete_files for file, _ in partly):
         _keep_positions(draft, job, doomed, [file.id for file, _ in partly])
     elif partly:
+        tx.announce()
         made = job.delete(
             f"SELECT * FROM {doomed}", draft.target, [file for file, _ in partly], draft.stamp
         )

@@ -90,6 +90,16 @@ class Store:
             store, key = self._open(uri)
             obstore.put(store, key, data)
 
+    def put(self, uri: str, data: bytes) -> None:
+        """The same for what need not survive a crash: quick, and perhaps seen in halves."""
+        if not is_local(uri):
+            self.write(uri, data)
+            return
+        with _reported("write", uri):
+            path = local_path(uri)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
     def create(self, uri: str, data: bytes, *, modified: int | None = None) -> bool:
         """Put an object in place if there is none, whole or not at all; whether it was. Of many
         who try at once one succeeds. A local file is dated, where that is given in milliseconds."""
