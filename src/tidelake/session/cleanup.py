@@ -120,6 +120,7 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
 
 def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: Clocks) -> _Look:
     """Writers at work are asked for before the catalog: who is done by then is known there."""
+    leases.settle(lake.data_path)
     writers = leases.look(lake._local.store, lake.data_path, now.store)
     with lake._reading() as reader:
         grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than

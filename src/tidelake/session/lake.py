@@ -44,6 +44,7 @@ from tidelake.model.tag import Tag, checked_name
 from tidelake.model.verify import VerifyReport
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session import leases
 from tidelake.session.as_of import plan_as_of, unplaced
 from tidelake.session.diff import LakeDiff, diff_lake
 from tidelake.session.later import Later
@@ -534,6 +535,7 @@ class Lake:
         if not self._closed:
             with suppress(TidelakeError):
                 self._tally.note(self)
+            leases.settle(self.data_path)
         self._closed = True
         self._database.close()
         self._local.close()

@@ -1,13 +1,16 @@
 """Writers at work say so, so that files which they have not committed yet are not swept away.
 
-A lease is a small object in the data path, `_tidelake/writer-<id>`: it is there before the first
-file of its writer, is written again now and then while the work goes on, and goes with its end.
-What is left of a writer that was killed counts for nothing after a while. All times are those of
-the store's own clock.
+A lease is a small object in the data path, `_tidelake/writer-<id>`, one for all writers of a
+process there: it is written before the first file, again now and then while the work goes on, and goes
+when there has been nothing to do for a while. So a process that writes all the time pays for it
+once. What is left of one that was killed counts for nothing after some minutes. All times are
+those of the store's own clock.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import threading
 import time
@@ -33,78 +36,134 @@ _NAME = re.compile(rf".*/{FOLDER}writer-[0-9a-f-]{{36}}")
 
 
 class Lease:
-    """Taken before the first file is written, released when the catalog has the files or they are
-    gone. Where it cannot be written, the span of `cleanup` must do."""
+    """What the writers of this process have in one data path."""
 
     def __init__(self, store: Store, data_path: str) -> None:
         self._store = store
         self._uri = f"{data_path}{FOLDER}writer-{uuid.uuid4()}"
-        self._began: float | None = None
+        self._at_work: dict[Work, float] = {}
+        self._lock = threading.Lock()
+        self._is_there = False
 
-    def take(self) -> None:
-        if self._began is None:
-            self._began = time.monotonic()
-            self.beat()
-            _BEATS.add(self)
+    def begin(self, work: Work) -> None:
+        self._at_work[work] = time.monotonic()
+
+    def announce(self) -> None:
+        with self._lock:
+            if self._at_work and not self._is_there:
+                self._write()
+
+    def end(self, work: Work) -> None:
+        self._at_work.pop(work, None)
 
     def beat(self) -> None:
-        """Say that the work goes on, and for how many seconds it has."""
-        if self._began is not None:
-            open_for = int(time.monotonic() - self._began) + 1
-            with suppress(TidelakeError):
-                self._store.put(self._uri, str(open_for).encode())
+        """Say that the work goes on; if there is none, say nothing any more."""
+        with self._lock:
+            if self._at_work:
+                self._write()
+            elif self._is_there:
+                self._is_there = False
+                with suppress(TidelakeError):
+                    self._store.delete([self._uri])
 
-    def release(self) -> None:
-        if self._began is not None:
-            self._began = None
-            _BEATS.remove(self)
-            with suppress(TidelakeError):
-                self._store.delete([self._uri])
+    def _write(self) -> None:
+        """For how many seconds the oldest work has been going on. Where it cannot be written, the
+        span of `cleanup` must do."""
+        now = time.monotonic()
+        open_for = int(now - min(self._at_work.copy().values(), default=now)) + 1
+        with suppress(TidelakeError):
+            self._store.put(self._uri, str(open_for).encode())
+            self._is_there = True
+
+    @property
+    def is_held(self) -> bool:
+        return self._is_there or bool(self._at_work)
 
 
-class _Beats:
-    """A thread that renews what is held for long. It ends when there is nothing to renew."""
+class Leases:
+    """All leases of this process, by data path, and a thread that renews them. It ends when there
+    is nothing to renew."""
 
     def __init__(self) -> None:
-        self._held: set[Lease] = set()
         self._lock = threading.Lock()
+        self._by_path: dict[str, Lease] = {}
         self._runs = False
 
-    def add(self, lease: Lease) -> None:
+    def begin(self, work: Work, store: Store, data_path: str) -> Lease:
         with self._lock:
-            self._held.add(lease)
+            lease = self._by_path.setdefault(data_path, Lease(store, data_path))
+            lease.begin(work)
             if not self._runs:
                 self._runs = True
                 threading.Thread(target=self._run, name="tidelake-leases", daemon=True).start()
+        lease.announce()
+        return lease
 
-    def remove(self, lease: Lease) -> None:
+    def settle(self, data_path: str | None = None) -> None:
+        """Give back at once what nobody needs, in one data path or in all."""
         with self._lock:
-            self._held.discard(lease)
+            found = [lease for path, lease in self._by_path.items() if data_path in (None, path)]
+        for lease in found:
+            lease.beat()
 
     def _run(self) -> None:
         while True:
             time.sleep(BEAT_S)
+            self.settle()
             with self._lock:
-                held = list(self._held)
-                self._runs = bool(held)
-            if not held:
-                return
-            for lease in held:
-                lease.beat()
+                self._by_path = {
+                    path: lease for path, lease in self._by_path.items() if lease.is_held
+                }
+                self._runs = bool(self._by_path)
+                if not self._runs:
+                    return
 
 
-_BEATS = _Beats()
+_LEASES = Leases()
+
+
+def _renew_in_child() -> None:
+    """A forked process has none of its parent's work, nor its thread."""
+    global _LEASES
+    _LEASES = Leases()
+
+
+os.register_at_fork(after_in_child=_renew_in_child)
+atexit.register(lambda: _LEASES.settle())
+
+
+class Work:
+    """Begun before the first file is written, ended when the catalog has the files or they are
+    gone."""
+
+    def __init__(self, store: Store, data_path: str) -> None:
+        self._place = store, data_path
+        self._lease: Lease | None = None
+
+    def begin(self) -> None:
+        if self._lease is None:
+            self._lease = _LEASES.begin(self, *self._place)
+
+    def end(self) -> None:
+        if self._lease is not None:
+            self._lease.end(self)
+            self._lease = None
+
+
+def settle(data_path: str) -> None:
+    """Take away this process's lease, if nobody in it is at work there."""
+    _LEASES.settle(data_path)
 
 
 @contextmanager
 def announced(lake: Lake) -> Iterator[None]:
     """Files may be written inside."""
-    lease = Lease(lake._local.store, lake.data_path)
-    lease.take()
+    work = Work(lake._local.store, lake.data_path)
+    work.begin()
     try:
         yield
     finally:
-        lease.release()
+        work.end()
 
 
 @dataclass(frozen=True, slots=True)

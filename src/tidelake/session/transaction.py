@@ -35,7 +35,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.as_of import condition_as_of, overlaid, plan_as_of, unplaced
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.lake import Declaration, Lake
-from tidelake.session.leases import Lease
+from tidelake.session.leases import Work
 from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
 from tidelake.session.reads import SNAPSHOT, reads_of
 from tidelake.session.unfinished import watched
@@ -92,7 +92,7 @@ class Transaction(Lake):
         )
         self._revivals: list[Revival] = []
         self._written: list[str] = []
-        self._lease = Lease(lake._local.store, lake.data_path)
+        self._work = Work(lake._local.store, lake.data_path)
         self._next_id = -1
         self._counts = WriteResult(None)
         self._wrote_before = False
@@ -133,7 +133,7 @@ class Transaction(Lake):
             self._discard(self._written)
             raise
         finally:
-            self._lease.release()
+            self._work.end()
         return self.result
 
     def prepare(self) -> Change:
@@ -160,7 +160,7 @@ class Transaction(Lake):
         """Remove the files that were written for a commit that is not, or has not been, made."""
         self._end()
         self._discard(self._written)
-        self._lease.release()
+        self._work.end()
 
     def _end(self) -> None:
         self._done = True
@@ -444,7 +444,7 @@ class Transaction(Lake):
 
     def announce(self) -> None:
         """Files are going to be written: until the commit, nobody may take them for orphans."""
-        self._lease.take()
+        self._work.begin()
 
     def wrote(self, paths: Sequence[str]) -> None:
         self._written += paths
@@ -532,7 +532,7 @@ class Transaction(Lake):
     def landed(self, landed: Landed, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
         self._discard(set(self._written) - _paths(change))
-        self._lease.release()
+        self._work.end()
         self._lake._landed(landed, change)
         return _result(self._counts, landed, change)
 
