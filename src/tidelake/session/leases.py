@@ -1,10 +1,10 @@
 """Writers at work say so, so that files which they have not committed yet are not swept away.
 
 A lease is a small object in the data path, `_tidelake/writer-<id>`, one for all writers of a
-process there: it is written before the first file, again now and then while the work goes on, and goes
-when there has been nothing to do for a while. So a process that writes all the time pays for it
-once. What is left of one that was killed counts for nothing after some minutes. All times are
-those of the store's own clock.
+process there. It is written before the first file and again now and then while the work goes on,
+and it goes when there has been nothing to do for a while. So a process that writes all the time
+pays for it once. What is left of one that was killed counts for nothing after some minutes. All
+times are those of the store's own clock.
 """
 
 from __future__ import annotations
