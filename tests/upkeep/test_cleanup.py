@@ -221,17 +221,17 @@ def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path) -> None:
         before = past(lake)
         store.write(f"{root}main/t/{named('orphan')}", b"x" * 10)
         store.write(f"{root}main/t/other.parquet", b"x" * 10)
-        there = {each.uri for each in store.walk(root)}
+        there = {each.uri for each in store.walk(f"{root}main/")}
         assert lake.cleanup().files == 0
         kept = lake.cleanup("0 seconds", dry_run=True)
         assert (kept.orphans, kept.bytes) == (1, 10)
         lake.expire(keep_last=1)
         would = lake.cleanup("0 seconds", dry_run=True)
-        assert {each.uri for each in store.walk(root)} == there
+        assert {each.uri for each in store.walk(f"{root}main/")} == there
         plain = lake.cleanup("0 seconds", orphans=False)
         assert (plain.scheduled, plain.bytes) == (would.scheduled, would.bytes - 10)
         assert lake.cleanup("0 seconds").orphans == 1
         assert would.files == plain.files + 1
-        assert {each.uri for each in store.walk(root)} == there - set(would.paths)
+        assert {each.uri for each in store.walk(f"{root}main/")} == there - set(would.paths)
         last = max(before)
         assert past(lake) == {last: before[last]}
