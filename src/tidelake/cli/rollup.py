@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table")
 @click.option("--as-of", metavar="TIME", help="Keep the state as of this moment of event time.")
-@click.option("--every", metavar="SPAN", help="A policy: a number of s, min, h, d, w, mo or y.")
+@click.option("--every", metavar="SPAN", help='A policy: a span such as "1mo", "1 week" or "6h".')
 @click.option("--keep", type=int, metavar="N", help="With --every: only for the last N boundaries.")
 @click.option("--list", "listing", is_flag=True, help="List the rollups there are.")
 @click.option("--drop", is_flag=True, help="Drop all rollups of the table, and the policy.")

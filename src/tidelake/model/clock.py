@@ -7,32 +7,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.comparable import INTEGERS, TIMESTAMPS
+from tidelake.model.span import Span, text_of
 
 TIME, MONTHS, COUNT = "time", "months", "count"
 SIGN = 1 << 63
 """Ids are numbers with this bit flipped, so that they keep their order without a sign."""
 
-_MILLISECOND = instant.SECOND // 1000
-_UNITS = {
-    "ms": _MILLISECOND,
-    "s": instant.SECOND,
-    "m": 60 * instant.SECOND,
-    "min": 60 * instant.SECOND,
-    "h": 3600 * instant.SECOND,
-    "d": instant.DAY,
-    "w": 7 * instant.DAY,
+_TICKS = {
+    "date": (instant.DAY, "days"),
+    "timestamp_s": (instant.SECOND, "seconds"),
+    "timestamp_ms": (instant.SECOND // 1000, "milliseconds"),
+    "timestamp": (instant.SECOND // 1_000_000, "microseconds"),
+    "timestamptz": (instant.SECOND // 1_000_000, "microseconds"),
 }
-_MONTHS = {"mo": 1, "y": 12}
-_TICKS = {"date": (instant.DAY, "day"), "timestamp_s": (instant.SECOND, "second")}
 """What some types count in, which is longer than the shortest buckets."""
-_WIDTH = re.compile(r"([1-9]\d{0,17})\s*(ms|s|m|min|h|d|w|mo|y)?", re.ASCII)
+_NUMBER = re.compile(r"[1-9]\d{0,17}", re.ASCII)
 _MONDAY = 4 * instant.DAY
 _LONGEST = 3000 * 366 * instant.DAY
-_HINT = 'for example "1m", "15m", "1h", "1d" or "1mo", and for an integer clock a number'
+_HINT = 'for example "1m", "15 minutes", "1h", "1d" or "1mo", and for an integer clock a number'
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +45,15 @@ class Clock:
     given: str = field(default="", compare=False)
 
     @staticmethod
-    def of(width: str | int, kind: str) -> Clock:
+    def of(width: str | int | timedelta, kind: str) -> Clock:
         """Buckets of a column of that type; Invalid if it cannot have such."""
-        found = _WIDTH.fullmatch(str(width).strip()) if not isinstance(width, bool) else None
-        if found is None:
+        given = text_of(width) if isinstance(width, timedelta) else str(width).strip()
+        if not isinstance(width, bool) and _NUMBER.fullmatch(given):
+            return replace(_of_number(width, int(given), kind), given=given)
+        span = None if isinstance(width, bool) else Span.maybe(width)
+        if span is None or (span.months, span.nanoseconds) <= (0, 0):
             raise Invalid(f"bucket={width!r} is no width", hint=_HINT)
-        count, unit = int(found.group(1)), found.group(2)
-        return replace(_of_unit(width, count, unit, kind), given=found.group())
+        return replace(_of_span(width, span, kind), given=given)
 
     def number(self, position: int) -> int:
         """The bucket that a position lies in."""
@@ -86,29 +85,38 @@ class Clock:
         return [self.kind, self.width, self.origin, self.signed]
 
 
-def _of_unit(width: str | int, count: int, unit: str | None, kind: str) -> Clock:
-    if kind in INTEGERS:
-        if unit is not None:
-            raise Invalid(
-                f"bucket={width!r} is a length of time, but the clock is an {kind}",
-                hint="give a number, such as bucket=1000",
-            )
-        return Clock(COUNT, count, signed=not kind.startswith("u"))
-    if kind not in TIMESTAMPS | {"date"} or unit is None:
+def _of_number(width: object, count: int, kind: str) -> Clock:
+    if kind not in INTEGERS:
         raise Invalid(f"bucket={width!r} does not fit a {kind}", hint=_HINT)
-    if unit in _MONTHS:
-        return Clock(MONTHS, count * _MONTHS[unit])
-    return _of_time(width, count * _UNITS[unit], kind, weeks=unit == "w")
+    return Clock(COUNT, count, signed=not kind.startswith("u"))
 
 
-def _of_time(given: str | int, width: int, kind: str, *, weeks: bool) -> Clock:
+def _of_span(width: object, span: Span, kind: str) -> Clock:
+    if kind in INTEGERS:
+        raise Invalid(
+            f"bucket={width!r} is a length of time, but the clock is an {kind}",
+            hint="give a number, such as bucket=1000",
+        )
+    if kind not in TIMESTAMPS | {"date"}:
+        raise Invalid(f"bucket={width!r} does not fit a {kind}", hint=_HINT)
+    if not span.months:
+        return _of_time(width, span.nanoseconds, kind, weeks=span.in_weeks)
+    if span.nanoseconds:
+        raise Invalid(
+            f"bucket={width!r} has months and days, so buckets would differ",
+            hint="give months and years alone, or none of them",
+        )
+    return Clock(MONTHS, span.months)
+
+
+def _of_time(given: object, width: int, kind: str, *, weeks: bool) -> Clock:
     if width > _LONGEST:
         raise Invalid(f"bucket={given!r} is longer than all of history", hint=_HINT)
     tick, what = _TICKS.get(kind, (1, ""))
     if width % tick:
         raise Invalid(
-            f"bucket={given!r} divides {what}s, and the clock is a {kind}",
-            hint=f'for example "1{what[0]}"',
+            f"bucket={given!r} divides {what}, and the clock is a {kind}",
+            hint=f'for example "10 {what}"',
         )
     return Clock(TIME, width, _MONDAY if weeks else 0)
 

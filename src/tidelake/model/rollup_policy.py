@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,13 +11,12 @@ from itertools import islice
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model import instant
 from tidelake.model.settings import PREFIX
+from tidelake.model.span import Span, text_of
 
 TAG = f"{PREFIX}rollup"
-_EVERY = re.compile(r"([1-9]\d{0,5})\s*(s|min|h|d|w|mo|y)", re.ASCII)
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_MONTHS = {"mo": 1, "y": 12}
-_FIRST_MONDAY = 4 * 86_400
-"""Seconds from 1970-01-01, a Thursday, to the first boundary of weeks."""
+_FIRST_MONDAY = 4 * instant.DAY
+"""From 1970-01-01, a Thursday, to the first boundary of weeks."""
+_LONGEST = 12 * 3000
 _EPOCH = datetime(1970, 1, 1)
 _EARLIEST = instant.of_date(datetime.min)
 MOST = 10_000
@@ -27,25 +25,23 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RollupPolicy:
-    """`every` is a number of s, min, h, d, w, mo or y; of the boundaries up to the newest event
-    the last `keep` have a rollup each, without it all from the first event on."""
+    """`every` is a span of time, in months and years or in anything shorter; of the boundaries up
+    to the newest event the last `keep` have a rollup each, without it all from the first event
+    on."""
 
     every: str
     keep: int | None = None
 
     @staticmethod
     def checked(every: object, keep: object) -> RollupPolicy:
-        if not isinstance(every, str) or not _EVERY.fullmatch(every.strip()):
-            raise Invalid(
-                f"every={every!r} is no span of time",
-                hint='a number of s, min, h, d, w, mo or y, such as "1mo", "1w" or "6h"',
-            )
+        _check_even(Span.of(every, "every"), every)
         whole = isinstance(keep, int) and not isinstance(keep, bool) and 1 <= keep <= MOST
         if keep is not None and not whole:
             raise Invalid(
                 f"keep={keep!r} is no number of rollups", hint=f"a whole number from 1 to {MOST:,}"
             )
-        return RollupPolicy(every.strip(), keep if isinstance(keep, int) else None)
+        text = text_of(every) if isinstance(every, timedelta) else str(every).strip()
+        return RollupPolicy(text, keep if isinstance(keep, int) else None)
 
     @staticmethod
     def of(tags: Mapping[str, str]) -> RollupPolicy | None:
@@ -82,19 +78,23 @@ class RollupPolicy:
 
     def _floor(self, moment: int) -> int | None:
         """The last boundary that is not after a moment; None before the calendar begins."""
-        match = _EVERY.fullmatch(self.every)
-        assert match is not None
-        number, unit = int(match[1]), match[2]
-        if unit in _SECONDS:
-            shift = _FIRST_MONDAY if unit == "w" else 0
-            width = number * _SECONDS[unit]
-            seconds = (moment // instant.SECOND - shift) // width * width + shift
-            found = seconds * instant.SECOND
+        span = Span.of(self.every, "every")
+        if not span.months:
+            shift = _FIRST_MONDAY if span.in_weeks else 0
+            width = span.nanoseconds
+            found = (moment - shift) // width * width + shift
         else:
-            width = number * _MONTHS[unit]
             at = _EPOCH + timedelta(seconds=moment // instant.SECOND)
-            months = (at.year * 12 + at.month - 1) // width * width
+            months = (at.year * 12 + at.month - 1) // span.months * span.months
             if months < 12:
                 return None
             found = instant.of_date(datetime(months // 12, months % 12 + 1, 1))
         return found if found >= _EARLIEST else None
+
+
+def _check_even(span: Span, every: object) -> None:
+    if bool(span.months) == bool(span.nanoseconds) or span.months > _LONGEST:
+        raise Invalid(
+            f"every={every!r} does not divide time into equal pieces",
+            hint='months and years alone, or none of them, such as "1mo", "1 week" or "6h"',
+        )

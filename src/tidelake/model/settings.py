@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model.clock import Clock
@@ -105,7 +106,7 @@ def declared(
     event_time: str | None = None,
     tombstone: str | None = None,
     entity: str | Sequence[str] = (),
-    bucket: str | int | None = None,
+    bucket: str | int | timedelta | None = None,
     overlap: str | None = None,
 ) -> Settings:
     """Settings from column names; Invalid if they cannot work."""
@@ -130,7 +131,7 @@ def declared(
         None if time is None else time.id,
         None if end is None else end.id,
         tuple(column.id for column in entities),
-        None if bucket is None else str(bucket).strip(),
+        None if bucket is None or time is None else Clock.of(bucket, time.type).given,
         overlap,
     )
 
@@ -157,7 +158,7 @@ def _check_together(
     time: Column | None,
     end: Column | None,
     entities: Sequence[Column],
-    bucket: str | int | None,
+    bucket: str | int | timedelta | None,
     overlap: str | None,
 ) -> None:
     if end is not None and (time is None or not keys):
@@ -175,7 +176,10 @@ def _check_together(
 
 
 def _check_series(
-    time: Column | None, entities: Sequence[Column], bucket: str | int, overlap: str | None
+    time: Column | None,
+    entities: Sequence[Column],
+    bucket: str | int | timedelta,
+    overlap: str | None,
 ) -> None:
     if time is None:
         raise Invalid("coverage needs an event_time", hint='event_time="ts"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid
@@ -21,7 +22,7 @@ _OF_SERIES = ("entity", "bucket", "overlap")
 def set_coverage(
     tx: Transaction,
     name: TableName,
-    bucket: str | int | None,
+    bucket: str | int | timedelta | None,
     entity: str | Sequence[str],
     event_time: str | None,
     overlap: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.catalog import log, snapshots
@@ -309,7 +309,7 @@ class Table(Covering):
 
     def set_coverage(
         self,
-        bucket: str | int | None,
+        bucket: str | int | timedelta | None,
         *,
         entity: str | Sequence[str] = (),
         event_time: str | None = None,
@@ -368,19 +368,19 @@ class Table(Covering):
     def rollup(self, as_of: str | date) -> Rollup: ...
 
     @overload
-    def rollup(self, *, every: str, keep: int | None = None) -> list[Rollup]: ...
+    def rollup(self, *, every: str | timedelta, keep: int | None = None) -> list[Rollup]: ...
 
     def rollup(
         self,
         as_of: str | date | None = None,
         *,
-        every: str | None = None,
+        every: str | timedelta | None = None,
         keep: int | None = None,
     ) -> Rollup | list[Rollup]:
         """Keep the state as of a moment, as it is known now, so that reads as of then or later
         need not look at older events. It changes no answer, and no late event spoils it.
 
-        With `every` (a number of s, min, h, d, w, mo or y) the table gets a policy: the last
+        With `every` (a span such as "1mo", "1 week" or "6h") the table gets a policy: the last
         `keep` boundaries of the calendar up to the newest event have a rollup each, made now and
         by every `compact`; gives those that were made.
         """
