@@ -59,3 +59,10 @@ def test_cleanup(lake: Any, tmp_path: Path) -> None:
     assert (found["files"], found["scheduled"], found["orphans"]) == (1, 1, 0)
     assert lake.json("cleanup", "--older-than", "0 seconds")["orphans"] == 1
     assert len(list((tmp_path / "data").rglob("*.parquet"))) == 2
+
+
+def test_a_minute_that_may_be_a_month_is_refused(lake):
+    for command in ("expire", "cleanup"):
+        refused = lake(command, "--older-than", "1m", ok=False)
+        assert 'write "1min" or "1mo"' in refused.stderr
+        lake(command, "--older-than", "1mo")
