@@ -404,7 +404,7 @@ RIGHT = [{"k": 1, "t": at(0), "n": 1, "f": 1.5}]
         ({"tolerance": 5}, "does not go with times"),
         ({"tolerance": "soon"}, "not a span"),
         ({"tolerance": "1 month"}, "months"),
-        ({"tolerance": timedelta(-1)}, "no length"),
+        ({"tolerance": timedelta(-1)}, "less than nothing"),
         ({"tolerance": 1.5}, "no distance"),
         ({"tolerance": True}, "no distance"),
         ({"suffix": ""}, "no text"),
