@@ -25,7 +25,7 @@ def lake(tmp_path: Path):
 
 
 def files(lake: tidelake.Lake) -> list[Path]:
-    return [path for path in Path(lake.data_path).rglob("*") if path.is_file()]
+    return list(Path(lake.data_path).rglob("*.parquet"))
 
 
 def _break_off(lake: tidelake.Lake, body: Callable[[Any], object]) -> None:
@@ -114,6 +114,17 @@ def test_lost_writes_are_told(lake: tidelake.Lake, what: str):
     (warning,) = [each for each in told if each.category is TidelakeWarning]
     assert re.search(r"changed (main\.[tv]|t_s) was never ended", str(warning.message))
     assert lake.snapshots()[-1].snapshot_id == head
+
+
+def test_files_of_lost_writes_are_swept(lake: tidelake.Lake):
+    tx = lake.transaction()
+    tx.table("t").append([{"a": n} for n in range(100)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        del tx
+        gc.collect()
+    lake.cleanup(older_than="0 seconds")
+    assert files(lake) == []
 
 
 def test_nothing_is_told_of_what_lost_nothing(lake: tidelake.Lake):

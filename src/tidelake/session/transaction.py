@@ -85,14 +85,15 @@ class Transaction(Lake):
         self._new_schemas: dict[str, SchemaInfo] = {}
         self._dropped_schemas: dict[int, SchemaInfo] = {}
         self._view_changes: dict[int, ViewChange] = {}
+        self._revivals: list[Revival] = []
+        self._written: list[str] = []
+        self._work = Work(lake._local.store, lake.data_path)
         self._watched = watched(
             self,
             (self._drafts, self._dropped, self._view_changes),
             (self._new_schemas, self._dropped_schemas),
+            self._work,
         )
-        self._revivals: list[Revival] = []
-        self._written: list[str] = []
-        self._work = Work(lake._local.store, lake.data_path)
         self._next_id = -1
         self._counts = WriteResult(None)
         self._wrote_before = False

@@ -13,6 +13,7 @@ from tidelake.model.table import SchemaInfo, TableInfo
 
 if TYPE_CHECKING:
     from tidelake.session.draft import TableDraft
+    from tidelake.session.leases import Work
     from tidelake.session.transaction import Transaction
 
 Objects = tuple[Mapping[int, "TableDraft"], Mapping[int, TableInfo], Mapping[int, ViewChange]]
@@ -21,14 +22,16 @@ _SHOWN = 5
 
 
 def watched(
-    transaction: Transaction, objects: Objects, schemas: Schemas
+    transaction: Transaction, objects: Objects, schemas: Schemas, work: Work
 ) -> finalize[..., Transaction]:
     """Says so when a transaction is collected, or the program ends, with changes in it. To be
     detached when it is ended."""
-    return finalize(transaction, _warn, objects, schemas)
+    return finalize(transaction, _lost, objects, schemas, work)
 
 
-def _warn(objects: Objects, schemas: Schemas) -> None:
+def _lost(objects: Objects, schemas: Schemas, work: Work) -> None:
+    """Its files are left for cleanup, which nobody at work keeps from them any more."""
+    work.end()
     names = list(dict.fromkeys(_changed(objects, schemas)))
     if names:
         listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
