@@ -208,7 +208,7 @@ def test_nullability_and_comments_come_along():
         pl.DataFrame({"a": [1], "b": ["x"]}),
         pl.LazyFrame({"a": [1], "b": ["x"]}),
         pl.Schema({"a": pl.Int64, "b": pl.String}),
-        pd.DataFrame({"a": [1], "b": ["x"]}, index=["i"]),
+        pd.DataFrame({"a": [1], "b": ["x"]}),
         {"a": pl.Int64(), "b": pl.Categorical()},
         Schema((Column(7, "a", "int64"), Column(9, "b", "varchar"))),
         [Column(7, "a", "int64"), Column(9, "b", "varchar")],

@@ -507,3 +507,22 @@ def test_reading_joins_writes_nothing(prices, tmp_path):
         assert found_prices(join) == [1.0]
         with pytest.raises((Denied, TidelakeError)):
             lake.table("prices").append([price("A", 2, 2.0)])
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_rows_of_a_frame_stay_in_their_order(direction, ties):
+    rng = random.Random(7)
+    keys = [rng.choice("abcd") for _ in range(20_000)]
+    left = pd.DataFrame({"k": keys, "ts": [rng.randrange(99) for _ in keys], "x": range(len(keys))})
+    times = [*range(50), *([5] if ties else [])]
+    right = [
+        {"k": k, "ts": t, "price": n}
+        for n, (k, t) in enumerate(((k, t) for k in "abc" for t in times))
+    ]
+    join = tidelake.asof_join(
+        left, right, on="k", left_time="ts", right_time="ts", direction=direction
+    )
+    assert join.to_pandas()["x"].tolist() == left["x"].tolist()
+    assert join.to_arrow().column_names == ["k", "ts", "x", "ts_right", "price"]
+    assert [n for batch in join.to_batches() for n in batch["x"].to_pylist()] == left["x"].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.pandas_frame import schema_of
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
 
@@ -50,7 +51,7 @@ def arrow_schema(frame: Any) -> pa.Schema:
         return frame
     library = type(frame).__module__.partition(".")[0]
     if library == "pandas":
-        return pa.Schema.from_pandas(frame, preserve_index=False)
+        return schema_of(frame)
     if library == "polars":
         schema = frame.collect_schema()
         return pa.schema([arrow_field(name, kind) for name, kind in schema.items()])
@@ -59,6 +60,28 @@ def arrow_schema(frame: Any) -> pa.Schema:
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(frame).schema
     return pa.schema(frame)
+
+
+def with_text_for_nulls(schema: pa.Schema) -> pa.Schema:
+    """The schema with text where nothing but nulls is."""
+    import pyarrow as pa
+
+    return pa.schema([field.with_type(_without_nulls(field.type)) for field in schema])
+
+
+def _without_nulls(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    known = pa.types
+    if known.is_null(kind):
+        return pa.string()
+    if known.is_struct(kind):
+        return pa.struct([part.with_type(_without_nulls(part.type)) for part in kind])
+    if known.is_map(kind):
+        return pa.map_(_without_nulls(kind.key_type), _without_nulls(kind.item_type))
+    if known.is_list(kind) or known.is_large_list(kind):
+        return pa.list_(_without_nulls(kind.value_type))
+    return kind
 
 
 def arrow_field(name: str, kind: Any) -> pa.Field:

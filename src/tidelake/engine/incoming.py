@@ -13,6 +13,7 @@ from tidelake.engine import incoming_files, incoming_rows
 from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable, scan
 from tidelake.engine.conform import Shape, conformed, filled, match
 from tidelake.engine.duck_errors import refused
+from tidelake.engine.pandas_frame import refuse_unknown_index, untyped, with_index
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
@@ -65,6 +66,8 @@ def bring(
         return take.files([data])
     if _is_a(data, "pandas", "DataFrame"):
         return take.pandas(data)
+    if _is_a(data, "pandas", "Series", "Index"):
+        raise take.unknown(data)
     if _is_a(data, "polars", "DataFrame", "LazyFrame"):
         return take.polars(data)
     if type(data).__module__.partition(".")[0] == "pyspark":
@@ -96,6 +99,9 @@ class _Taking:
     def unknown(self, data: object) -> Invalid:
         kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
         return Invalid(f"{self.place}: cannot take rows from {kind}", hint=_ACCEPTED)
+
+    def empty(self) -> Invalid:
+        return Invalid(f"{self.place}: the data has no columns", hint=_ACCEPTED)
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> Incoming:
         sql, present = incoming_rows.rows_sql(
@@ -130,9 +136,13 @@ class _Taking:
     def pandas(self, data: Any) -> Incoming:
         import pyarrow as pa
 
-        match([str(name) for name in data.columns], self.columns, self.place)
+        frame = with_index(data, self.place)
+        refuse_unknown_index(data, [column.name for column in self.columns], self.place)
+        if len(frame) and not len(frame.columns):
+            raise self.empty()
+        match([str(name) for name in frame.columns], self.columns, self.place)
         try:
-            table = pa.Table.from_pandas(data, preserve_index=False)
+            table = pa.Table.from_pandas(untyped(frame), preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             hint = "give every column one type, for example with astype(…)"
             raise self.unreadable(error, hint) from error
@@ -166,6 +176,8 @@ class _Taking:
         except (pa.ArrowException, TypeError, ValueError, OSError) as error:
             raise self.unreadable(error, _ACCEPTED) from error
         whole = isinstance(data, pa.Table)
+        if whole and data.shape == (0, 0):
+            return self.rows([])
         schema = readable(data.schema)
         shapes = [arrow_shape(field, self.place) for field in schema]
         labels = [f"c{at}" for at in range(len(shapes))]
@@ -226,7 +238,7 @@ class _Taking:
     def _select(self, source: str, shapes: Sequence[Shape]) -> tuple[str, frozenset[str]]:
         """Columns of the source go by position: their names may be any."""
         if not shapes:
-            raise Invalid(f"{self.place}: the data has no columns", hint=_ACCEPTED)
+            raise self.empty()
         found = match([shape.name for shape in shapes], self.columns, self.place)
         chosen = []
         for index, column in enumerate(self.columns):

@@ -30,7 +30,8 @@ class JoinPlan:
     `brought` are the right side's columns in the result, and the names that they have there.
     `within` is the greatest distance that counts, in SQL; `known` is how a left row tells when it
     knew, in SQL, and then right rows carry since and until when they were known.
-    `untied` says that no two right rows have the same keys and time.
+    `untied` says that no two right rows have the same keys and time; `ordered` that left rows
+    carry their numbers, in whose order the result is to be.
     """
 
     left: tuple[Column, ...]
@@ -43,6 +44,7 @@ class JoinPlan:
     tombstone: Column | None = None
     known: str | None = None
     untied: bool = False
+    ordered: bool = False
 
     @property
     def key_names(self) -> list[str]:
@@ -74,7 +76,8 @@ class JoinPlan:
         if self.clock.is_plain:
             there.add(self.clock.times.left.name)
         others = (column for column in self.left if column.name not in there)
-        return [(f"a{place}", column) for place, column in enumerate(others)]
+        number = [("o", Column(0, ROW_NUMBER, "int64"))] if self.ordered else []
+        return [*((f"a{place}", column) for place, column in enumerate(others)), *number]
 
     @property
     def right_values(self) -> list[tuple[str, Column]]:
@@ -155,7 +158,8 @@ def joined_sql(plan: JoinPlan, *, by_window: bool) -> str:
         source = "nearest"
     listed = ", ".join(f"{name} AS ({sql})" for name, sql in ctes)
     flat = plan.is_flat and not by_window
-    return f"WITH {listed} SELECT {_result(plan, '' if flat else 'm0.')} FROM {source}"
+    order = " ORDER BY o" if plan.ordered else ""
+    return f"WITH {listed} SELECT {_result(plan, '' if flat else 'm0.')} FROM {source}{order}"
 
 
 def _by_asof(plan: JoinPlan, source: str, direction: str, matches: Sequence[str]) -> str:

@@ -65,7 +65,8 @@ def asof_join(
     as any fact is, and means that there is nothing.
 
     With `known_at`, `right` is what the lake knew then: at a snapshot, a time or a tag, or, by the
-    name of a left column, at each row's own moment. Every left row is there exactly once.
+    name of a left column, at each row's own moment. Every left row is there exactly once; if
+    the left side is a frame or dicts, in its order.
     """
     if direction not in DIRECTIONS:
         raise Invalid(f"direction={direction!r}", hint=f"one of {', '.join(DIRECTIONS)}")
@@ -131,9 +132,9 @@ class AsofJoin(LazyRows):
         self._prepare(job)
         return int(job.reading(f"SELECT * FROM {LEFT}").count())
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:  # noqa: ARG002
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
         job = engine.job("cannot join")
-        plan = self._prepare(job)
+        plan = self._prepare(job, ordered=ordered and self._left.is_ordered)
         if not (job.on_spark and plan.is_native):
             job.define(LEFT_ROWS, plan_of.left_rows_sql(plan))
             job.define(RIGHT_ROWS, plan_of.right_rows_sql(plan))
@@ -141,15 +142,15 @@ class AsofJoin(LazyRows):
             plan = replace(plan, untied=True)
         return job.reading(plan_of.joined_sql(plan, by_window=job.on_spark))
 
-    def _prepare(self, job: Any) -> JoinPlan:
-        left = self._left.enter(job, LEFT, numbered=False)
+    def _prepare(self, job: Any, *, ordered: bool = False) -> JoinPlan:
+        left = self._left.enter(job, LEFT, numbered=ordered)
         own = self._own_moment(left)
         if own is None:
             right = self._pinned()
             columns = right.enter(job, RIGHT, numbered=True)
-            return self._plan(left, right, columns)
+            return replace(self._plan(left, right, columns), ordered=ordered)
         known, columns = _enter_lives(job, self._right, own)
-        return replace(self._plan(left, self._right, columns), known=known)
+        return replace(self._plan(left, self._right, columns), known=known, ordered=ordered)
 
     def _own_moment(self, left: Sequence[Column]) -> Column | None:
         """The left column that `known_at` names, if it does."""

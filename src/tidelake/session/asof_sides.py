@@ -51,6 +51,11 @@ class Side(ABC):
         """The Spark session that its rows are bound to."""
         return None
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its rows have an order that a result should keep."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Rows(Side):
@@ -152,6 +157,10 @@ class Frame(Side):
     @property
     def session(self) -> Any:
         return self.data.sparkSession if _is_spark(self.data) else None
+
+    @property
+    def is_ordered(self) -> bool:
+        return not _is_spark(self.data)
 
     def enter(self, job: Any, name: str, *, numbered: bool) -> tuple[Column, ...]:
         columns = job.columns(self.data)
