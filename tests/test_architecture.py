@@ -69,6 +69,7 @@ PUBLIC = [
     "errors",
     "import_delta",
     "is_compatible",
+    "lit",
 ]
 
 NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}

@@ -15,6 +15,7 @@ from tidelake import errors
 if TYPE_CHECKING:
     from tidelake.model.calendar import Calendar
     from tidelake.model.interval import Interval
+    from tidelake.model.literal import lit
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
     from tidelake.session.asof_join import asof_join
@@ -43,6 +44,7 @@ __all__ = [
     "errors",
     "import_delta",
     "is_compatible",
+    "lit",
 ]
 
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "connect": "tidelake.session.opening",
     "import_delta": "tidelake.session.import_delta",
     "is_compatible": "tidelake.session.compatible",
+    "lit": "tidelake.model.literal",
 }
 
 

@@ -6,30 +6,24 @@ values survive is made value by value, and the first that would change is refuse
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.engine.duck_errors import refusal
+from tidelake.engine.type_fit import (
+    INTEGERS,
+    MOMENTS,
+    WIDE,
+    is_cast,
+    may_fit,
+    never_loses,
+    scale,
+    type_name,
+)
 from tidelake.errors import Invalid
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import Column
 
-INTEGERS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
-    f"uint{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)
-}
-WIDE = {"int128": (-(1 << 53) + 1, (1 << 53) - 1), "uint128": (0, (1 << 53) - 1)}
-"""Parquet files hold these as DOUBLE, which is exact only so far."""
-MOMENTS = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"}
-
-FLOAT_BITS = {"float32": 24, "float64": 53}
-_DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
-_NO_LOSS = {
-    ("float32", "float64"),
-    ("time", "timetz"),
-    ("json", "varchar"),
-    ("enum", "varchar"),
-}
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
 
@@ -40,11 +34,14 @@ ENCODED_VARIANT = "encoded variant"
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A column or field of the data. `type` is DuckLake's word where it has one; else null, enum,
-    array, `text` (a field of a CSV file) or DuckDB's own."""
+    array, `text` (a field of a CSV file), `converted` (a Python value as `row_values` hands it
+    over) or DuckDB's own. `computed` are values of an expression: they are cast as SQL casts
+    them, if they are the same afterwards."""
 
     name: str
     type: str
     children: tuple[Shape, ...] = ()
+    computed: bool = False
 
 
 def match(names: Sequence[str], columns: Sequence[Column], place: str) -> dict[int, int]:
@@ -101,22 +98,29 @@ def default(column: Column) -> str:
 def conformed(column: Column, shape: Shape, reference: str, place: str) -> str:
     """An expression of the column's type over the data's; null only where the column may be."""
     where = f"{place}: column {column.name!r}"
-    value = expression(column, shape, reference, where)
+    return required(column, expression(column, shape, reference, where), reference, place)
+
+
+def required(column: Column, value: str, reference: str, place: str) -> str:
+    """The value, which is null where the reference is: if the column may not be, an error."""
     if column.nullable:
         return value
-    message = refusal(f"{where} may not be null", "fill the nulls, or leave those rows out")
-    return f"CASE WHEN {reference} IS NULL THEN error({text_literal(message)}) ELSE {value} END"
+    message = f"{place}: column {column.name!r} may not be null"
+    told = text_literal(refusal(message, "fill the nulls, or leave those rows out"))
+    return f"CASE WHEN {reference} IS NULL THEN error({told}) ELSE {value} END"
 
 
 def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 0) -> str:
     """`ref` itself where nothing has to be done."""
     if shape.type == "null":
         return f"CAST(NULL AS {column.duckdb_type})"
+    if shape.type == "converted":
+        return converted(column, ref)
     if column.type == "variant" and (shape.type == ENCODED_VARIANT or _is_encoded(shape)):
         return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
         return ref if shape.type == "variant" else f"CAST({ref} AS VARIANT)"
-    if shape.type == "text":
+    if shape.type == "text" or (shape.computed and shape.type == "varchar"):
         return from_text(column, ref, where)
     kind = "list" if shape.type == "array" else shape.type
     if column.is_nested and column.type == kind:
@@ -124,6 +128,25 @@ def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 
     if column.is_nested or shape.children:
         raise _mismatch(column, shape, where)
     return _scalar(column, shape, ref, where)
+
+
+def converted(column: Column, ref: str) -> str:
+    """What `row_values` has made of a Python value for the column, in its type."""
+    kind = column.duckdb_type
+    if column.type == "geometry":
+        binary = f"ST_GeomFromWKB(from_hex({ref}))"
+        return (
+            f"CASE WHEN regexp_full_match({ref}, '[0-9a-f]+') THEN {binary}"
+            f" ELSE CAST({ref} AS GEOMETRY) END"
+        )
+    if any(below.type == "variant" for below in column.walk()):
+        ref = f"CAST({ref} AS {_as_json(column).duckdb_type})"
+    return f"CAST({ref} AS {kind})"
+
+
+def _as_json(column: Column) -> Column:
+    kind = "json" if column.type == "variant" else column.type
+    return replace(column, type=kind, children=tuple(map(_as_json, column.children)))
 
 
 def _is_encoded(shape: Shape) -> bool:
@@ -207,11 +230,22 @@ def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
     if (source, target) == ("time_ns", "time"):
         bad = f"epoch_ns({ref}) % 1000 <> 0"
         return checked(bad, ref, f"CAST({ref} AS TIME)", where, "does not fit TIME exactly")
-    if _never_loses(source, target):
+    if never_loses(source, target):
         return f"CAST({ref} AS {kind})"
-    if _may_fit(source, target):
-        return _exact(ref, [type_name(source), kind], where)
+    if may_fit(source, target) or shape.computed:
+        return _perhaps(column, shape, ref, where)
     raise _mismatch(column, shape, where)
+
+
+def _perhaps(column: Column, shape: Shape, ref: str, where: str) -> str:
+    """A cast that some values survive. A computed double becomes the nearest of a FLOAT column,
+    as a Python number does."""
+    ways = (shape.type, column.type)
+    if shape.computed and ways == ("float64", "float32"):
+        return f"CAST({ref} AS FLOAT)"
+    if not may_fit(*ways) and not is_cast(*ways):
+        raise _mismatch(column, shape, where)
+    return _exact(ref, [type_name(shape.type), column.duckdb_type], where, shape)
 
 
 def _wide(column: Column, shape: Shape, ref: str, where: str) -> str:
@@ -221,7 +255,7 @@ def _wide(column: Column, shape: Shape, ref: str, where: str) -> str:
         least, most = INTEGERS[shape.type]
         if low <= least and most <= high:
             return good
-    elif shape.type not in WIDE and _scale(shape.type) != 0:
+    elif shape.type not in WIDE and scale(shape.type) != 0:
         raise _mismatch(column, shape, where)
     bad = f"{ref} NOT BETWEEN {low} AND {high}"
     why = "is beyond 2^53, which files cannot hold exactly in this type"
@@ -239,7 +273,7 @@ def _moment(source: str, target: str, ref: str, where: str) -> str:
     return f"CAST({ref} AS TIMESTAMPTZ)" if target == "timestamptz" else ref
 
 
-def _exact(ref: str, way: Sequence[str], where: str) -> str:
+def _exact(ref: str, way: Sequence[str], where: str, shape: Shape | None = None) -> str:
     """A cast, by way of these types, that must be undone by the way back.
 
     TRY_CAST raises on timestamps that do not fit, so it must be TRY, which is slower. What
@@ -248,7 +282,13 @@ def _exact(ref: str, way: Sequence[str], where: str) -> str:
     attempt = any("TIMESTAMP" in kind for kind in way) and way != ["TIMESTAMP_NS", "TIMESTAMP"]
     there = _cast(ref, way[1:], attempt=attempt)
     bad = f"{_cast(there, way[-2::-1], attempt=attempt)} IS DISTINCT FROM {ref}"
-    return checked(bad, ref, there, where, f"does not fit {way[-1]} exactly")
+    computed = shape is not None and shape.computed
+    hint = _explicit(way[-1]) if computed else "correct the data"
+    return checked(bad, ref, there, where, f"does not fit {way[-1]} exactly", hint)
+
+
+def _explicit(kind: str) -> str:
+    return f"write CAST(… AS {kind}) where a value may change"
 
 
 def _cast(ref: str, way: Sequence[str], *, attempt: bool) -> str:
@@ -267,59 +307,21 @@ def checked(
     return f"CASE WHEN {bad} THEN error({told}) ELSE {good} END"
 
 
-def type_name(kind: str) -> str:
-    return Column(0, "", kind).duckdb_type
-
-
-def _decimal(kind: str) -> tuple[int, int] | None:
-    found = _DECIMAL.fullmatch(kind)
-    return (int(found[1]), int(found[2])) if found else None
-
-
-def _scale(kind: str) -> int | None:
-    found = _decimal(kind)
-    return found[1] if found else None
-
-
-def _never_loses(source: str, target: str) -> bool:
-    if (source, target) in _NO_LOSS:
-        return True
-    decimal = _decimal(target)
-    if source in INTEGERS:
-        low, high = INTEGERS[source]
-        if target in INTEGERS:
-            return INTEGERS[target][0] <= low and high <= INTEGERS[target][1]
-        if target in FLOAT_BITS:
-            return max(-low, high) <= 1 << FLOAT_BITS[target]
-        return decimal is not None and max(-low, high) < 10 ** (decimal[0] - decimal[1])
-    given = _decimal(source)
-    if given is None or decimal is None:
-        return False
-    return decimal[1] >= given[1] and decimal[0] - decimal[1] >= given[0] - given[1]
-
-
-def _may_fit(source: str, target: str) -> bool:
-    """Whether some values of the one type are also values of the other."""
-    if source in INTEGERS or source in WIDE:
-        return target in INTEGERS or target in FLOAT_BITS or _decimal(target) is not None
-    if _decimal(source):
-        whole = _scale(source) == 0 and target in INTEGERS
-        return whole or _decimal(target) is not None
-    return (source, target) == ("float64", "float32")
-
-
 def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
     given = shape.type if shape.children else type_name(shape.type)
     wanted = column.type if column.is_nested else column.duckdb_type
     hint = "convert it before writing"
-    if given.startswith(("DOUBLE", "FLOAT")):
+    if shape.computed:
+        hint = _explicit(wanted)
+    elif given.startswith(("DOUBLE", "FLOAT")):
         hint = (
             "round or cast it before writing; a pandas column of integers with gaps is"
             " astype('Int64')"
         )
     elif given == "VARCHAR":
         hint = "parse the text before writing"
-    return Invalid(f"{where} is {wanted}, and the data has {given}", hint=hint)
+    what = "the expression gives" if shape.computed else "the data has"
+    return Invalid(f"{where} is {wanted}, and {what} {given}", hint=hint)
 
 
 _FRACTIONS = {"timestamp_s": 0, "timestamp_ms": 3, "timestamp": 6, "timestamptz": 6} | {
@@ -347,8 +349,8 @@ def from_text(column: Column, ref: str, where: str) -> str:
     if column.type in WIDE:
         low, high = WIDE[column.type]
         bad.append(f"{good} NOT BETWEEN {low} AND {high}")
-    if decimal := _decimal(column.type):
-        digits = f"\\s*[+-]?[0-9]*(\\.[0-9]{{0,{decimal[1]}}}0*)?\\s*"
+    if (most := scale(column.type)) is not None:
+        digits = f"\\s*[+-]?[0-9]*(\\.[0-9]{{0,{most}}}0*)?\\s*"
         bad.append(f"NOT regexp_full_match({ref}, '{digits}')")
     if column.type == "date":
         bad.append(f"contains({ref}, ':')")

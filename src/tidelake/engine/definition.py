@@ -12,6 +12,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
+from tidelake.engine.computed import computed_shapes
+from tidelake.engine.conform import Shape, expression
+from tidelake.engine.duck_errors import refused
+from tidelake.engine.incoming_rows import value_sql
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import text_literal
 from tidelake.model.schema import DUCKDB_NAMES, Column
@@ -190,7 +194,8 @@ def _nested(name: str, kind: str, parts: Sequence[tuple[str, Any]], path: str) -
 
 def _with_default(column: Column, sql: str) -> Column:
     """A literal in the plain text of its value; any other expression as DuckDB writes it."""
-    value = _text_of(column, sql)
+    (shape,) = computed_shapes(_database(), f"SELECT ({sql})")
+    value = _text_of(column, sql, shape)
     if not _is_literal(sql):
         return replace(column, default=sql, default_is_expression=True)
     return _with_text(column, value)
@@ -201,17 +206,16 @@ def with_default(column: Column, value: object) -> Column:
 
     `initial_default` is the value too: that of rows from before the column, if it is new.
     """
-    import duckdb
-
     if value is None:
         return replace(column, default=None, default_is_expression=False)
-    try:
-        with _BUSY:
-            return _with_text(column, _text_of(column, "?", [value]))
-    except duckdb.Error as error:
-        raise Invalid(
-            f"column {column.name!r}: {value!r} is no default: {error}", hint="give a plain value"
-        ) from error
+    with _BUSY:
+        if isinstance(value, str):
+            text = _text_of(column, text_literal(value), Shape(column.name, "text"))
+        else:
+            _refuse_without_default(column)
+            sql = value_sql(column, value, "the default")
+            text = _text_of(column, sql, Shape(column.name, column.type))
+    return _with_text(column, text)
 
 
 def _with_text(column: Column, text: str | None) -> Column:
@@ -225,29 +229,30 @@ def _with_text(column: Column, text: str | None) -> Column:
     )
 
 
-def _text_of(column: Column, sql: str, parameters: Sequence[object] = ()) -> str | None:
-    """What the expression gives for the column now. Invalid if that is not of its type."""
+def _text_of(column: Column, sql: str, shape: Shape) -> str | None:
+    """What the expression gives for the column now. Invalid if that is not of its type, or would
+    be another value in it."""
     import duckdb
 
+    _refuse_without_default(column)
+    value = expression(column, shape, "v", f"column {column.name!r}: the default")
+    try:
+        row = _database().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
+        found = row.fetchone()
+    except duckdb.Error as error:
+        raise refused(str(error)) or Invalid(
+            f"column {column.name!r}: the default {sql!r} is not of type {column.duckdb_type}",
+            hint=str(error).split("\n")[0],
+        ) from error
+    return found[0] if found else None
+
+
+def _refuse_without_default(column: Column) -> None:
     if column.type in _NO_DEFAULTS:
         raise Unsupported(
             f"column {column.name!r}: DuckLake has no defaults for {column.type} columns",
             hint="leave the default out and give the value in every row",
         )
-    as_text = f"SELECT CAST(CAST(({sql}) AS {column.duckdb_type}) AS VARCHAR)"
-    try:
-        row = _database().execute(as_text, list(parameters)).fetchone()
-    except (
-        duckdb.ConversionException,
-        duckdb.BinderException,
-        duckdb.OutOfRangeException,
-    ) as error:
-        given = parameters[0] if parameters else sql
-        raise Invalid(
-            f"column {column.name!r}: the default {given!r} is not of type {column.duckdb_type}",
-            hint=str(error).split("\n")[0],
-        ) from error
-    return row[0] if row else None
 
 
 def _is_literal(sql: str) -> bool:

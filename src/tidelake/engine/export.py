@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.durations import durations
 from tidelake.engine.reshape import Source, rebuild
-from tidelake.errors import Unsupported
+from tidelake.errors import Invalid, Unsupported
 from tidelake.model.extras import require
 from tidelake.model.literal import Value
 from tidelake.model.names import quote
+from tidelake.model.numpy_scalar import python_value
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ def arrow_sql(sql: str, columns: Sequence[Column]) -> str:
         for place, column in enumerate(columns)
     )
     return f"SELECT {chosen} FROM ({sql}) AS r({places})"
+
+
+def checked_rows(rows: object) -> int:
+    """How many rows a batch is to have."""
+    number = python_value(rows)
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise Invalid(f"rows={rows!r} is no size for a batch", hint="give a number from 1 on")
+    return number
 
 
 def _kinds(column: Column) -> set[str]:
@@ -167,6 +177,8 @@ def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
     import pandas
     from pyarrow import types
 
+    if (spans := durations(column)) is not None:
+        return spans.to_pandas()
     if _is_plain(column):
         return column.to_pandas()
     if not types.is_integer(column.type):
@@ -175,17 +187,32 @@ def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
     return column.to_pandas(types_mapper={column.type: getattr(pandas, f"{name}Dtype")()}.get)
 
 
-def as_polars(table: pa.Table, columns: Sequence[Column]) -> polars.DataFrame:
+def as_polars(table: pa.Table) -> polars.DataFrame:
     require("polars", "to_polars()")
     import polars
 
-    for column in columns:
-        if "interval" in _kinds(column):
-            raise Unsupported(
-                f"column {column.name!r} holds intervals of months, days and time; Polars has"
-                " only durations",
-                hint="use to_pandas() or to_arrow(), or leave it out with columns=[…]",
-            )
-    frame = polars.from_arrow(table)
+    twice = next((n for n in table.column_names if table.column_names.count(n) > 1), None)
+    if twice is not None:
+        raise Unsupported(
+            f"two columns are called {twice!r}, and a Polars frame has each name once",
+            hint="rename one of them with AS, or use to_arrow() or to_pandas()",
+        )
+    frame = polars.from_arrow(_with_durations(table))
     assert isinstance(frame, polars.DataFrame)
     return frame
+
+
+def _with_durations(table: pa.Table) -> pa.Table:
+    """The table with durations for intervals, the only spans of time that Polars has."""
+    for place, field in enumerate(table.schema):
+        if "month_day_nano_interval" not in str(field.type):
+            continue
+        spans = durations(table.column(place))
+        if spans is None:
+            raise Unsupported(
+                f"column {field.name!r} holds intervals that have months or are inside other"
+                " values; Polars has only durations",
+                hint="use to_pandas() or to_arrow(), or leave it out with columns=[…]",
+            )
+        table = table.set_column(place, field.name, spans)
+    return table

@@ -35,19 +35,30 @@ def shapes(
 
 
 def _field(nodes: Iterator[Any]) -> Source:
+    return _told(nodes)[0]
+
+
+def _told(nodes: Iterator[Any]) -> tuple[Source, set[str | None]]:
+    """The next field, and what it is said to be."""
     _, name, child_count, field_id, converted, logical, kind = next(nodes)
-    children = tuple(_field(nodes) for _ in range(child_count or 0))
-    return Source(name, field_id, _unwrapped(children, {converted, logical}), kind)
+    children = [_told(nodes) for _ in range(child_count or 0)]
+    said = {converted, logical}
+    return Source(name, field_id, _unwrapped(children, said), kind), said
 
 
-def _unwrapped(children: tuple[Source, ...], kinds: set[str | None]) -> tuple[Source, ...]:
-    """The children of a list or map without the repeated group that Parquet puts between."""
-    if len(children) != 1:
-        return children
-    within = children[0].children
-    if kinds & _MAPS or (kinds & _LISTS and len(within) == 1):
+def _unwrapped(
+    children: Sequence[tuple[Source, set[str | None]]], kinds: set[str | None]
+) -> tuple[Source, ...]:
+    """The children of a list or map without the repeated group that Parquet puts between. Old
+    writers left it out: what is repeated there may be a list itself."""
+    found = tuple(child for child, _ in children)
+    if len(found) != 1:
+        return found
+    within = found[0].children
+    if kinds & _MAPS:
         return within
-    return children
+    wraps = len(within) == 1 and not children[0][1] & _LISTS
+    return within if kinds & _LISTS and wraps else found
 
 
 def named_shape(relation: duckdb.DuckDBPyRelation) -> tuple[Source, ...]:

@@ -13,7 +13,7 @@ from tidelake.engine import incoming_files, incoming_rows
 from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable, scan
 from tidelake.engine.conform import Shape, conformed, filled, match
 from tidelake.engine.duck_errors import refused
-from tidelake.engine.pandas_frame import refuse_unknown_index, untyped, with_index
+from tidelake.engine.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
@@ -141,12 +141,28 @@ class _Taking:
         if len(frame) and not len(frame.columns):
             raise self.empty()
         match([str(name) for name in frame.columns], self.columns, self.place)
+        maps = self._maps(frame)
         try:
-            table = pa.Table.from_pandas(untyped(frame), preserve_index=False)
+            rest = frame.drop(columns=list(maps)) if maps else frame
+            table = pa.Table.from_pandas(untyped(rest), preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             hint = "give every column one type, for example with astype(…)"
             raise self.unreadable(error, hint) from error
-        return self.arrow(table)
+        for name, values in maps.items():
+            table = table.append_column(str(name), values)
+        return self.arrow(table, frozenset(map(str, maps)))
+
+    def _maps(self, frame: Any) -> dict[Any, pa.Array]:
+        """Columns of pandas that hold maps: as dicts or lists of pairs, of which Arrow would make
+        something else."""
+        by_name = {c.name.casefold(): c for c in self.columns}
+        found = {}
+        for name, kind in frame.dtypes.items():
+            column = by_name[str(name).casefold()]
+            if str(kind) == "object" and any(below.type == "map" for below in column.walk()):
+                values = [None if is_nan(value) else value for value in frame[name]]
+                found[name] = incoming_rows.converted_array(column, values, self.place)
+        return found
 
     def polars(self, data: Any) -> Incoming:
         import polars
@@ -165,7 +181,8 @@ class _Taking:
             )
         return self.arrow(table)
 
-    def arrow(self, data: Any) -> Incoming:
+    def arrow(self, data: Any, converted: frozenset[str] = frozenset()) -> Incoming:
+        """`converted` names columns that hold what `row_values` has made of Python values."""
         import pyarrow as pa
 
         try:
@@ -179,7 +196,12 @@ class _Taking:
         if whole and data.shape == (0, 0):
             return self.rows([])
         schema = readable(data.schema)
-        shapes = [arrow_shape(field, self.place) for field in schema]
+        shapes = [
+            Shape(field.name, "converted")
+            if field.name in converted
+            else arrow_shape(field, self.place)
+            for field in schema
+        ]
         labels = [f"c{at}" for at in range(len(shapes))]
         sql, present = self._select(scan(self.name, schema, labels), shapes)
         if schema != data.schema:

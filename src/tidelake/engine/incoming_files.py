@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.conform import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, Shape, type_name
+from tidelake.engine.conform import Shape
 from tidelake.engine.row_values import Number, json_text
+from tidelake.engine.type_fit import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, type_name
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import text_literal
 
@@ -114,14 +115,14 @@ def _shapes(
         raise _unreadable(path, error, place) from error
     if kind == "csv":
         return tuple(Shape(name, "text") for name in relation.columns)
-    return tuple(map(_shape, relation.columns, relation.types))
+    return tuple(map(shape_of, relation.columns, relation.types))
 
 
-def _shape(name: str, kind: object) -> Shape:
+def shape_of(name: str, kind: object) -> Shape:
     """The shape of a DuckDB type (as a relation tells it)."""
     identity = str(getattr(kind, "id", ""))
     if identity in ("list", "array", "struct", "map"):
-        children = tuple(_shape(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
+        children = tuple(shape_of(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
         if identity == "array":
             children = children[:1]
         return Shape(name, identity, children)

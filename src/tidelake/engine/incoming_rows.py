@@ -7,16 +7,17 @@ its row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.arrow_shapes import scan
-from tidelake.engine.conform import INTEGERS, WIDE, default, filled, unknown
+from tidelake.engine.conform import converted, default, filled, unknown
 from tidelake.engine.duck_errors import refusal
 from tidelake.engine.row_values import Converter, converter, is_missing
+from tidelake.engine.type_fit import INTEGERS, WIDE
 from tidelake.errors import Invalid
 from tidelake.model.literal import sql_literal
 from tidelake.model.names import quote
@@ -35,12 +36,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """How one column is filled: values are converted, and `cast` makes SQL of a reference to
-    them, or of a literal."""
+    """How one column is filled: values are converted, then cast to its type."""
 
     column: Column
     convert: Converter
-    cast: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +51,9 @@ class _Plan:
 
 @lru_cache(maxsize=128)
 def plan_of(columns: tuple[Column, ...]) -> _Plan:
-    fields = tuple(_Field(column, converter(column), _cast(column)) for column in columns)
+    fields = tuple(_Field(column, converter(column)) for column in columns)
     names = frozenset(column.name for column in columns)
     return _Plan(fields, names, {column.name.casefold(): column.name for column in columns})
-
-
-def _cast(column: Column) -> Callable[[str], str]:
-    kind = column.duckdb_type
-    if column.type == "geometry":
-        return _geometry
-    if any(below.type == "variant" for below in column.walk()):
-        text = _as_json(column).duckdb_type
-        return lambda reference: f"CAST(CAST({reference} AS {text}) AS {kind})"
-    return lambda reference: f"CAST({reference} AS {kind})"
-
-
-def _geometry(reference: str) -> str:
-    binary = f"ST_GeomFromWKB(from_hex({reference}))"
-    return (
-        f"CASE WHEN regexp_full_match({reference}, '[0-9a-f]+') THEN {binary}"
-        f" ELSE CAST({reference} AS GEOMETRY) END"
-    )
-
-
-def _as_json(column: Column) -> Column:
-    kind = "json" if column.type == "variant" else column.type
-    return replace(column, type=kind, children=tuple(map(_as_json, column.children)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +95,21 @@ def rows_sql(
     table = _arrow(plan, taken, taken.missing)
     connection.register(name, table)
     return f"{select} FROM {scan(name, table.schema, table.column_names)}", present
+
+
+def value_sql(column: Column, value: Any, place: str) -> str:
+    """One value for a column, in SQL and in the column's type."""
+    field = plan_of((column,)).fields[0]
+    (found,) = _converted(field, [value], None, None, place)
+    return converted(column, _literal(column, found))
+
+
+def converted_array(column: Column, values: list[Any], place: str) -> pa.Array:
+    """Values for a column, one for each row, as `conform.converted` takes them."""
+    import pyarrow as pa
+
+    field = plan_of((column,)).fields[0]
+    return pa.array(_converted(field, values, None, 1, place), _transport(column))
 
 
 def _nothing(plan: _Plan) -> str:
@@ -231,16 +222,15 @@ def _check_missing(
 
 
 def _converted(
-    field: _Field, given: list[Any], missing: list[bool] | None, number: int, place: str
+    field: _Field, given: list[Any], missing: list[bool] | None, number: int | None, place: str
 ) -> list[Any]:
     convert = field.convert
     found: list[Any] = []
-    where = f"column {field.column.name!r}"
     for at, value in enumerate(given):
         if value is None or is_missing(value):
             if not field.column.nullable and not (missing and missing[at]):
                 raise Invalid(
-                    f"{place}: row {number + at}: {where} may not be null",
+                    f"{_spot(field, number, at, place)} may not be null",
                     hint="give it a value, or leave the row out",
                 )
             found.append(None)
@@ -249,10 +239,15 @@ def _converted(
             found.append(convert(value))
         except ValueError as error:
             raise Invalid(
-                f"{place}: row {number + at}: {where}: {error}",
+                f"{_spot(field, number, at, place)}: {error}",
                 hint=f"the column is {field.column.duckdb_type}",
             ) from error
     return found
+
+
+def _spot(field: _Field, number: int | None, at: int, place: str) -> str:
+    row = "" if number is None else f"row {number + at}: "
+    return f"{place}: {row}column {field.column.name!r}"
 
 
 def _select(
@@ -260,7 +255,7 @@ def _select(
 ) -> str:
     chosen = []
     for at, (field, reference) in enumerate(zip(plan.fields, references, strict=True)):
-        value = field.cast(reference)
+        value = converted(field.column, reference)
         if at in taken.absent:
             value = filled(field.column, place, defaults=defaults)
         elif at in taken.missing and field.column.default is not None:

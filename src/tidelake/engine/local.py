@@ -11,7 +11,7 @@ from tidelake import duck
 from tidelake.engine import scan_sql
 from tidelake.engine.duck_errors import translated
 from tidelake.engine.duck_storage import allow_remote
-from tidelake.engine.export import arrow_sql, as_pandas, as_polars, described
+from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, described
 from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
@@ -151,8 +151,9 @@ class Reading:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
         import pyarrow as pa
 
+        size = checked_rows(rows)
         with translated(self._doing):
-            reader = self._run(self._arrow_sql()).to_arrow_reader(rows)
+            reader = self._run(self._arrow_sql()).to_arrow_reader(size)
         return pa.RecordBatchReader.from_batches(reader.schema, self._translated_batches(reader))
 
     def _translated_batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
@@ -165,7 +166,7 @@ class Reading:
             return as_pandas(connection, self._sql, self._described(), self._parameters)
 
     def to_polars(self) -> polars.DataFrame:
-        return as_polars(self.to_arrow(), self._described())
+        return as_polars(self.to_arrow())
 
     def count(self) -> int:
         with translated(self._doing):

@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.computed import computed_shapes
+from tidelake.engine.conform import Shape
 from tidelake.engine.cover import covered, of_rows
 from tidelake.engine.delete_files import restamped, write_delete_file
 from tidelake.engine.deletions import deletions_sql
@@ -105,6 +107,11 @@ class LocalJob:
         with translated(self._doing):
             self._work.reach(_paths(data))
             return own_columns(self._work.connection, data)
+
+    def shapes(self, sql: str) -> tuple[Shape, ...]:
+        """What a query computes."""
+        with translated(self._doing):
+            return computed_shapes(self._work.connection, sql)
 
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are."""

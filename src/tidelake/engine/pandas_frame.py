@@ -61,6 +61,11 @@ def untyped(frame: Any) -> Any:
     return frame.astype(floats) if floats else frame
 
 
+def is_nan(value: Any) -> bool:
+    """NaN stands for null among objects."""
+    return isinstance(value, float) and value != value
+
+
 def schema_of(frame: Any) -> pa.Schema:
     """The Arrow schema of a frame; of a Series, which may be a frame's `dtypes`, there is none."""
     import pandas
@@ -75,7 +80,7 @@ def schema_of(frame: Any) -> pa.Schema:
     _refuse_equal_names(frame)
     try:
         return pa.Schema.from_pandas(frame, preserve_index=False)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         reason = ": ".join(str(part) for part in error.args)
         raise Invalid(
             f"the columns of this DataFrame have no Arrow types: {reason}",

@@ -249,9 +249,9 @@ def _list(node: _Node) -> tuple[str, tuple[Field, ...]]:
     if len(node.below) != 1 or not node.below[0].is_repeated:
         return "a list of an unknown form", ()
     inner = node.below[0]
-    if len(inner.below) != 1:
+    if len(inner.below) != 1 or inner.says("LIST") or inner.says("MAP"):
         return "list", (_field(inner, inner.name, inside=True),)
-    if inner.name == "array" or inner.name.endswith("_tuple") or inner.says("LIST"):
+    if inner.name == "array" or inner.name.endswith("_tuple"):
         return "a list of an old form that cannot be told from another", ()
     name = "list" if inner.name in ("list", "element") else inner.name
     return "list", (_field(inner.below[0], name, inside=True),)

@@ -11,8 +11,8 @@ from datetime import date, datetime
 from typing import Any
 
 from tidelake.engine.catalog_text import Rows
-from tidelake.engine.conform import INTEGERS
 from tidelake.engine.incoming_rows import plan_of, take
+from tidelake.engine.type_fit import INTEGERS
 from tidelake.model.schema import Column
 
 

@@ -17,8 +17,9 @@ from operator import index
 from typing import Any
 from uuid import UUID
 
-from tidelake.engine.conform import INTEGERS, WIDE
+from tidelake.engine.type_fit import INTEGERS, WIDE
 from tidelake.model.instant import fraction_digits, parse_date, parse_moment, parse_time
+from tidelake.model.numpy_scalar import is_not_a_time, python_value
 from tidelake.model.schema import Column
 
 Converter = Callable[[Any], Any]
@@ -66,8 +67,8 @@ def optional(convert: Converter) -> Converter:
 
 
 def is_missing(value: Any) -> bool:
-    """pandas' NaT and NA, which can stand for nothing else."""
-    return type(value).__name__ in ("NaTType", "NAType")
+    """pandas' NaT and NA, and numpy's NaT, which can stand for nothing else."""
+    return type(value).__name__ in ("NaTType", "NAType") or is_not_a_time(value)
 
 
 def _not(value: object, wanted: str) -> ValueError:
@@ -176,6 +177,7 @@ def _no_constant(name: str) -> None:
 
 def json_text(value: Any) -> str:
     """The value as JSON, with the digits that a JSON file had."""
+    value = python_value(value)
     if isinstance(value, Number):
         return value.text
     if isinstance(value, list | tuple):
@@ -208,6 +210,7 @@ def _blob(value: Any) -> bytes:
 
 
 def _date(value: Any) -> str:
+    value = python_value(value)
     if type(value) is date:
         return value.isoformat()
     if isinstance(value, str):
@@ -221,6 +224,7 @@ def _date(value: Any) -> str:
 
 
 def _moment(digits: int, value: Any) -> str:
+    value = python_value(value)
     if isinstance(value, str):
         return _moment_text(digits, value)
     if not isinstance(value, date):
@@ -283,6 +287,7 @@ def _timetz(value: Any) -> str:
 
 
 def _interval(value: Any) -> str:
+    value = python_value(value)
     if isinstance(value, timedelta):
         parts = (0, value.days, value.seconds * 1_000_000 + value.microseconds)
         nanoseconds = getattr(value, "nanoseconds", 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from tidelake.engine import spark_arrow
-from tidelake.engine.export import as_polars, frame_of
+from tidelake.engine.export import as_polars, checked_rows, frame_of
 from tidelake.engine.spark_columns import reads_exactly, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
@@ -208,13 +208,13 @@ class SparkReading:
             return spark_arrow.as_table(self._frame)
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
-        return self.to_arrow().to_reader(max_chunksize=rows)
+        return self.to_arrow().to_reader(max_chunksize=checked_rows(rows))
 
     def to_pandas(self) -> pandas.DataFrame:
         return frame_of(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        return as_polars(self.to_arrow(), ())
+        return as_polars(self.to_arrow())
 
     def count(self) -> int:
         with translated(self._doing):

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from tidelake.engine import spark_sql as tree_of
 from tidelake.engine.catalog_text import Rows, as_text
+from tidelake.engine.computed import computed_shapes
+from tidelake.engine.conform import Shape
 from tidelake.engine.cover import covered
 from tidelake.engine.deletions import COLUMNS
 from tidelake.engine.duck_errors import translated as translated_here
@@ -176,6 +178,11 @@ class SparkJob:
         """The columns that the data has of its own."""
         with self._translated():
             return own_columns(self._shapes.connection, data)
+
+    def shapes(self, sql: str) -> tuple[Shape, ...]:
+        """What a query computes, which reads no relation."""
+        with self._translated():
+            return computed_shapes(self._shapes.connection, sql)
 
     def _bring_here(
         self, name: str, data: Any, columns: Sequence[Column], defaults: bool

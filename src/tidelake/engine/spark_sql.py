@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidelake.engine.conform import INTEGERS
+from tidelake.engine.type_fit import INTEGERS
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
 

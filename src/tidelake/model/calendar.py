@@ -43,6 +43,14 @@ class Calendar(ABC):
     `&`, `|` and `-` put calendars together, bucket by bucket.
     """
 
+    def __new__(cls, *_: Any, **__: Any) -> Calendar:
+        if cls is Calendar:
+            raise Invalid(
+                "a calendar needs a rule",
+                hint="Calendar.weekdays(…), Calendar.sessions(…) or Calendar.of(…) make one",
+            )
+        return super().__new__(cls)
+
     @staticmethod
     def weekdays(holidays: Iterable[date | str] = (), tz: str | tzinfo = "UTC") -> Calendar:
         """Monday to Friday, from midnight to midnight in a time zone, without holidays."""

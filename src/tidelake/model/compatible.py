@@ -41,16 +41,17 @@ def is_compatible(
     |-------------------------------------|----------|---------|
     | column added, nullable or defaulted | yes      | yes     |
     | column added, required, no default  | no       | yes     |
-    | column dropped, nullable/defaulted  | yes      | yes     |
-    | column dropped, required, no default| yes      | no      |
+    | column dropped                      | yes      | no      |
     | type widened without loss           | yes      | no      |
     | type narrowed                       | no       | yes     |
     | any other change of type            | no       | no      |
     | required becomes nullable           | yes      | no      |
     | nullable becomes required           | no       | yes     |
 
-    A rename is a drop and an addition, since data is matched by name here. Defaults that are
-    expressions count: a reader can compute them. Fields inside columns may always be null.
+    A column or field that is dropped breaks those who still name it, which are the readers with
+    the old schema. A rename is a drop and an addition, since data is matched by name here.
+    Defaults that are expressions count: a reader can compute them. Fields inside columns may
+    always be null.
     """
     if mode not in MODES:
         raise Invalid(f"mode {mode!r} is not known", hint=f"it is one of {', '.join(MODES)}")
@@ -88,7 +89,8 @@ def _obstacles(written: Sequence[Column], read: Sequence[Column], sides: _Sides)
 def _missing(
     column: Column, written: Sequence[Column], read: Sequence[Column], sides: _Sides
 ) -> Iterator[str]:
-    if column.nullable or column.default is not None or sides.path:
+    dropped = sides.reader == "old"
+    if not dropped and (column.nullable or column.default is not None or sides.path):
         return
     known = {other.name.casefold() for other in read}
     alike = [
@@ -97,6 +99,9 @@ def _missing(
         if other.name.casefold() not in known and other.duckdb_type == column.duckdb_type
     ]
     renamed = f" (if {alike[0]!r} was renamed: that is a drop and an addition)" if alike else ""
+    if dropped:
+        yield f"{sides.of(column.name)!r} is gone: who still names it cannot read new data{renamed}"
+        return
     yield (
         f"{sides.of(column.name)!r} is required by the {sides.reader} schema, has no default,"
         f" and is not in data of the {sides.writer} one{renamed}"

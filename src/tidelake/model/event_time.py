@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.literal import Value
+from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import Compare
 from tidelake.model.schema import Column
 from tidelake.model.settings import Settings
@@ -134,6 +135,7 @@ def spelled(moment: int) -> str:
 
 
 def _parsed(value: object) -> int | float | None:
+    value = python_value(value)
     if isinstance(value, str):
         found = instant.parse_moment(value, zoned=None)
         if found is not None:

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 from uuid import UUID
 
 from tidelake.errors import Invalid
 from tidelake.model.names import text_literal
+from tidelake.model.numpy_scalar import python_value
 
 Value = (
     bool | int | float | Decimal | str | bytes | date | datetime | time | timedelta | UUID | None
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value that stands for itself, also where text is SQL."""
+
+    value: Any
+
+
+def lit(value: Any) -> Literal:
+    """A value that stands for itself, also where text would be SQL: `{"name": lit("id")}`."""
+    return Literal(value)
+
+
 def plain(value: object) -> Value:
     """The value as one of the types of `Value`, or Invalid; None stays None."""
+    value = python_value(value.value if isinstance(value, Literal) else value)
     if value is None or isinstance(value, bool | str | bytes | UUID | timedelta | time):
         return value
     if isinstance(value, datetime):

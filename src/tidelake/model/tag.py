@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 
 from tidelake.errors import Invalid
+from tidelake.model.numpy_scalar import python_value
 
 LONGEST_NAME = 200
 """What the narrowest catalog has room for in a key."""
@@ -29,20 +30,24 @@ class Tag:
 
 
 def parse_moment(value: object) -> int | datetime | str:
-    """A `known_at` as a snapshot id, an instant, or the name of a tag; text may be any."""
-    if isinstance(value, bool) or not isinstance(value, int | datetime | str):
+    """A `known_at` as a snapshot id, an instant (of a date its midnight in UTC), or the name of a
+    tag; text may be any."""
+    found = python_value(value)
+    if isinstance(found, bool) or not isinstance(found, int | date | str) or found != found:
         raise Invalid(
             f"known_at={value!r} is neither a snapshot id nor a time, nor a tag",
             hint="give a number, a datetime, or a text",
         )
-    if not isinstance(value, str):
-        return value
-    if re.fullmatch(r"\s*[0-9]+\s*", value):
-        return int(value)
+    if isinstance(found, date) and not isinstance(found, datetime):
+        return datetime.combine(found, time())
+    if not isinstance(found, str):
+        return found
+    if re.fullmatch(r"\s*[0-9]+\s*", found):
+        return int(found)
     try:
-        return datetime.fromisoformat(value)
+        return datetime.fromisoformat(found)
     except ValueError:
-        return value
+        return found
 
 
 def checked_name(name: object, what: str = "tag") -> str:

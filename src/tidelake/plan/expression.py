@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.literal import plain, sql_literal
 from tidelake.model.names import quote
 from tidelake.model.schema import Schema
 
@@ -17,24 +16,11 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Column, Expr
 
 
+_QUOTES = 'text that stands for itself has quotes of its own, "\'abc\'", or is a lit("abc")'
+
+
 def qualified(place: str, name: str) -> str:
     return f"{quote(place)}.{quote(name)}"
-
-
-def value_sql(
-    value: object,
-    tables: Mapping[str, Schema],
-    bare: str | None,
-    spell: Callable[[str, str], str] = qualified,
-) -> str:
-    """A new value as SQL: text is an expression, anything else stands for itself.
-
-    `tables` are the qualifiers that columns may have; `bare` is the one meant by none; `spell`
-    is how a column of a qualifier is written.
-    """
-    if isinstance(value, str):
-        return expression_sql(value, tables, bare, spell)
-    return sql_literal(plain(value))
 
 
 def expression_sql(
@@ -73,7 +59,7 @@ def _column(
             f"in {text!r} it is not clear whose column {node.sql('duckdb')} is",
             hint=f"write {' or '.join(f'{name}.column' for name in tables)}"
             if bare is None
-            else f"the columns are: {', '.join(tables[bare].names)}",
+            else f"the columns are: {', '.join(tables[bare].names)}; {_QUOTES}",
         )
     else:
         place = bare
@@ -83,7 +69,7 @@ def _column(
     except NotFound:
         raise Invalid(
             f"{text!r} names {node.sql('duckdb')}, which is not a column",
-            hint=f"the columns are: {', '.join(tables[place].names)}",
+            hint=f"the columns are: {', '.join(tables[place].names)}; {_QUOTES}",
         ) from None
 
 
@@ -100,7 +86,7 @@ def _tree(text: str) -> Expr:
     except sqlglot.errors.SqlglotError:
         raise Invalid(
             f"cannot read the expression {text!r}",
-            hint="write DuckDB's SQL; text values need quotes of their own: \"'abc'\"",
+            hint=f"write DuckDB's SQL; {_QUOTES}",
         ) from None
 
 

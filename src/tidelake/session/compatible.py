@@ -14,8 +14,8 @@ def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
     """Whether data can cross from one schema to another: true, or false with `.reasons`.
 
     Schemas are whatever `create_table` takes, or tables. Mode `backward`: the
-    new schema can read data written with the old one; `forward`: the other way round; `full`:
-    both ways.
+    new schema can read data written with the old one; `forward`: readers that still have the old
+    schema can read new data, which a column that is gone breaks; `full`: both ways.
 
     >>> print(is_compatible("a INT", "a BIGINT, b VARCHAR NOT NULL"))
     not backward compatible:

@@ -31,7 +31,7 @@ class Framed:
     def to_polars(self) -> polars.DataFrame:
         from tidelake.engine.export import as_polars
 
-        return as_polars(self.to_arrow(), ())
+        return as_polars(self.to_arrow())
 
 
 class Intervals(list[Interval], Framed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.conform import filled, unknown
@@ -18,12 +19,13 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.model.settings import Settings
-from tidelake.plan.expression import expression_sql, value_sql
+from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
+from tidelake.session.assignment import Assignment, assigned, without_rows
 from tidelake.session.draft import TableDraft
 from tidelake.session.planning import Asked
 from tidelake.session.staging import POINTERS
-from tidelake.session.writes import as_column, check_nulls, result, writable
+from tidelake.session.writes import check_nulls, result, writable
 
 if TYPE_CHECKING:
     from tidelake.session.table import Table
@@ -181,9 +183,6 @@ class _Work:
         own = tuple(c for c in self.schema if c.name in self.present)
         return Schema((*own, *self.extras))
 
-    def value(self, value: object) -> str:
-        return value_sql(value, self._tables, None, _flat)
-
     def action(self, clauses: Sequence[Clause]) -> str:
         """Which clause, counted from one, applies to a row; 0 if none does."""
         if not clauses:
@@ -203,58 +202,65 @@ class _Work:
     def _tables(self) -> dict[str, Schema]:
         return {"target": self.schema, "source": self.source}
 
-    def rows(self, clause: Clause) -> list[str]:
-        """The columns of the rows that a clause writes."""
-        given = self._given(clause)
-        chosen = []
-        for column in self.schema:
-            if column.id in given:
-                value = as_column(column, given[column.id], self.draft)
-            elif clause.kind == "update":
-                value = _flat("target", column.name)
-            else:
-                value = filled(column, str(self.draft.after.name), defaults=True)
-            chosen.append(f"{value} AS {quote(column.name)}")
-        return chosen
+    def rows(self, job: Any, clause: Clause, source: str, *more: str) -> str:
+        """The rows that a clause writes, over those of a source."""
+        wanted = self._wanted(clause)
+        found = wanted.checked(job, self.schema, self._empty, str(self.draft.after.name))
+        chosen = [
+            f"{found.get(column.id) or self._kept(clause, column)} AS {quote(column.name)}"
+            for column in self.schema
+        ]
+        return f"SELECT {', '.join([*chosen, *more])} FROM {wanted.over(source)}"
 
-    def _given(self, clause: Clause) -> dict[int, str]:
+    def _kept(self, clause: Clause, column: Column) -> str:
+        """What a column has that a clause does not set."""
+        if clause.kind == "update":
+            return _flat("target", column.name)
+        return filled(column, str(self.draft.after.name), defaults=True)
+
+    def _texts(self, clause: Clause) -> list[str]:
+        """All SQL that a clause looks at rows with."""
+        if clause.kind == "delete":
+            return [self._condition(clause)]
+        wanted = self._wanted(clause)
+        there = {**wanted.expressions, **wanted.values}
+        kept = [self._kept(clause, column) for column in self.schema if column.id not in there]
+        return [self._condition(clause), *there.values(), *kept]
+
+    @property
+    def _empty(self) -> str:
+        columns = [
+            (f"{place}.{column.name}", column)
+            for place, schema in self._tables.items()
+            for column in schema
+        ]
+        return without_rows(columns, "t")
+
+    def _wanted(self, clause: Clause) -> Assignment:
         if clause.values is None:
             keys = {key.id for key in self.keys} if clause.kind == "update" else set()
             own = [c for c in self.source if c.id > 0 and c.id not in keys]
-            return {c.id: _flat("source", c.name) for c in own}
+            return Assignment(values={c.id: _flat("source", c.name) for c in own})
         if not clause.values or not isinstance(clause.values, Mapping):
             raise Invalid(
                 "a clause of the merge sets nothing", hint='give columns: {"x": "source.x"}'
             )
-        given: dict[int, str] = {}
-        for name, value in clause.values.items():
-            column = self.schema.column(name)
-            if column.id in given:
-                raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
-            given[column.id] = self.value(value)
-        return given
+        read = partial(expression_sql, tables=self._tables, bare=None, spell=_flat)
+        place = str(self.draft.after.name)
+        return assigned(self.schema, clause.values.items(), place, read)
 
     def refuse_idle_extras(self) -> None:
         """A column that the table has not, and no clause looks at, is a mistake."""
         all_clauses = (*self.clauses.matched, *self.clauses.unmatched, *self.clauses.orphaned)
-        texts = [self._condition(clause) for clause in all_clauses]
-        texts += [row for c in all_clauses if c.kind != "delete" for row in self.rows(c)]
+        texts = [text for clause in all_clauses for text in self._texts(clause)]
         for column in self.extras:
             if not any(_flat("source", column.name) in text for text in texts):
                 raise unknown([column.name], self.draft.columns, str(self.draft.after.name))
 
     def target_columns(self) -> list[str]:
         """What of the table must be read: what clauses name, and what they leave as it is."""
-        texts = [
-            *(
-                row
-                for c in (*self.clauses.matched, *self.clauses.orphaned)
-                if c.kind == "update"
-                for row in self.rows(c)
-            ),
-            self.action(self.clauses.matched),
-            self.action(self.clauses.orphaned),
-        ]
+        clauses = (*self.clauses.matched, *self.clauses.orphaned)
+        texts = [text for clause in clauses for text in self._texts(clause)]
         keys = {key.id for key in self.keys}
         return [
             c.name
@@ -332,7 +338,7 @@ def _apply(tx: Transaction, job: Any, work: _Work, plan: Any, unmatched: str) ->
         f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
     )
     changed = [
-        f"SELECT {', '.join(work.rows(clause))}, {ROW_NUMBER} FROM {name} WHERE {_ACTION} = {place}"
+        work.rows(job, clause, f"{name} WHERE {_ACTION} = {place}", ROW_NUMBER)
         for name, listed in relations.items()
         for place, clause in enumerate(listed, 1)
         if clause.kind == "update"
@@ -347,7 +353,7 @@ def _apply(tx: Transaction, job: Any, work: _Work, plan: Any, unmatched: str) ->
         )
     if clauses.unmatched:
         coming = " UNION ALL ".join(
-            f"SELECT {', '.join(work.rows(clause))} FROM ({unmatched}) WHERE {_ACTION} = {place}"
+            work.rows(job, clause, f"({unmatched}) WHERE {_ACTION} = {place}")
             for place, clause in enumerate(clauses.unmatched, 1)
         )
         inserted = job.keep("coming", coming)

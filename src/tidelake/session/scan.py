@@ -111,6 +111,8 @@ class Scan:
 
     def count(self) -> int:
         """How many rows; from the catalog alone where it knows."""
+        if self._columns is not None:
+            self.plan()  # which refuses columns that are not there
         if self._where is None:
             known = self._table._count_from_catalog()
             if known is not None:

@@ -57,6 +57,8 @@ def run(
     from tidelake.session.sql_definitions import definition
     from tidelake.session.sql_writes import is_write, write
 
+    if not isinstance(text, str):
+        raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
     beside = Beside(parameters, as_of, known_at)
     dialect = dialect_of(lake)
     operation = definition(Words(text, dialect), beside)
@@ -99,7 +101,8 @@ def dialect_of(lake: Lake) -> str:
 
 
 class Query:
-    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked.
+    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked, and
+    then it sees the lake as it is by then.
 
     If its rows are to be `written`, parameters become part of the SQL where that is DuckDB's: it
     goes into larger statements then.
@@ -118,29 +121,47 @@ class Query:
     ) -> None:
         self._lake = lake
         self._text = text
+        self._asked = query_of(tree), values, beside
+        self._written = written
+        self._dialect = dialect or dialect_of(lake)
+        self._find_tables()
+
+    def _find_tables(self) -> None:
+        """Plan the tables of the query, as the lake is now."""
+        tree, values, beside = self._asked
+        tree = tree.copy()
         self._tables: dict[str, ScanPlan | AsOfPlan] = {}
-        self._clock = Clock(lake._local, values, datetime.now(UTC))
-        dialect = dialect or dialect_of(lake)
-        tree = query_of(tree)
+        self._clock = Clock(self._lake._local, values, datetime.now(UTC))
         self._is_values = tree.key == "values"
-        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside), dialect)
-        if written and not self._tables:
+        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside), self._dialect)
+        if self._written and not self._tables:
             beside.refuse_moments("a write")
         if beside.as_of is not None and not timed:
             raise Invalid(
                 f"as_of={beside.as_of!r}, and no table of the query has an event time",
                 hint=_DECLARE,
             )
-        if written and dialect == "duckdb":
+        if self._written and self._dialect == "duckdb":
             tree = put_literals(tree, values)
         self._given = tree, values
-        tree, self._parameters = name_parameters(tree, values, dialect)
-        self._sql = tree.sql(dialect=dialect)
+        tree, self._parameters = name_parameters(tree, values, self._dialect)
+        self._sql = tree.sql(dialect=self._dialect)
+
+    def _look_again(self) -> None:
+        """Rows are those of the lake when they are asked for, as a scan's are; those of a write
+        when it began."""
+        if self._written:
+            return
+        with self._lake._reading() as reader:
+            at = self._lake._at(reader)
+        if at != self._at or self._lake._committed is not self._lake:
+            self._find_tables()
 
     def _start(self, beside: Beside) -> _Seen:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self._lake._reading() as reader:
-            seen = _Seen(self._lake, self._lake._at(reader), as_of)
+            self._at = self._lake._at(reader)
+            seen = _Seen(self._lake, self._at, as_of)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
@@ -166,6 +187,7 @@ class Query:
             raise Unsupported(
                 "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
             )
+        self._look_again()
         engine = self._lake._spark_engine(spark)
         return engine.query(self._sql, self._tables, self._parameters).to_spark()
 
@@ -173,6 +195,7 @@ class Query:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Any:
+        self._look_again()
         return self._lake._engine.query(self._sql, self._tables, self._parameters)
 
     def _whole(self) -> str:

@@ -249,10 +249,16 @@ class Table(Covering):
         return self._write(lambda tx: writes.delete(tx, self._name, where))
 
     def update(
-        self, values: Mapping[str, Any], where: str | Predicate | None = None
+        self,
+        set: Mapping[str, Any] | None = None,  # noqa: A002
+        where: str | Predicate | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
     ) -> WriteResult:
-        """Set columns to new values; text is SQL (`"x + 1"`), anything else stands for itself."""
-        return self._write(lambda tx: writes.update(tx, self._name, values, where))
+        """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
+        anything else stands for itself; in `values` text stands for itself too. A value that does
+        not fit its column exactly is refused, as `append` does."""
+        return self._write(lambda tx: writes.update(tx, self._name, set, where, values))
 
     def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
         """Update the rows whose key is in the source, and add the others; without `on`, by the

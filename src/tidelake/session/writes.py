@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.duck_errors import refusal
 from tidelake.engine.plain_rows import plain_rows
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
+from tidelake.model.literal import Literal
 from tidelake.model.names import TableName, quote, text_literal
 from tidelake.model.predicate import Predicate
-from tidelake.model.schema import ROW_NUMBER, Column
-from tidelake.plan.expression import value_sql
+from tidelake.model.schema import ROW_NUMBER
+from tidelake.plan.expression import expression_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
+from tidelake.session.assignment import Assignment, assigned, pairs, without_rows
 from tidelake.session.draft import TableDraft
 from tidelake.session.overlap import Added, Incoming, Watch, staged
 from tidelake.session.planning import Asked
@@ -125,10 +129,13 @@ def _few(job: Any, sql: str, most: int) -> int | None:
 def _checked(sql: str, within: Where, draft: TableDraft) -> str:
     where = as_where(within, draft.after.schema)
     assert where is not None
-    refusal = f"a row to be written does not meet {where.sql}"
+    message = refusal(
+        f"{draft.after.name}: a row to be written does not meet {where.sql}",
+        "leave such rows out, or change the condition",
+    )
     return (
         f"SELECT * FROM ({sql}) WHERE CASE WHEN coalesce({where.sql}, false) THEN true"
-        f" ELSE error({text_literal(refusal)}) END"
+        f" ELSE error({text_literal(message)}) END"
     )
 
 
@@ -208,47 +215,44 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
 
 
 def update(
-    tx: Transaction, name: TableName, values: Mapping[str, Any], where: Where | None
+    tx: Transaction,
+    name: TableName,
+    given: Mapping[str, Any] | None,
+    where: Where | None,
+    values: Mapping[str, Any] | None = None,
 ) -> WriteResult:
-    """Set columns to new values; the rows keep their ids."""
+    """Set columns to new values; the rows keep their ids. Text is SQL in `given`, and stands for
+    itself in `values`."""
     draft = writable(tx, name)
-    chosen = _assigned(draft, values)
-    names = [column.name for column in draft.columns]
-    plan = tx._plan(name, None, Asked([*names, *POINTERS, ROW_NUMBER], where))
+    wanted = _assigned(draft, given, values)
+    schema = draft.after.schema
+    plan = tx._plan(name, None, Asked([*schema.names, *POINTERS, ROW_NUMBER], where))
     draft.read = True
     with tx.job(f"cannot update {name}") as job:
+        empty = without_rows(((c.name, c) for c in schema), "t")
+        found = wanted.checked(job, schema, empty, str(name))
         job.scan("target", plan)
         updated = job.keep("changed", "SELECT * FROM target")
         staging.remove(tx, draft, job, "changed", plan)
-        sql = f"SELECT {', '.join(chosen)}, {ROW_NUMBER} FROM changed AS t"
+        chosen = ", ".join(
+            f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
+        )
+        sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
         files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
     check_nulls(draft, files)
     return result(files, rows=updated, updated=updated, operation="update")
 
 
-def _assigned(draft: TableDraft, values: Mapping[str, Any]) -> list[str]:
-    if not values or not isinstance(values, Mapping):
+def _assigned(
+    draft: TableDraft, given: Mapping[str, Any] | None, values: Mapping[str, Any] | None
+) -> Assignment:
+    plain = [(name, Literal(value)) for name, value in pairs(values, "values=")]
+    listed = [*pairs(given, "update"), *plain]
+    if not listed:
         raise Invalid("there is nothing to set", hint='update({"x": "x + 1"}, where="…")')
     schema = draft.after.schema
-    by_id: dict[int, str] = {}
-    for given, value in values.items():
-        column = schema.column(given)
-        if column.id in by_id:
-            raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
-        by_id[column.id] = as_column(column, value_sql(value, {"t": schema}, "t"), draft)
-    return [
-        f"{by_id.get(column.id, f't.{quote(column.name)}')} AS {quote(column.name)}"
-        for column in schema
-    ]
-
-
-def as_column(column: Column, expression: str, draft: TableDraft) -> str:
-    """The expression in the column's type; a null where none may be is an error."""
-    cast = f"CAST({expression} AS {column.duckdb_type})"
-    if column.nullable:
-        return cast
-    refusal = f"{draft.after.name}: column {column.name!r} must not be null"
-    return f"CASE WHEN {expression} IS NULL THEN error({text_literal(refusal)}) ELSE {cast} END"
+    read = partial(expression_sql, tables={"t": schema}, bare="t")
+    return assigned(schema, listed, str(draft.after.name), read)
 
 
 def add_files(

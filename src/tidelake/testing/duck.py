@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from tidelake.duck import opened
+from tidelake.errors import Unsupported
 from tidelake.scratch import Scratch
 
 EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "mysql_scanner", "httpfs")
@@ -19,6 +20,7 @@ def duck_connection(
     database: str = ":memory:", *, extensions: Sequence[str] = EXTENSIONS
 ) -> duckdb.DuckDBPyConnection:
     """A new connection in UTC that can attach `ducklake:…` on SQLite, DuckDB and PostgreSQL."""
+    _require(extensions)
     scratch = Scratch().keep() if database == ":memory:" else None
     connection = opened(database, scratch=scratch)
     for name in extensions:
@@ -26,15 +28,36 @@ def duck_connection(
     return connection
 
 
+def _require(extensions: Sequence[str]) -> None:
+    """Raise Unsupported with all packages that are missing."""
+    missing = [_wheel(name) for name in extensions if _package(name) is None]
+    if missing:
+        raise Unsupported(
+            f"DuckDB's extensions come from Python packages, and there is no {', '.join(missing)}",
+            hint=f"pip install {' '.join(missing)}",
+        )
+
+
+def _wheel(name: str) -> str:
+    return f"duckdb-extension-{name.replace('_', '-')}"
+
+
+def _package(name: str) -> Path | None:
+    spec = importlib.util.find_spec(f"duckdb_extension_{name}")
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) if places else None
+
+
 def extension_file(name: str) -> Path:
     """Where the wheel of an extension keeps the binary for the running DuckDB version."""
-    wheel = f"duckdb-extension-{name.replace('_', '-')}"
-    spec = importlib.util.find_spec(f"duckdb_extension_{name}")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(f"DuckDB extension {name} is missing: pip install {wheel}")
+    _require([name])
     version = f"v{duckdb.__version__}"
-    folder = Path(spec.submodule_search_locations[0])
+    folder = _package(name)
+    assert folder is not None
     path = folder / "extensions" / version / f"{name}.duckdb_extension"
     if not path.is_file():
-        raise FileNotFoundError(f"{wheel} is not built for DuckDB {version}: no {path}")
+        raise Unsupported(
+            f"{_wheel(name)} is not built for DuckDB {version}: there is no {path}",
+            hint=f"install the versions that go together: {_wheel(name)} and duckdb",
+        )
     return path
