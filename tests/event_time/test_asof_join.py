@@ -518,7 +518,7 @@ def test_the_rows_of_a_frame_stay_in_their_order(direction, ties):
     times = [*range(50), *([5] if ties else [])]
     right = [
         {"k": k, "ts": t, "price": n}
-        for n, (k, t) in enumerate(((k, t) for k in "abc" for t in times))
+        for n, (k, t) in enumerate((k, t) for k in "abc" for t in times)
     ]
     join = tidelake.asof_join(
         left, right, on="k", left_time="ts", right_time="ts", direction=direction

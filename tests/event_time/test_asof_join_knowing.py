@@ -2,6 +2,7 @@
 compaction and DuckDB beside us, against a list of versions."""
 
 import random
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ import pytest
 
 import tidelake
 from tests.event_time.pairs import Row, flattened, in_order, joined
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, TidelakeWarning
 from tidelake.testing.duck import duck_connection
 
 DAY = datetime(2024, 3, 15)
@@ -222,3 +223,24 @@ def test_columns_that_came_later_and_narrow_scans(lake):
     join = tidelake.asof_join(left, narrow, left_time="t", known_at="known")
     assert {row["known"]: row["note"] for row in rows(join)} == {first: "none", first + 2: "new"}
     assert join.to_arrow().column_names == ["k", "t", "known", "t_right", "note"]
+
+
+def test_moments_from_before_the_table_are_warned_of(tmp_path):
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+        lake.create_schema("before")
+        facts = lake.create_table(
+            "facts", "k VARCHAR NOT NULL, ts TIMESTAMP NOT NULL, v INT", key="k", event_time="ts"
+        )
+        facts.append([{"k": "a", "ts": datetime(2020, 1, 1), "v": 1}])
+        early = [{"k": "a", "at": datetime(2024, 1, 1)}, {"k": "a", "at": None}]
+        join = tidelake.asof_join(early, facts, on="k", left_time="at", known_at="at")
+        with pytest.warns(TidelakeWarning, match="before .* the lake first knew of main.facts"):
+            assert join.to_arrow()["v"].to_pylist() == [None, None]
+        late = [*early, {"k": "a", "at": datetime(2999, 1, 1)}]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            join = tidelake.asof_join(late, facts, on="k", left_time="at", known_at="at")
+            assert join.to_arrow()["v"].to_pylist() == [None, None, 1]
+            ids = [{"k": "a", "at": datetime(2024, 1, 1), "id": 0}]
+            tidelake.asof_join(ids, facts, on="k", left_time="at", known_at="id").to_arrow()
+            tidelake.asof_join(early, facts, on="k", left_time="at").to_arrow()

@@ -143,16 +143,18 @@ class _Taking:
         match([str(name) for name in frame.columns], self.columns, self.place)
         maps = self._maps(frame)
         try:
-            rest = frame.drop(columns=list(maps)) if maps else frame
+            kept = [name for name in frame.columns if str(name) not in maps]
+            rest = frame[kept] if maps else frame
             table = pa.Table.from_pandas(untyped(rest), preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             hint = "give every column one type, for example with astype(…)"
             raise self.unreadable(error, hint) from error
-        for name, values in maps.items():
-            table = table.append_column(str(name), values)
-        return self.arrow(table, frozenset(map(str, maps)))
+        if maps:
+            others = dict(zip(table.column_names, table.columns, strict=True))
+            table = pa.table({**others, **maps})
+        return self.arrow(table, frozenset(maps))
 
-    def _maps(self, frame: Any) -> dict[Any, pa.Array]:
+    def _maps(self, frame: Any) -> dict[str, pa.Array]:
         """Columns of pandas that hold maps: as dicts or lists of pairs, of which Arrow would make
         something else."""
         by_name = {c.name.casefold(): c for c in self.columns}
@@ -161,7 +163,7 @@ class _Taking:
             column = by_name[str(name).casefold()]
             if str(kind) == "object" and any(below.type == "map" for below in column.walk()):
                 values = [None if is_nan(value) else value for value in frame[name]]
-                found[name] = incoming_rows.converted_array(column, values, self.place)
+                found[str(name)] = incoming_rows.converted_array(column, values, self.place)
         return found
 
     def polars(self, data: Any) -> Incoming:

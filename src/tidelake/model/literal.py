@@ -47,7 +47,7 @@ def plain(value: object) -> Value:
         return value
     if isinstance(value, float):
         return float(value)
-    if isinstance(value, SupportsIndex):
+    if isinstance(value, SupportsIndex) and not hasattr(value, "shape"):
         return operator.index(value)
     raise Invalid(
         f"{value!r} ({type(value).__name__}) cannot stand in a condition",

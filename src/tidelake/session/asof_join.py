@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from weakref import WeakKeyDictionary
 from tidelake.catalog import read, snapshots
 from tidelake.engine.duck_errors import refusal
 from tidelake.engine.local import LocalEngine
-from tidelake.errors import Invalid, Unsupported
+from tidelake.errors import Invalid, TidelakeWarning, Unsupported
 from tidelake.model.asof_join import (
     DIRECTIONS,
     checked_tolerance,
@@ -22,6 +23,7 @@ from tidelake.model.asof_join import (
     knowledge_type,
 )
 from tidelake.model.event_time import names
+from tidelake.model.literal import sql_literal
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.model.snapshot import Snapshot
@@ -150,6 +152,8 @@ class AsofJoin(LazyRows):
             columns = right.enter(job, RIGHT, numbered=True)
             return replace(self._plan(left, right, columns), ordered=ordered)
         known, columns = _enter_lives(job, self._right, own)
+        if not job.on_spark:
+            _warn_if_early(job, self._right, own)
         return replace(self._plan(left, self._right, columns), known=known, ordered=ordered)
 
     def _own_moment(self, left: Sequence[Column]) -> Column | None:
@@ -307,6 +311,33 @@ def _enter_lives(job: Any, side: Side, own: Column) -> tuple[str, tuple[Column, 
         job.scan(lives.KNOWN_TIMES, lives.times_plan(plan, known, kind))
         job.define(RIGHT, lives.dated_sql(plan))
     return _knowledge(own, kind, holes), plan.columns
+
+
+def _warn_if_early(job: Any, side: Side, own: Column) -> None:
+    """Warn if no left row can know anything: all of them are from before the right table."""
+    kind = knowledge_type(own)
+    if kind == "BIGINT" or not isinstance(side, Rows):
+        return
+    first = _first_known(side)
+    moment = first.time if kind == "TIMESTAMPTZ" else first.time.replace(tzinfo=None)
+    last = f"max(CAST({quote(own.name)} AS {kind}))"
+    ((early,),) = job.rows(f"SELECT {last} < {sql_literal(moment)} FROM {LEFT}")
+    if early:
+        warnings.warn(
+            f"known_at={own.name!r}: every left row is from before {first.time.isoformat()}, when"
+            f" the lake first knew of {side.table.name}, so none has a match; if the history is"
+            " older than the lake, have a column say when each row was known (docs:"
+            " point-in-time.md, History from before the lake)",
+            TidelakeWarning,
+            stacklevel=5,
+        )
+
+
+def _first_known(side: Rows) -> Snapshot:
+    """The first snapshot, of those that are left, in which the table was there."""
+    with side.lake._committed._reading() as reader:
+        began = min(snapshots.of_table(reader, side.table.info.id))
+        return snapshots.after(reader, began - 1, limit=1)[0]
 
 
 def _wanted(side: Rows, columns: Sequence[Column]) -> tuple[Column, ...]:

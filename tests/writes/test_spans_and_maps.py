@@ -1,0 +1,89 @@
+"""Durations and maps come back from frames as they went in."""
+
+import datetime as dt
+from datetime import timedelta
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tidelake.errors import Invalid, Unsupported
+
+SPANS = [
+    timedelta(days=3, seconds=5, microseconds=7),
+    None,
+    timedelta(days=-2, seconds=3),
+    timedelta(0),
+    timedelta(microseconds=-1),
+    timedelta(days=100_000),
+]
+MAPS = [
+    {"id": 1, "m": {"a": 1, "b": None}, "s": {"x": {5: dt.date(2024, 1, 1)}}, "l": [{"q": 1.5}]},
+    {"id": 2, "m": None, "s": None, "l": None},
+    {"id": 3, "m": {}, "s": {"x": None}, "l": []},
+]
+
+
+def test_durations_come_back(lake):
+    given = pl.DataFrame({"i": range(len(SPANS)), "d": SPANS})
+    table = lake.create_table("t", given)
+    table.append(given)
+    assert table.to_polars().sort("i").equals(given)
+    frame = table.to_pandas().sort_values("i", ignore_index=True)
+    assert str(frame["d"].dtype) == "timedelta64[us]"
+    table.overwrite(frame)
+    assert table.to_polars().sort("i").equals(given)
+    some = table.scan(where="i > 1").to_polars().sort("i")
+    assert some["d"].to_list() == SPANS[2:]
+    assert table.scan(where="i > 99").to_polars().schema["d"] == pl.Duration("us")
+
+
+def test_months_are_no_durations(lake):
+    table = lake.create_table("t", "i INT, d INTERVAL")
+    table.append([{"i": 1, "d": timedelta(days=1)}, {"i": 2, "d": None}])
+    table.update({"d": "INTERVAL 1 MONTH"}, where="i = 2")
+    with pytest.raises(Unsupported, match=r"column 'd'.*months") as refused:
+        table.to_polars()
+    assert "to_arrow()" in str(refused.value.hint)
+    frame = table.to_pandas()
+    assert frame["d"].dtype == object
+    table.append(frame)
+    assert table.count() == 4
+    lists = lake.sql("SELECT [INTERVAL 1 DAY] AS d")
+    with pytest.raises(Unsupported, match="'d'"):
+        lists.to_polars()
+
+
+def test_an_interval_too_long_for_microseconds_stays_an_object(lake):
+    query = lake.sql("SELECT INTERVAL 2000000000 DAYS AS d")
+    assert query.to_pandas()["d"].dtype == object
+    with pytest.raises(Unsupported):
+        query.to_polars()
+
+
+def test_maps_of_pandas_come_back(lake):
+    table = lake.create_table(
+        "t",
+        "id BIGINT, m MAP(VARCHAR, BIGINT), s STRUCT(x MAP(BIGINT, DATE)),"
+        " l MAP(VARCHAR, DOUBLE)[]",
+    )
+    table.append(MAPS)
+    before = table.to_arrow().sort_by("id")
+    table.overwrite(table.to_pandas())
+    assert table.to_arrow().sort_by("id") == before
+    table.overwrite(pd.DataFrame(MAPS))
+    assert table.to_arrow().sort_by("id") == before
+    table.merge(table.to_pandas(), on="id")
+    assert table.to_arrow().sort_by("id") == before
+
+
+def test_maps_are_checked_as_rows_are(lake):
+    table = lake.create_table("t", "m MAP(VARCHAR, BIGINT)")
+    for wrong in ({"a": 1.5}, {1: 1}, [("a", 1), ("a", 2)], "a"):
+        with pytest.raises(Invalid, match=r"main\.t: row 2: column 'm'"):
+            table.append(pd.DataFrame({"m": [{"a": 1}, wrong]}))
+    table.append(pd.DataFrame({"m": [float("nan"), None, {"a": 2}]}))
+    assert table.to_arrow()["m"].to_pylist() == [None, None, [("a", 2)]]
+    table.append(pa.table({"m": pa.array([[("b", 3)]], pa.map_(pa.string(), pa.int64()))}))
+    assert table.count() == 4
