@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -472,3 +473,31 @@ def test_a_merge_by_what_the_source_says(tmp_path: Path, spark: Any) -> None:
         assert (done.inserted, done.updated, done.deleted) == (1, 1, 1)
         found = {row["id"]: row["name"] for row in table.to_arrow().to_pylist()}
         assert (found[1], found.get(2), found[99], len(found)) == ("new", None, "more", 20)
+
+
+@pytest.mark.spark
+def test_new_values_are_exact_there_too(tmp_path: Path, spark: Any) -> None:
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, f"{tmp_path}/data/", engine="spark", spark=spark) as lake:
+        table = lake.create_table("t", "id BIGINT NOT NULL, n INT, amount DECIMAL(10,2), s VARCHAR")
+        table.append([{"id": i, "n": i, "amount": i, "s": "x"} for i in range(30)])
+        for column, given in (
+            ("n", "n / 4"),
+            ("n", 1.5),
+            ("amount", "amount * 1.001"),
+            ("s", "id"),
+        ):
+            with pytest.raises(Invalid, match=f"column '{column}'"):
+                table.update({column: given})
+        table.update({"n": "n * 2.0", "amount": "amount / 2"}, values={"s": "upper(s)"})
+        found = table.scan(where="id = 3").to_arrow().to_pylist()
+        assert found == [{"id": 3, "n": 6, "amount": Decimal("1.50"), "s": "upper(s)"}]
+        source = [{"id": 3, "n": 1}, {"id": 99, "n": 2}]
+        builder = table.merge_builder(source, on="id")
+        builder.when_matched_update({"n": "source.n + target.n", "s": tidelake.lit("n")})
+        builder.when_not_matched_insert({"id": "source.id", "n": "source.n * 2.0"}).execute()
+        found = table.scan(columns=["id", "n", "s"], where="id IN (3, 99)").to_arrow()
+        assert sorted(map(tuple, (row.values() for row in found.to_pylist()))) == [
+            (3, 7, "n"),
+            (99, 4, None),
+        ]

@@ -241,3 +241,10 @@ def test_a_refusal_says_just_that(lake):
 def test_lit_stands_for_itself_in_conditions_too(table):
     assert table.scan(where=col("name") == lit("ann")).count() == 1
     assert tidelake.lit is lit
+
+
+@pytest.mark.parametrize("where", [None, "", "  "])
+def test_a_delete_without_a_condition_says_how_to_delete_all(table, where):
+    with pytest.raises(Invalid, match=r"delete\(\) needs a condition") as refused:
+        table.delete(where)
+    assert refused.value.hint == 'delete("true") for all'

@@ -235,7 +235,7 @@ def _text_of(column: Column, sql: str, shape: Shape) -> str | None:
     import duckdb
 
     _refuse_without_default(column)
-    value = expression(column, shape, "v", f"column {column.name!r}: the default")
+    value = expression(column, shape, "v", f"column {column.name!r}: the default {sql}")
     try:
         row = _database().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
         found = row.fetchone()

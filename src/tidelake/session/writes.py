@@ -205,8 +205,10 @@ def _remove_all(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
 
 
 def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
-    if where is None:
-        raise Invalid(f"it is not said what to delete from {name}", hint='delete("true") for all')
+    if where is None or (isinstance(where, str) and not where.strip()):
+        raise Invalid(
+            f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
+        )
     draft = writable(tx, name)
     plan = tx._plan(name, None, Asked(POINTERS, where))
     draft.read = True
