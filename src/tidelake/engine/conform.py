@@ -242,7 +242,9 @@ def _perhaps(column: Column, shape: Shape, ref: str, where: str) -> str:
     as a Python number does."""
     ways = (shape.type, column.type)
     if shape.computed and ways == ("float64", "float32"):
-        return f"CAST({ref} AS FLOAT)"
+        there = f"TRY_CAST({ref} AS FLOAT)"
+        bad = f"{there} IS NULL AND {ref} IS NOT NULL"
+        return checked(bad, ref, there, where, "is too large for FLOAT")
     if not may_fit(*ways) and not is_cast(*ways):
         raise _mismatch(column, shape, where)
     return _exact(ref, [type_name(shape.type), column.duckdb_type], where, shape)
