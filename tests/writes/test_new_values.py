@@ -249,3 +249,14 @@ def test_a_delete_without_a_condition_says_how_to_delete_all(table, where):
     with pytest.raises(Invalid, match=r"delete\(\) needs a condition") as refused:
         table.delete(where)
     assert refused.value.hint == 'delete("true") for all'
+
+
+def test_merge_in_sql_rounds_nothing(lake, table):
+    merge = """MERGE INTO t USING (SELECT 1 AS id, {} AS n) AS s ON t.id = s.id
+        WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (id, n)"""
+    for given in ("2.5", "'2.5'", "2.5e0", "3000000000"):
+        with pytest.raises(Invalid, match="column 'n'"):
+            lake.sql(merge.format(given))
+    for given, found in (("2.0", 2), ("'7'", 7), ("NULL", None), ("CAST(2.5 AS INT)", 3)):
+        lake.sql(merge.format(given))
+        assert value(table, "n") == found

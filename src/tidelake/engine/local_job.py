@@ -98,7 +98,7 @@ class LocalJob:
             if isinstance(data, Selection):
                 for each, plan in data.tables.items():
                     self._work.define(each, plan)
-                return data.incoming(columns, table, defaults=defaults)
+                return data.incoming(self._work.connection, columns, table, defaults=defaults)
             self._work.reach(_paths(data))
             return bring(self._work.connection, name, data, columns, table=table, defaults=defaults)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.conform import filled
+from tidelake.engine.selection import Selection
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value
@@ -194,6 +195,8 @@ def _merge(statement: exp.Expr, values: Mapping[str, Value], beside: Beside) -> 
         query = Query(tx, statement.sql(), match.source.copy(), values, beside, written=True)
         names = query._names()
         rows = query._rows([schema.column(each) for each in names])
+        if isinstance(rows, Selection):
+            rows = replace(rows, exact=True)
         reading = _Reading(match, schema, names, exact=tx.engine == "local")
         before = tx.replayable
         done = merging.merge(tx, name, rows, match.keys, reading.clauses(whens))
