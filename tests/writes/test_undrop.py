@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from random import Random
 from typing import Any
 
 import duckdb
@@ -261,3 +262,57 @@ def test_a_mirror_has_ended_and_goes_on_when_told(lake: tidelake.Lake) -> None:
     mirror = lake.mirror("t")
     assert (mirror.status.status, mirror.status.behind) == ("active", 0)
     assert mirror.diff().findings == ()
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 25))]
+)
+def test_random_lives_with_drops(
+    lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, agree: Agree, seed: int
+) -> None:
+    random = Random(seed)
+    by = random.choice([[], ["k"], ["bucket(3, k)"]])
+    lake.create_table("t", "k INT, v INT", partition_by=by, sort_by=random.choice([[], ["v"]]))
+    lake.create_table("other", "a INT")
+    t = lake.table("t")
+    for _ in range(random.randint(2, 4)):
+        for _ in range(random.randint(1, 5)):
+            _change(random, lake, duck)
+        before = state(t)
+        random.choice([lambda: lake.drop("t"), lambda: duck.execute("DROP TABLE lake.t")])()
+        for _ in range(random.randint(0, 2)):
+            random.choice(
+                [
+                    lambda: lake.table("other").append([{"a": 1}] * random.choice([1, 20])),
+                    lambda: duck.execute("INSERT INTO lake.other VALUES (2)"),
+                    lake.compact,
+                    lambda: lake.cleanup(older_than="0 seconds"),
+                ]
+            )()
+        lake.undrop("t")
+        assert state(t) == before
+        assert t.count() == len(before)
+    if random.random() < 0.5:
+        lake.expire(keep_last=random.randint(1, 4))
+        lake.cleanup(older_than="0 seconds")
+        assert state(t) == before
+    assert lake.verify(deep=True).ok
+    agree()
+
+
+def _change(random: Random, lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection) -> None:
+    t, k = lake.table("t"), random.randint(0, 5)
+    random.choice(
+        [
+            lambda: t.append([{"k": k, "v": n} for n in range(random.randint(1, 4))]),
+            lambda: t.append([{"k": n % 6, "v": n} for n in range(30)]),
+            lambda: t.delete(f"k = {k} AND v % 2 = 0"),
+            lambda: lake.sql(f"UPDATE t SET v = v + 1 WHERE k = {k}"),
+            lambda: t.set_comment(f"{k}"),
+            lake.compact,
+            lambda: duck.execute(f"INSERT INTO lake.t (k, v) VALUES ({k}, 7)"),
+            lambda: duck.execute(f"INSERT INTO lake.t (k, v) SELECT {k}, range FROM range(20)"),
+            lambda: duck.execute(f"DELETE FROM lake.t WHERE k = {k}"),
+            lambda: duck.execute("CALL ducklake_merge_adjacent_files('lake')"),
+        ]
+    )()
