@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import local
 from typing import Any, Protocol
 
 from tidelake.catalog.dialects import DIALECTS, Dialect
-from tidelake.catalog.embedded import EmbeddedDatabase
+from tidelake.catalog.duckdb_file import DuckDBDatabase
 from tidelake.catalog.failures import translated
 from tidelake.catalog.server import ServerDatabase
+from tidelake.catalog.sqlite import SQLiteDatabase
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 
@@ -78,6 +80,20 @@ class Writer(Reader):
             self._session.insert(table, columns, rows)
 
 
+class _Backend(Protocol):
+    def reading(self) -> AbstractContextManager[Session]: ...
+    def writing(self) -> AbstractContextManager[Session]: ...
+    def close(self) -> None: ...
+
+
+_BACKENDS: dict[str, Callable[..., _Backend]] = {
+    "sqlite": SQLiteDatabase,
+    "duckdb": DuckDBDatabase,
+    "postgresql": ServerDatabase,
+    "mysql": ServerDatabase,
+}
+
+
 class Database:
     """A catalog database. Connections are pooled; `close` gives them all back."""
 
@@ -87,8 +103,8 @@ class Database:
         self.read_only = read_only
         if url.path is not None and not url.path.exists():
             self._check_creatable()
-        opener = EmbeddedDatabase if url.is_embedded else ServerDatabase
-        self._backend = opener(url, read_only=read_only)
+        self._backend = _BACKENDS[url.kind](url, read_only=read_only)
+        self._mine = local()
 
     def _check_creatable(self) -> None:
         path = self.url.path
@@ -102,8 +118,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """A transaction in which every query sees the same moment."""
-        with translated(self.url), self._backend.reading() as session:
+        """A transaction in which every query sees the same moment: that which this thread is in,
+        else a new one."""
+        if (session := self._held()) is not None:
+            yield Reader(session, self.dialect)
+            return
+        with translated(self.url), self._backend.reading() as session, self._holding(session):
             yield Reader(session, self.dialect)
 
     @contextmanager
@@ -111,8 +131,22 @@ class Database:
         """A transaction that commits at the end, or leaves no trace if the body raises."""
         if self.read_only:
             raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
-        with translated(self.url), self._backend.writing() as session:
+        assert self._held() is None, "a write inside of a transaction would wait for itself"
+        with translated(self.url), self._backend.writing() as session, self._holding(session):
             yield Writer(session, self.dialect)
+
+    def _held(self) -> Session | None:
+        """The transaction that this thread is in. What it reads meanwhile it reads there: were
+        everybody to hold one connection and to wait for another, nobody would get it."""
+        return getattr(self._mine, "session", None)
+
+    @contextmanager
+    def _holding(self, session: Session) -> Iterator[None]:
+        self._mine.session = session
+        try:
+            yield
+        finally:
+            self._mine.session = None
 
     def close(self) -> None:
         self._backend.close()

@@ -15,6 +15,7 @@ from tidelake.engine.spark_columns import reads_exactly, ticked
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
 from tidelake.engine.spark_paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
+from tidelake.engine.spark_session import active_session
 from tidelake.engine.spark_sql import parsed, spark_text
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
@@ -222,7 +223,7 @@ class SparkReading:
 
 
 def _active_session() -> SparkSession:
-    found = SparkSession.getActiveSession()
+    found = active_session()
     if found is None:
         raise Invalid(
             "there is no Spark session",

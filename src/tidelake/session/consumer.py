@@ -62,6 +62,7 @@ class Consumer:
             )
         self.name = checked_name(name, "consumer")
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._pid = os.getpid()
         self._lake = lake
         self._lease = timedelta(seconds=lease_seconds)
         self._polled: Batch | None = None
@@ -129,10 +130,19 @@ class Consumer:
         with self._lake._database.writing() as writer:
             consumers.renew(writer, self.name, self.owner, self._lease)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise Invalid(
+            f"the consumer {self.name!r} is held by one at a time",
+            hint="send the lake, and take hold of it there with lake.consumer(…)",
+        )
+
     def close(self) -> None:
-        """Let others have it. What was not committed comes again."""
+        """Let others have it. What was not committed comes again. A process that was forked has
+        nothing to give back: its parent holds it."""
         if not self._closed:
             self._closed = True
+            if self._pid != os.getpid():
+                return
             with self._lake._database.writing() as writer:
                 consumers.release(writer, self.name, self.owner)
 

@@ -51,6 +51,7 @@ from tidelake.session.later import Later
 from tidelake.session.neighbours import mark_late
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.reads import SNAPSHOT, Reads
+from tidelake.session.reopening import engine_of, how_to_reopen
 from tidelake.session.rollups import Proofs, Search, are_there, may_begin
 from tidelake.session.table import Table
 from tidelake.session.tally import Tally
@@ -108,7 +109,17 @@ class Lake:
         self._reads = Reads()
         self.is_marked = True
         self.data_path = data_path
-        self.engine = engine
+        self._engine_name = engine
+        self._has_moved = False
+
+    @property
+    def engine(self) -> str:
+        """`local` or `spark`. A copy that was sent to where there is no Spark session is local."""
+        return engine_of(self._engine_name, has_moved=self._has_moved)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies, in this process or another, open the lake again."""
+        return how_to_reopen(self)
 
     @property
     def url(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +76,7 @@ class Transaction(Lake):
         )
         self._lake = lake
         self._reads = reads_of(isolation)
+        self._pid = os.getpid()
         self._token = token or uuid.uuid4().hex
         self._author = author
         self._message = message
@@ -194,6 +196,12 @@ class Transaction(Lake):
 
     def consumer(self, *_: Any, **__: Any) -> Consumer:
         raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise Invalid(
+            "a transaction stays in the process that opened it",
+            hint="send the lake or a table of it, and write there in a transaction of its own",
+        )
 
     def __repr__(self) -> str:
         return f"<Transaction on {self._database.url} from snapshot {self._base}>"
@@ -360,6 +368,11 @@ class Transaction(Lake):
     def _check_open(self) -> None:
         if self._done:
             raise Invalid("this transaction is over", hint="open another with lake.transaction()")
+        if self._pid != os.getpid():
+            raise Invalid(
+                "a transaction stays in the process that opened it, and this one was forked",
+                hint="open another here with lake.transaction()",
+            )
 
     # What writes ask of a transaction.
 
@@ -569,7 +582,10 @@ class Transaction(Lake):
         return replace(change, tables=tuple(tables))
 
     def _discard(self, paths: Any) -> None:
-        """Remove files that nothing refers to. What cannot be removed is left for cleanup."""
+        """Remove files that nothing refers to. What cannot be removed is left for cleanup, and
+        what the parent of this process wrote is left to it."""
+        if self._pid != os.getpid():
+            return
         try:
             self._local.store.delete(sorted(paths))
         except TidelakeError:
