@@ -16,7 +16,8 @@ from tests.writing_together import audit
 from tests.writing_together.crowd import together
 from tests.writing_together.place import Place
 from tests.writing_together.workers import append_few_and_many
-from tidelake.catalog import commit, embedded, server
+from tidelake.catalog import commit, server
+from tidelake.catalog import sqlite as sqlite_catalog
 from tidelake.errors import Unavailable
 
 
@@ -58,7 +59,7 @@ def test_a_lock_that_is_held_for_a_while(sqlite: Place) -> None:
 def test_a_lock_that_outlasts_the_database_s_own_patience(
     sqlite: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(sqlite_catalog, "BUSY_TIMEOUT_S", 0.05)
     with sqlite.open() as lake:
         table = lake.table("t")
         table.append([{"n": 1}])
@@ -73,7 +74,7 @@ def test_a_lock_that_outlasts_the_database_s_own_patience(
 
 
 def test_a_lock_that_is_never_freed(sqlite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(sqlite_catalog, "BUSY_TIMEOUT_S", 0.05)
     monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
     with sqlite.open() as lake:
         table = lake.table("t")

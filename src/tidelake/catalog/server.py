@@ -10,12 +10,17 @@ from tidelake.catalog.statement import insert_into, pyformat
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.extras import require
+from tidelake.model.fork import keep_forever, tell_after_fork
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 CONNECT_TIMEOUT_S = 10
 LOCK_WAIT_S = 60
+POOL_SIZE = 5
+"""How many connections a lake keeps."""
+POOL_MORE = 10
+"""How many more it opens while they are needed."""
 
 Parameters = Mapping[str, object]
 
@@ -62,6 +67,7 @@ class ServerDatabase:
         self._kind = url.kind
         opener = {"postgresql": _postgresql, "mysql": _mysql}[url.kind]
         self._engine = opener(url, read_only)
+        tell_after_fork(self)
 
     @contextmanager
     def reading(self) -> Iterator[ServerSession]:
@@ -87,13 +93,26 @@ class ServerDatabase:
     def _connection(self) -> Iterator[Connection]:
         """A connection that is closed, not given back, when something went wrong that may have
         left it in a bad state; on MySQL that also frees the lock."""
-        with self._engine.connect() as connection:
+        with self._free_connection() as connection:
             try:
                 yield connection
             except BaseException as error:
                 if self._kind == "mysql" or not isinstance(error, TidelakeError):
                     connection.invalidate()
                 raise
+
+    def _free_connection(self) -> Connection:
+        """Requires: the thread has none yet. Whoever has one needs no other, so it comes back."""
+        from sqlalchemy.exc import TimeoutError as NoneFree
+
+        try:
+            return self._engine.connect()
+        except NoneFree as error:
+            raise Unavailable(
+                f"all {POOL_SIZE + POOL_MORE} connections that this lake opens to its catalog have"
+                f" been in use for {LOCK_WAIT_S} seconds",
+                hint="use fewer threads at a time, or connect() once more for some of them",
+            ) from error
 
     @contextmanager
     def _alone(self, connection: Connection) -> Iterator[None]:
@@ -115,6 +134,12 @@ class ServerDatabase:
     def close(self) -> None:
         self._engine.dispose()
 
+    def after_fork(self) -> None:
+        """The connections are the parent's. They are not closed, for the server would believe
+        that the parent has."""
+        keep_forever(self._engine.pool)
+        self._engine.dispose(close=False)
+
 
 def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
     require("psycopg", "a catalog on PostgreSQL")
@@ -128,6 +153,9 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
     return create_engine(
         (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1),
         isolation_level="REPEATABLE READ",
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_MORE,
+        pool_timeout=LOCK_WAIT_S,
         connect_args={
             "options": " ".join(settings),
             "connect_timeout": CONNECT_TIMEOUT_S,
@@ -143,6 +171,9 @@ def _mysql(url: CatalogUrl, read_only: bool) -> Engine:
     engine = create_engine(
         (url.url or "").replace("mysql://", "mysql+pymysql://", 1),
         isolation_level="REPEATABLE READ",
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_MORE,
+        pool_timeout=LOCK_WAIT_S,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
     )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from tidelake.engine.conform import Shape, expression
 from tidelake.engine.duck_errors import refused
 from tidelake.engine.incoming_rows import value_sql
 from tidelake.errors import Invalid, Unsupported
+from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.names import text_literal
 from tidelake.model.schema import DUCKDB_NAMES, Column
 
@@ -46,7 +46,29 @@ _MORE_THAN_COLUMNS = {
     "USING": "compression settings",
 }
 _NO_DEFAULTS = frozenset({"struct", "list", "map", "variant", "geometry"})
-_BUSY = Lock()
+
+
+class _Scratch:
+    """A DuckDB in which columns are declared, by one at a time."""
+
+    def __init__(self) -> None:
+        self.busy = Lock()
+        self._duck: duckdb.DuckDBPyConnection | None = None
+        tell_after_fork(self)
+
+    def duck(self) -> duckdb.DuckDBPyConnection:
+        if self._duck is None:
+            self._duck = _database()
+        return self._duck
+
+    def after_fork(self) -> None:
+        if self._duck is not None:
+            keep_forever(self._duck)
+        self._duck = None
+        self.busy = Lock()
+
+
+_SCRATCH = _Scratch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +145,7 @@ def _columns(definitions: Sequence[_Definition]) -> list[Column]:
     """All at once; if DuckDB refuses, one by one, to know which it was."""
     import duckdb
 
-    with _BUSY:
+    with _SCRATCH.busy:
         try:
             return _created(definitions)
         except duckdb.Error:
@@ -140,7 +162,6 @@ def _created_alone(definition: _Definition) -> list[Column]:
         raise Invalid(f"column {definition.sql!r}: {reason}", hint=_EXAMPLE) from error
 
 
-@cache
 def _database() -> duckdb.DuckDBPyConnection:
     connection = duck.opened()
     connection.execute("SET threads = 1; SET enable_external_access = false")
@@ -152,7 +173,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 def _created(definitions: Sequence[_Definition]) -> list[Column]:
     """The columns as DuckDB has them in a table made of them."""
-    database = _database()
+    database = _SCRATCH.duck()
     listed = ", ".join(definition.sql for definition in definitions)
     database.execute(f"CREATE OR REPLACE TABLE declared ({listed})")
     found = database.execute(
@@ -194,7 +215,7 @@ def _nested(name: str, kind: str, parts: Sequence[tuple[str, Any]], path: str) -
 
 def _with_default(column: Column, sql: str) -> Column:
     """A literal in the plain text of its value; any other expression as DuckDB writes it."""
-    (shape,) = computed_shapes(_database(), f"SELECT ({sql})")
+    (shape,) = computed_shapes(_SCRATCH.duck(), f"SELECT ({sql})")
     value = _text_of(column, sql, shape)
     if not _is_literal(sql):
         return replace(column, default=sql, default_is_expression=True)
@@ -208,7 +229,7 @@ def with_default(column: Column, value: object) -> Column:
     """
     if value is None:
         return replace(column, default=None, default_is_expression=False)
-    with _BUSY:
+    with _SCRATCH.busy:
         if isinstance(value, str):
             text = _text_of(column, text_literal(value), Shape(column.name, "text"))
         else:
@@ -237,7 +258,7 @@ def _text_of(column: Column, sql: str, shape: Shape) -> str | None:
     _refuse_without_default(column)
     value = expression(column, shape, "v", f"column {column.name!r}: the default {sql}")
     try:
-        row = _database().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
+        row = _SCRATCH.duck().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
         found = row.fetchone()
     except duckdb.Error as error:
         raise refused(str(error)) or Invalid(

@@ -16,6 +16,7 @@ from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.literal import Value
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
@@ -49,6 +50,15 @@ class LocalEngine:
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
         self.store = Store(self._options)
+        tell_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Its threads have stayed behind: another DuckDB is made when it is needed. To close
+        this one would wait for them forever."""
+        if self._duck is not None:
+            keep_forever(self._duck)
+        self._duck = None
+        self._opening = Lock()
 
     def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str], str | None]]:
         return LocalEngine, (self._options, self._temp_directory)
