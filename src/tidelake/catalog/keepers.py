@@ -40,13 +40,15 @@ class Keeper:
         """Do these in order, and give what each gives. After an error of SQLite it can go on, and
         the steps that came before have been done; after any other it is gone."""
         try:
-            send(_there(self._process.stdin), list(steps))
+            self._ask(list(steps))
             word, told = receive(_there(self._process.stdout))
         except (EOFError, OSError) as error:
             self.end()
             raise LostRace(
                 "the process that keeps the catalog open for this one has ended", hint="try again"
             ) from error
+        except sqlite3.Error:
+            raise
         except BaseException:
             self.end()
             raise
@@ -54,6 +56,12 @@ class Keeper:
             raise _error(*told)
         found: list[Any] = told
         return found
+
+    def _ask(self, steps: list[Step]) -> None:
+        try:
+            send(_there(self._process.stdin), steps)
+        except ValueError:  # of its kinds of values, only the very types can be sent
+            send(_there(self._process.stdin), _plain(steps))
 
     def end(self) -> None:
         """What was not committed is undone."""
@@ -162,6 +170,20 @@ def _close(pipe: Any) -> None:
 def _there(pipe: Any) -> BinaryIO:
     found: BinaryIO = pipe
     return found
+
+
+def _plain(value: Any) -> Any:
+    """Values of SQLite's kinds as Python's own types."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if value is None or isinstance(value, bytes | bytearray | memoryview):
+        return value
+    raise sqlite3.ProgrammingError(f"a {type(value).__name__} cannot be stored in SQLite")
 
 
 def _error(name: str, text: str, code: int | None) -> Exception:

@@ -48,7 +48,7 @@ _MORE_THAN_COLUMNS = {
 _NO_DEFAULTS = frozenset({"struct", "list", "map", "variant", "geometry"})
 
 
-class _Scratch:
+class _Declarer:
     """A DuckDB in which columns are declared, by one at a time."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class _Scratch:
         self.busy = Lock()
 
 
-_SCRATCH = _Scratch()
+_DECLARER = _Declarer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _columns(definitions: Sequence[_Definition]) -> list[Column]:
     """All at once; if DuckDB refuses, one by one, to know which it was."""
     import duckdb
 
-    with _SCRATCH.busy:
+    with _DECLARER.busy:
         try:
             return _created(definitions)
         except duckdb.Error:
@@ -173,7 +173,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 def _created(definitions: Sequence[_Definition]) -> list[Column]:
     """The columns as DuckDB has them in a table made of them."""
-    database = _SCRATCH.duck()
+    database = _DECLARER.duck()
     listed = ", ".join(definition.sql for definition in definitions)
     database.execute(f"CREATE OR REPLACE TABLE declared ({listed})")
     found = database.execute(
@@ -215,7 +215,7 @@ def _nested(name: str, kind: str, parts: Sequence[tuple[str, Any]], path: str) -
 
 def _with_default(column: Column, sql: str) -> Column:
     """A literal in the plain text of its value; any other expression as DuckDB writes it."""
-    (shape,) = computed_shapes(_SCRATCH.duck(), f"SELECT ({sql})")
+    (shape,) = computed_shapes(_DECLARER.duck(), f"SELECT ({sql})")
     value = _text_of(column, sql, shape)
     if not _is_literal(sql):
         return replace(column, default=sql, default_is_expression=True)
@@ -229,7 +229,7 @@ def with_default(column: Column, value: object) -> Column:
     """
     if value is None:
         return replace(column, default=None, default_is_expression=False)
-    with _SCRATCH.busy:
+    with _DECLARER.busy:
         if isinstance(value, str):
             text = _text_of(column, text_literal(value), Shape(column.name, "text"))
         else:
@@ -258,7 +258,7 @@ def _text_of(column: Column, sql: str, shape: Shape) -> str | None:
     _refuse_without_default(column)
     value = expression(column, shape, "v", f"column {column.name!r}: the default {sql}")
     try:
-        row = _SCRATCH.duck().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
+        row = _DECLARER.duck().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
         found = row.fetchone()
     except duckdb.Error as error:
         raise refused(str(error)) or Invalid(

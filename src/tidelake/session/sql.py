@@ -195,6 +195,11 @@ class Query:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Any:
+        if self._dialect == "spark" and self._lake.engine == "local":
+            raise Invalid(
+                "this query is in Spark's SQL, and there is no Spark session here",
+                hint="make one with SparkSession.builder.getOrCreate(), or send a scan instead",
+            )
         self._look_again()
         return self._lake._engine.query(self._sql, self._tables, self._parameters)
 
