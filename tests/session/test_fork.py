@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,10 @@ from tests.session.forked import in_child, started
 from tidelake.catalog import duckdb_file
 from tidelake.engine import definition
 from tidelake.errors import Invalid, Unavailable
+from tidelake.store.files import Store
+
+if TYPE_CHECKING:
+    from tests.servers.s3 import S3Server
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
@@ -193,3 +197,20 @@ def test_multiprocessing_by_fork(new_lake: Open) -> None:
         with multiprocessing.get_context("fork").Pool(2) as pool:
             assert pool.map(rows, [table] * 4) == [[1]] * 4
         assert rows(table) == [1]
+
+
+def test_an_object_store(s3_server: "S3Server", tmp_path: Path) -> None:
+    """The library that reaches it has threads too, and would wait for them."""
+    bucket = s3_server.new_bucket()
+    options = s3_server.storage_options
+    with tidelake.connect(
+        f"sqlite:///{tmp_path}/lake.db", f"s3://{bucket}/lake/", storage_options=options
+    ) as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        table = lake.create_table("t", "a INT")
+        table.append([{"a": 1}])
+        note = f"s3://{bucket}/note"
+        Store(options).write(note, b"hello")
+        with pytest.raises(Unavailable, match="forked"):
+            in_child(lambda: Store(options).read(note))
+        assert in_child(lambda: rows(table)) == [1]

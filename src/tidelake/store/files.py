@@ -244,6 +244,7 @@ class Store:
     def _open(self, uri: str) -> tuple[Any, str]:
         from obstore.store import from_url
 
+        _ORIGIN.check(uri)
         scheme, _, rest = uri.partition("://")
         bucket = rest.partition("/")[0]
         options: dict[str, Any] = dict(self._options)
@@ -251,6 +252,25 @@ class Store:
         root = f"{scheme}://{bucket}"
         store = from_url(root, client_options={"allow_http": plain_http}, **options)
         return store, self._key(uri)
+
+
+class _Origin:
+    """The process in which obstore has started its threads. In a fork of it nobody would answer."""
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+
+    def check(self, uri: str) -> None:
+        self._pid = self._pid or os.getpid()
+        if self._pid != os.getpid():
+            raise Unavailable(
+                f"{uri} cannot be reached: this process was forked from one that had reached an"
+                " object store before",
+                hint="start processes with spawn, or fork before the lake is used",
+            )
+
+
+_ORIGIN = _Origin()
 
 
 @contextmanager

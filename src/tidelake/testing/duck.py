@@ -19,7 +19,11 @@ EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "mysql_scanner",
 def duck_connection(
     database: str = ":memory:", *, extensions: Sequence[str] = EXTENSIONS
 ) -> duckdb.DuckDBPyConnection:
-    """A new connection in UTC that can attach `ducklake:…` on SQLite, DuckDB and PostgreSQL."""
+    """A new connection in UTC that can attach `ducklake:…` on SQLite, DuckDB and PostgreSQL.
+
+    With it DuckDB's own SQLite library comes into the process, for good: from then on Tidelake
+    opens SQLite catalogs in processes of their own.
+    """
     _require(extensions)
     scratch = Scratch().keep() if database == ":memory:" else None
     connection = opened(database, scratch=scratch)
