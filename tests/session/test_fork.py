@@ -213,4 +213,5 @@ def test_an_object_store(s3_server: "S3Server", tmp_path: Path) -> None:
         Store(options).write(note, b"hello")
         with pytest.raises(Unavailable, match="forked"):
             in_child(lambda: Store(options).read(note))
-        assert in_child(lambda: rows(table)) == [1]
+        in_child(lambda: table.append([{"a": 2}]) and None)
+        assert in_child(lambda: rows(table)) == [1, 2]

@@ -21,7 +21,7 @@ def how_to_reopen(lake: Lake) -> Reopening:
     Spark session does not."""
     lake._check_not_closed()
     database = lake._database
-    pinned = (lake._snapshot_id, lake.encrypted)
+    pinned = (lake._snapshot_id, lake.encrypted, lake.is_marked)
     opened = (database.url, database.read_only, lake.data_path, lake._local, lake._engine_name)
     return reopened, (*opened, *pinned)
 
@@ -34,6 +34,7 @@ def reopened(
     engine: str,
     snapshot_id: int | None,
     encrypted: bool,
+    is_marked: bool,
 ) -> Lake:
     """The catalog is not asked before something is read."""
     from tidelake.session.lake import Lake
@@ -41,6 +42,7 @@ def reopened(
     database = Database(url, read_only=read_only)
     lake = Lake(database, data_path, local, engine, None, snapshot_id, encrypted=encrypted)
     lake._has_moved = True
+    lake.is_marked = is_marked
     return lake
 
 
