@@ -125,7 +125,7 @@ class Transaction(Lake):
         if kind is None:
             self.commit()
         else:
-            self.rollback()
+            self.close()
 
     def commit(self) -> WriteResult:
         """Make everything visible at once, as one snapshot. The transaction is over then."""

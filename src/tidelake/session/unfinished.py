@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -26,11 +27,14 @@ def watched(
 ) -> finalize[..., Transaction]:
     """Says so when a transaction is collected, or the program ends, with changes in it. To be
     detached when it is ended."""
-    return finalize(transaction, _lost, objects, schemas, work)
+    return finalize(transaction, _lost, os.getpid(), objects, schemas, work)
 
 
-def _lost(objects: Objects, schemas: Schemas, work: Work) -> None:
-    """Its files are left for cleanup, which nobody at work keeps from them any more."""
+def _lost(pid: int, objects: Objects, schemas: Schemas, work: Work) -> None:
+    """Its files are left for cleanup, which nobody at work keeps from them any more. A forked
+    process has its parent's transactions in its memory, but they are not its own."""
+    if pid != os.getpid():
+        return
     work.end()
     names = list(dict.fromkeys(_changed(objects, schemas)))
     if names:
