@@ -162,3 +162,14 @@ def test_a_spark_frame_takes_a_local_lake_to_spark(spark, tmp_path):
             tidelake.asof_join(frame, lake.sql("FROM f"), "k", "ts", "t").to_arrow()
         with pytest.raises(Invalid, match="no column"):
             tidelake.asof_join(frame, table, left_time="nothing").to_spark()
+
+
+@pytest.mark.spark
+def test_the_rows_of_a_frame_stay_in_their_order_there_too(spark, tmp_path):
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, f"{tmp_path}/data/", engine="spark", spark=spark) as lake:
+        table = lake.create_table("t", "k VARCHAR, ts BIGINT, v BIGINT")
+        table.append([{"k": k, "ts": n, "v": n} for k in "abc" for n in range(20)])
+        left = [{"k": "abcd"[n * 7 % 4], "ts": n * 13 % 30, "x": n} for n in range(3000)]
+        join = tidelake.asof_join(left, table, on="k", left_time="ts", right_time="ts")
+        assert join.to_arrow()["x"].to_pylist() == list(range(3000))
