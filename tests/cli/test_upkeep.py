@@ -66,3 +66,15 @@ def test_a_minute_that_may_be_a_month_is_refused(lake):
         refused = lake(command, "--older-than", "1m", ok=False)
         assert 'write "1min" or "1mo"' in refused.stderr
         lake(command, "--older-than", "1mo")
+
+
+def test_move(lake: Any, tmp_path: Path) -> None:
+    (tmp_path / "data").rename(tmp_path / "moved")
+    where = ("--data-path", f"{tmp_path}/moved")
+    assert "tidelake move" in lake("count", "t", *where, ok=False).stderr
+    assert lake.json("count", "t", *where, "--override-data-path")["count"] == 20
+    assert "say where" in lake("move", ok=False).stderr
+    assert "are not at" in lake("move", "--data-path", f"{tmp_path}/no", ok=False).stderr
+    done = lake.json("move", *where)
+    assert (done["data_path"], done["missing"]) == (f"{tmp_path}/moved/", 0)
+    assert len(lake.json("scan", "t")["rows"]) == 20

@@ -1,18 +1,22 @@
 """Where a lake is, and what a bad address gets."""
 
 import hashlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
 import tidelake
 from tidelake.catalog.url import CatalogUrl, parse_url
-from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 
 if TYPE_CHECKING:
     import duckdb
+
+    from tests.servers.postgres import PostgresServer
 
 DuckFactory = Callable[[], "duckdb.DuckDBPyConnection"]
 
@@ -163,3 +167,200 @@ def test_a_closed_lake_says_so(tmp_path: Path) -> None:
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="no engine"):
         tidelake.connect(f"sqlite:///{tmp_path}/lake.db", engine="flink")
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("sqlite:///:memory:", "in memory"),
+        ("duckdb:///:memory:", "in memory"),
+        ("ducklake::memory:", "in memory"),
+        ("ducklake:sqlite::memory:", "in memory"),
+        ("ducklake:md:mine", "MotherDuck"),
+        ("ducklake:md:", "MotherDuck"),
+        ("ducklake:sqlite:", "names no catalog"),
+        ("sqlite:///lake.db?mode=memory", "no options"),
+        ("sqlite:///" + "a" * 5000, "cannot be a file"),
+        ("sqlite:///a\0b", "not a catalog address"),
+        ("sqlite:////", "is a folder"),
+        ("postgresql://[::1/db", "not an address"),
+        ("postgresql://h:abc/db", "not an address"),
+        ("ducklake:mysql:port=abc database=x", "not an address"),
+        ("mysql://h/db?nope=1", "not an option"),
+        ("mysql://h/db?read_default_file=/etc/passwd", "not an option"),
+        ("mysql://h/db?connect_timeout=x", "number of seconds"),
+        (" oracle://me:secret@h/db", "not a catalog address"),
+        ("oracle://me:sec@ret@h/db", "not a catalog address"),
+    ],
+)
+def test_addresses_that_are_none(
+    address: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Invalid, match=says) as caught:
+        tidelake.connect(address)
+    assert caught.value.hint
+    assert "secret" not in str(caught.value)
+    assert "ret@" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("data_path", "says"),
+    [
+        ("https://host/lake", "https:// is not supported"),
+        ("az://box/lake", "az:// is not supported"),
+        ("hdfs://host/lake", "hdfs:// is not supported"),
+        ("memory://x", "memory:// is not supported"),
+        ("gs://bucket/lake", "gs:// is not supported.*storage.googleapis.com"),
+        ("gcs://bucket/lake", "gcs:// is not supported.*storage.googleapis.com"),
+        ("r2://bucket/lake", "r2:// is not supported.*r2.cloudflarestorage.com"),
+        ("s3://", "no bucket"),
+        ("s3:///x", "no bucket"),
+        ("s3://b/../x", "no bucket and prefix"),
+        ("", "no place"),
+        (5, "no place"),
+        (b"x", "no place"),
+        ("a\0b", "NUL"),
+        ("a" * 5000, "cannot be a folder"),
+        ("file", "is a file"),
+        ("file/deeper", "is a file"),
+    ],
+)
+def test_data_paths_that_are_none(
+    data_path: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Invalid, match=says) as caught:
+        tidelake.connect("sqlite:///lake.db", data_path)
+    assert caught.value.hint
+    assert not (tmp_path / "lake.db").exists()
+
+
+def test_google_and_cloudflare_are_refused_in_the_store_too() -> None:
+    from tidelake.store.files import Store
+
+    with pytest.raises(Unsupported, match="gs:// is not supported"):
+        Store().exists("gs://bucket/x")
+
+
+def test_no_lake_is_created_if_none_is_wanted(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with pytest.raises(NotFound, match="no lake"):
+        tidelake.connect(url, create=False)
+    assert list(tmp_path.iterdir()) == []
+    tidelake.connect(url).close()
+    tidelake.connect(url, create=False).close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_somebodys_database_is_left_alone(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    if kind == "sqlite":
+        with sqlite3.connect(path) as application:
+            application.execute("CREATE TABLE users (id INTEGER)")
+    else:
+        import duckdb
+
+        with duckdb.connect(str(path)) as application:
+            application.execute("CREATE TABLE users (id INTEGER)")
+    url = f"{kind}:///{path}"
+    before = path.read_bytes()
+    with pytest.raises(Invalid, match="tables of its own: users") as caught:
+        tidelake.connect(url)
+    assert "create=True" in str(caught.value)
+    assert path.read_bytes() == before
+    with tidelake.connect(url, create=True) as lake:
+        assert lake.tables() == []
+    tidelake.connect(url).close()
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("TIDELAKE_CATALOG", raising=False)
+    monkeypatch.delenv("TIDELAKE_DATA_PATH", raising=False)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    return tmp_path
+
+
+def test_the_file_is_looked_for_above_too(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (nowhere / "tidelake.toml").write_text('catalog = "sqlite:///lake.db"\ndata_path = "data"\n')
+    with tidelake.connect() as lake:
+        assert lake.url == f"sqlite:///{nowhere}/lake.db"
+        assert lake.data_path == f"{nowhere}/data/"
+    monkeypatch.setenv("HOME", str(nowhere / "a"))
+    with pytest.raises(Invalid, match="no catalog was named"):
+        tidelake.connect()
+    monkeypatch.setenv("HOME", str(nowhere))
+    tidelake.connect().close()
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ('catalogue = "sqlite:///lake.db"', "unknown key 'catalogue'.*do you mean catalog"),
+        ('catalog = "sqlite:///x.db"\nzone = 1', "unknown key 'zone'"),
+        ("catalog = 5", "catalog = 5 is not a text"),
+        ("", "names no catalog"),
+        ('catalog = "sqlite:///x.db"\ndata_path = 5', "is not a text"),
+        ('catalog = "sqlite:///x.db"\nstorage_options = 5', "is not a table"),
+        ('catalog = "sqlite:///x.db"\n[storage_options]\nregion = ["a"]', "region"),
+        ('catalog = "sqlite:///x.db"\noverride_data_path = "no"', "true or false"),
+        ('catalog = "nope"', "the lake is named by"),
+        ('catalog = "sqlite:///no/such/x.db"', "the lake is named by"),
+        ("catalog = ", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_said_with_its_path(
+    nowhere: Path, said: str, says: str
+) -> None:
+    (nowhere / "tidelake.toml").write_text(said)
+    with pytest.raises(TidelakeError, match=says) as caught:
+        tidelake.connect()
+    assert f"{nowhere}/tidelake.toml" in str(caught.value)
+
+
+def test_a_file_that_is_none(nowhere: Path) -> None:
+    (nowhere / "tidelake.toml").mkdir()
+    with pytest.raises(Invalid, match="cannot read"):
+        tidelake.connect()
+
+
+def test_the_file_can_say_that_the_files_are_elsewhere(nowhere: Path) -> None:
+    url = f"sqlite:///{nowhere}/lake.db"
+    tidelake.connect(url, f"{nowhere}/one").close()
+    said = f'catalog = "{url}"\ndata_path = "two"\n'
+    (nowhere / "tidelake.toml").write_text(said)
+    with pytest.raises(Invalid, match="tidelake move --data-path"):
+        tidelake.connect()
+    (nowhere / "tidelake.toml").write_text(f"{said}override_data_path = true\n")
+    with tidelake.connect() as lake:
+        assert lake.data_path == f"{nowhere}/two/"
+
+
+@pytest.mark.parametrize("schema", ["fresh", "Odd Schema -c x=y", 'q"uote'])
+def test_a_schema_of_postgresql_is_created(
+    schema: str, postgres_server: "PostgresServer", tmp_path: Path, duck: DuckFactory
+) -> None:
+    base = postgres_server.new_database()
+    url = f"{base}?schema={quote(schema)}"
+    with pytest.raises(NotFound):
+        tidelake.connect(url, create=False)
+    with tidelake.connect(url, f"{tmp_path}/data") as lake:
+        lake.create_table("t", "i BIGINT").append([{"i": n} for n in range(20)])
+    with tidelake.connect(url) as lake:
+        assert lake.table("t").count() == 20
+    if schema == "fresh":
+        connection = duck()
+        connection.execute(f"ATTACH 'ducklake:postgres:{base}' AS l (METADATA_SCHEMA '{schema}')")
+        assert connection.execute("SELECT count(i) FROM l.t").fetchall() == [(20,)]
+
+
+def test_long_names_make_short_folders(tmp_path: Path) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        lake.create_schema("s" * 300)
+        t = lake.create_table(f"{'s' * 300}.{'t' * 300}", "i BIGINT")
+        t.append([{"i": n} for n in range(20)])
+        assert len(t.to_arrow()) == 20

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from tidelake.catalog.database import Database, Reader, Writer
+from tidelake.catalog.failures import LostRace
 from tidelake.catalog.layout import (
     INDEXES,
     OWN_TABLES,
@@ -14,6 +16,7 @@ from tidelake.catalog.layout import (
     VERSION,
     create_table,
 )
+from tidelake.model.names import quote
 
 CREATED_BY = "Tidelake"
 
@@ -32,12 +35,23 @@ def create_lake(database: Database, data_path: str) -> None:
     Several may try at once: one makes the lake, the others find it made. MySQL commits after
     every CREATE, so there a creation that was cut off is taken up again where it stopped.
     """
+    _create_home(database)
     with database.writing() as writer:
         if is_lake(writer):
             return
         _create_tables(writer, [*TABLES, *OWN_TABLES])
         _create_indexes(writer)
         _first_rows(writer, data_path)
+
+
+def _create_home(database: Database) -> None:
+    """The schema of a PostgreSQL database that the address names, as DuckDB does."""
+    if database.url.kind != "postgresql" or database.url.schema is None:
+        return
+    with suppress(LostRace), database.writing() as writer:
+        named = "SELECT 1 FROM pg_namespace WHERE nspname = :name"
+        if writer.row(named, name=database.url.schema) is None:
+            writer.execute(f"CREATE SCHEMA {quote(database.url.schema)}")
 
 
 def equip(database: Database) -> None:

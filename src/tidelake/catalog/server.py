@@ -11,6 +11,7 @@ from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.extras import require
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.names import quote
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -149,7 +150,7 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
     if read_only:
         settings.append("-c default_transaction_read_only=on")
     if url.schema:
-        settings.append(f"-c search_path={url.schema}")
+        settings.append(f"-c search_path={_option(quote(url.schema))}")
     return create_engine(
         (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1),
         isolation_level="REPEATABLE READ",
@@ -162,6 +163,11 @@ def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
             "prepare_threshold": 1,
         },
     )
+
+
+def _option(text: str) -> str:
+    """One word of libpq's options."""
+    return text.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
 def _mysql(url: CatalogUrl, read_only: bool) -> Engine:

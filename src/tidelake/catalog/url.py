@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, NotFound, Unsupported
 
 _KINDS = {
     "sqlite": "sqlite",
@@ -20,6 +21,19 @@ _KINDS = {
     "mariadb": "mysql",
 }
 
+_SECRET = re.compile(r"(://[^/?#@]*?):.*@")
+_FILES = ("ssl_ca", "ssl_cert", "ssl_key")
+_MYSQL = (
+    "connect_timeout",
+    "read_timeout",
+    "write_timeout",
+    "unix_socket",
+    "host",
+    "ssl_disabled",
+    "ssl_verify_cert",
+    "ssl_verify_identity",
+    *_FILES,
+)
 _FORMS = (
     "sqlite:///lake.db, duckdb:///lake.duckdb, postgresql://user@host/db, mysql://user@host/db,"
     " or DuckDB's own ducklake:… string"
@@ -53,53 +67,106 @@ class CatalogUrl:
         """For messages: the password is left out."""
         if self.path is not None:
             return f"{self.kind}:///{self.path}"
-        parts = urlsplit(self.url or "")
-        secret = f":{parts.password}@" if parts.password else ""
-        return (self.url or "").replace(secret, ":***@") if secret else (self.url or "")
+        return _masked(self.url or "")
 
 
-def parse_url(text: str) -> CatalogUrl:
-    """Read an address in any of the accepted forms. Relative paths start at the working folder."""
+def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
+    """Read an address in any of the accepted forms. Relative paths begin at `base`, else at the
+    working folder."""
+    if not isinstance(text, str) or "\0" in text:
+        raise Invalid("that is not a catalog address", hint=f"use {_FORMS}")
+    text = text.strip()
     if text.startswith("ducklake:"):
-        return _from_ducklake(text.removeprefix("ducklake:"))
+        return _from_ducklake(text.removeprefix("ducklake:"), base)
     scheme, separator, rest = text.partition("://")
     kind = _KINDS.get(scheme.lower())
     if not separator or kind is None:
-        raise Invalid(f"{text!r} is not a catalog address", hint=f"use {_FORMS}")
+        raise Invalid(f"{_masked(text)!r} is not a catalog address", hint=f"use {_FORMS}")
     if kind in ("sqlite", "duckdb"):
-        return CatalogUrl(kind, path=_embedded_path(text, rest))
-    parts = urlsplit(text)
+        return CatalogUrl(kind, path=_embedded_path(text, rest, base))
+    return _server(kind, text)
+
+
+def _server(kind: str, text: str) -> CatalogUrl:
+    try:
+        parts = urlsplit(text)
+        parts.port  # noqa: B018
+    except ValueError as error:
+        raise Invalid(f"{_masked(text)} is not an address: {error}", hint=f"use {_FORMS}") from None
     if not parts.path.strip("/"):
         raise Invalid(f"{_masked(text)} names no database", hint="add it: …://host/database")
     options = dict(parse_qsl(parts.query))
     schema = options.pop("schema", None)
+    if kind == "mysql":
+        for key, value in options.items():
+            _check_mysql(key, value)
     query = "&".join(f"{key}={quote(value)}" for key, value in options.items())
     url = f"{kind}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")
     return CatalogUrl(kind, url=url, schema=schema)
 
 
+def _check_mysql(key: str, value: str) -> None:
+    """The driver would stumble, or read what it is told to."""
+    if key not in _MYSQL:
+        listed = ", ".join(_MYSQL)
+        raise Invalid(f"mysql://…?{key}= is not an option here", hint=f"there are: {listed}")
+    if key.endswith("_timeout") and not (value.isascii() and value.isdecimal()):
+        raise Invalid(f"{key}={value!r} is not a number of seconds", hint=f"{key}=10")
+    if key in _FILES and not Path(value).is_file():
+        raise NotFound(f"{key}: there is no file {value}", hint="check the path")
+
+
 def _masked(text: str) -> str:
-    return str(CatalogUrl("", url=text))
+    """Without a password, however odd the rest."""
+    return _SECRET.sub(r"\1:***@", text)
 
 
-def _embedded_path(text: str, rest: str) -> Path:
-    path = unquote(rest.split("?", 1)[0])
+def _embedded_path(text: str, rest: str, base: Path | None) -> Path:
+    spelled, _, options = rest.partition("?")
+    path = unquote(spelled)
     if not path.startswith("/") or len(path) < 2:
         raise Invalid(
             f"{text!r} names no file", hint="three slashes for a relative path: sqlite:///lake.db"
         )
-    return Path(path[1:]).expanduser().absolute()
+    if options:
+        raise Invalid(f"{text!r}: files take no options", hint=f"leave ?{options} out")
+    return _file(path[1:], base)
 
 
-def _from_ducklake(rest: str) -> CatalogUrl:
-    kind, _, detail = rest.partition(":")
+def _file(name: str, base: Path | None) -> Path:
+    if name.startswith(":memory:"):
+        raise Invalid(
+            "a lake cannot be in memory alone: its catalog is a file, or on a server",
+            hint="name a file, for example in a temporary folder",
+        )
+    path = Path(base or "", Path(name).expanduser()).absolute()
+    try:
+        is_folder = path.is_dir()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Invalid(f"{name[:80]!r} cannot be a file: {reason}", hint="shorten it") from error
+    if is_folder:
+        raise Invalid(f"{path} is a folder", hint=f"name a file in it: {path}/lake.db")
+    return path
+
+
+def _from_ducklake(rest: str, base: Path | None) -> CatalogUrl:
+    kind, separator, detail = rest.partition(":")
     if kind.lower() in ("postgres", "postgresql", "mysql"):
         return _from_connection_string(_KINDS[kind.lower()], detail)
-    if kind.lower() in ("sqlite", "duckdb") and detail:
-        return CatalogUrl(kind.lower(), path=Path(detail).expanduser().absolute())
-    if rest:
-        return CatalogUrl("duckdb", path=Path(rest).expanduser().absolute())
-    raise Invalid("'ducklake:' names no catalog", hint="for example ducklake:sqlite:lake.db")
+    if kind.lower() in ("md", "motherduck") and separator:
+        raise Unsupported(
+            f"ducklake:{rest} is on MotherDuck, which is not supported", hint=f"use {_FORMS}"
+        )
+    if kind.lower() in ("sqlite", "duckdb") and separator:
+        return CatalogUrl(kind.lower(), path=_named_file(detail, base))
+    return CatalogUrl("duckdb", path=_named_file(rest, base))
+
+
+def _named_file(name: str, base: Path | None) -> Path:
+    if not name:
+        raise Invalid("'ducklake:' names no catalog", hint="for example ducklake:sqlite:lake.db")
+    return _file(name, base)
 
 
 def _from_connection_string(kind: str, text: str) -> CatalogUrl:

@@ -27,7 +27,13 @@ def init(options: Options, share_data_path: bool) -> None:
     """
     from tidelake.session.opening import connect
 
-    with connect(options.catalog, options.data_path, share_data_path=share_data_path) as lake:
+    with connect(
+        options.catalog,
+        options.data_path,
+        create=True,
+        override_data_path=options.override_data_path,
+        share_data_path=share_data_path,
+    ) as lake:
         lake.reindex()
         facts = {
             "catalog": lake.url,

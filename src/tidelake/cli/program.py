@@ -29,6 +29,7 @@ class Options:
 
     catalog: str | None = None
     data_path: str | None = None
+    override_data_path: bool = False
     as_json: bool = False
 
     @contextmanager
@@ -36,7 +37,12 @@ class Options:
         """The lake, opened for reading only, and pinned if a moment is given."""
         from tidelake.session.opening import connect
 
-        with connect(self.catalog, self.data_path, read_only=True) as lake:
+        with connect(
+            self.catalog,
+            self.data_path,
+            read_only=True,
+            override_data_path=self.override_data_path,
+        ) as lake:
             yield lake if known_at is None else lake.known_at(known_at)
 
     @contextmanager
@@ -44,9 +50,12 @@ class Options:
         """The lake, opened for writing. One that is not there is not created: `init` does that."""
         from tidelake.session.opening import connect
 
-        with self.lake():
-            pass
-        with connect(self.catalog, self.data_path) as lake:
+        with connect(
+            self.catalog,
+            self.data_path,
+            create=False,
+            override_data_path=self.override_data_path,
+        ) as lake:
             yield lake
 
     def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
@@ -101,11 +110,18 @@ def global_options(function: Function) -> Function:
             help="Where the lake keeps its files: a folder or s3://bucket/prefix.",
         ),
         click.option(
+            "--override-data-path",
+            is_flag=True,
+            expose_value=False,
+            callback=_remember,
+            help="The files are at --data-path this time, whatever the catalog says.",
+        ),
+        click.option(
             "--catalog",
             metavar="URL",
             expose_value=False,
             callback=_remember,
-            help="The lake's catalog [default: TIDELAKE_CATALOG, then ./tidelake.toml].",
+            help="The lake's catalog [default: TIDELAKE_CATALOG, then tidelake.toml].",
         ),
     ):
         function = option(function)
@@ -196,7 +212,7 @@ def cli(context: click.Context) -> None:
     """A lake from the shell: its tables, its rows, its history, and writing to it.
 
     The lake is named by --catalog, by TIDELAKE_CATALOG, or by a file
-    tidelake.toml in the working folder.
+    tidelake.toml in the working folder or above it.
 
     \b
     Example:

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 from tidelake.errors import Unsupported
 from tidelake.model.names import text_literal
+from tidelake.store.schemes import REMOTE
 
 if TYPE_CHECKING:
     import duckdb
 
-_S3 = {"s3", "s3a", "s3n", "gs", "gcs", "r2"}
+_S3 = set(REMOTE)
 
 
 def allow_remote(

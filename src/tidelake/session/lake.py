@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -37,6 +38,7 @@ from tidelake.model.log import LogEntry, checked_limit
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.recovery import RecoverResult
+from tidelake.model.relocation import MoveResult
 from tidelake.model.rollup import Rollup
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, SchemaInfo, TableInfo, ViewInfo
@@ -484,6 +486,20 @@ class Lake:
         return expire(
             self, older_than=older_than, keep_last=keep_last, dry_run=dry_run, force=force
         )
+
+    def move(self, data_path: str | Path, *, force: bool = False) -> MoveResult:
+        """Write down that the lake's files are at another place now. Move or copy them there first:
+        only the catalog changes. All files must be there, unless `force` says that it does not
+        matter. Nobody else should have the lake open."""
+        from tidelake.session.move import move
+
+        return move(self, data_path, force=force)
+
+    def _moved(self, data_path: str) -> None:
+        self.data_path = data_path
+        self._rollups = Search(self._local.store, data_path, Proofs())
+        for kept in (self._states, self._coverages, self._plans, self._facts, self._declarations):
+            kept.clear()
 
     def cleanup(
         self,

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
 from tidelake.model.ownership import lies_within
+from tidelake.store.schemes import check_scheme
 
 _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -246,6 +247,8 @@ class Store:
 
         _ORIGIN.check(uri)
         scheme, _, rest = uri.partition("://")
+        if scheme not in ("http", "https"):
+            check_scheme(uri)
         bucket = rest.partition("/")[0]
         options: dict[str, Any] = dict(self._options)
         plain_http = str(options.pop("allow_http", "")).lower() == "true"

@@ -1,0 +1,35 @@
+"""Where the lake's files are now: `move`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Options, global_options, pass_options
+
+
+@click.command()
+@click.option("--force", is_flag=True, help="Even if files are missing there.")
+@global_options
+@pass_options
+def move(options: Options, force: bool) -> None:
+    """Write down that the lake's files are at --data-path now. Move or copy them there first:
+    only the catalog changes. Nobody else should have the lake open.
+
+    \b
+    Example:
+        mv lake_data /mnt/lake_data
+        tidelake move --data-path /mnt/lake_data
+    """
+    from tidelake.session.opening import connect
+
+    if options.data_path is None:
+        raise click.UsageError("say where the files are now: --data-path PATH")
+    with connect(options.catalog, options.data_path, create=False, override_data_path=True) as lake:
+        done = lake.move(options.data_path, force=force)
+    if options.as_json:
+        render.document(asdict(done))
+    else:
+        render.line(str(done))
