@@ -56,7 +56,7 @@ def both(
         connection.execute(statement)
     connection.close()
     url = mariadb_server.new_database()
-    tidelake.connect(url, data_path=f"{tmp_path}/data/").close()
+    tidelake.connect(url, data_path=f"{tmp_path}/data/", share_data_path=True).close()
     copy(tmp_path / "c.db", url)
     original = tidelake.connect(f"sqlite:///{tmp_path}/c.db", read_only=True)
     return original, tidelake.connect(url, read_only=True)

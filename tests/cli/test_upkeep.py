@@ -72,7 +72,7 @@ def test_move(lake: Any, tmp_path: Path) -> None:
     (tmp_path / "data").rename(tmp_path / "moved")
     where = ("--data-path", f"{tmp_path}/moved")
     assert "tidelake move" in lake("count", "t", *where, ok=False).stderr
-    assert lake.json("count", "t", *where, "--override-data-path")["count"] == 20
+    assert len(lake.json("scan", "t", *where, "--override-data-path")["rows"]) == 20
     assert "say where" in lake("move", ok=False).stderr
     assert "are not at" in lake("move", "--data-path", f"{tmp_path}/no", ok=False).stderr
     done = lake.json("move", *where)

@@ -1,11 +1,14 @@
 """Clocks that are wrong, and writers at work: nothing is lost, and times are kept in order."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -239,3 +242,18 @@ def test_a_long_pause_is_told_of(place: Place, lake: tidelake.Lake) -> None:
     place.catalog("UPDATE ducklake_snapshot SET snapshot_time = '2020-01-01 00:00:00+00'")
     with pytest.warns(TidelakeWarning, match="days have passed since the last commit"):
         t.append(many(100, 1))
+
+
+def test_a_writer_of_this_machine_that_was_killed_counts_for_nothing_at_once(
+    place: Place, lake: tidelake.Lake
+) -> None:
+    table(lake)
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True
+    )
+    place.data.joinpath("_tidelake", f"writer-{uuid4()}").write_text(
+        f"100 {leases._machine()} {int(done.stdout)}"
+    )
+    (place.data / "main" / "t" / named("left behind")).write_bytes(b"x")
+    assert lake.cleanup("0 seconds").orphans == 1
+    assert at_work(place) == []

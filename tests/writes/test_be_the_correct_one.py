@@ -353,13 +353,15 @@ def test_all_delete_files_of_a_file_count_and_a_further_one_takes_their_place(
     t.append(numbers(0, MANY))
     t.delete("id < 20")
     (file,) = t.scan().files()
-    second = f"{place.data}/main/t/second.parquet"
+    name = "ducklake-01a1e35e-2c00-77fa-aad2-be56f6c3d509-delete.parquet"
+    second = f"{place.data}/main/t/{name}"
     duckdb.sql(f"SELECT '{file.path}' AS file_path, range AS pos FROM range(10, 40)").write_parquet(
         second
     )
     place.catalog(
         "INSERT INTO ducklake_delete_file SELECT 90, table_id, begin_snapshot, NULL, data_file_id,"
-        " 'second.parquet', 1, format, 30, 0, NULL, NULL, NULL FROM ducklake_delete_file"
+        " ?, 1, format, 30, 0, NULL, NULL, NULL FROM ducklake_delete_file",
+        name,
     )
     lake.create_schema("so that the catalog is read again")
     t = lake.table("t")
@@ -369,7 +371,7 @@ def test_all_delete_files_of_a_file_count_and_a_further_one_takes_their_place(
     assert sorted(r["id"] for r in rows(t)) == list(range(90, MANY))
     assert place.catalog("SELECT delete_count FROM ducklake_delete_file") == [(90,)]
     gone = place.catalog("SELECT path FROM ducklake_files_scheduled_for_deletion")
-    assert "main/t/second.parquet" in [path for (path,) in gone]
+    assert f"main/t/{name}" in [path for (path,) in gone]
     agree()
 
 

@@ -3,8 +3,8 @@
 A lease is a small object in the data path, `_tidelake/writer-<id>`, one for all writers of a
 process there. It is written before the first file and again now and then while the work goes on,
 and it goes when there has been nothing to do for a while. So a process that writes all the time
-pays for it once. What is left of one that was killed counts for nothing after some minutes. All
-times are those of the store's own clock.
+pays for it once. What is left of one that was killed counts for nothing after some minutes, and
+on its own machine at once. All times are those of the store's own clock.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelake.errors import TidelakeError
@@ -32,6 +34,7 @@ BEAT_S = 30.0
 LIFE = timedelta(minutes=10)
 _SLACK = timedelta(seconds=5)
 """Stores may know seconds only."""
+_NOWHERE = "-"
 _NAME = re.compile(rf".*/{FOLDER}writer-[0-9a-f-]{{36}}")
 
 
@@ -72,7 +75,7 @@ class Lease:
         now = time.monotonic()
         open_for = int(now - min(self._at_work.copy().values(), default=now)) + 1
         with suppress(TidelakeError):
-            self._store.put(self._uri, str(open_for).encode())
+            self._store.put(self._uri, f"{open_for} {_machine()} {os.getpid()}".encode())
             self._is_there = True
 
     @property
@@ -178,16 +181,41 @@ class Announced:
 def look(store: Store, data_path: str, now: datetime) -> Announced:
     """Who is at work in a data path. Requires: files have been listed before."""
     found = [each for each in store.walk(f"{data_path}{FOLDER}") if _NAME.fullmatch(each.uri)]
-    live = [each for each in found if each.modified >= now - LIFE]
-    begins = [
-        each.modified - timedelta(seconds=_open_for(store, each.uri)) - _SLACK for each in live
-    ]
-    stale = tuple(each.uri for each in found if each not in live)
-    return Announced(min(begins, default=None), stale)
+    begins, stale = [], []
+    for each in found:
+        seconds, is_dead = _said(store, each.uri)
+        if is_dead or each.modified < now - LIFE:
+            stale.append(each.uri)
+        else:
+            begins.append(each.modified - timedelta(seconds=seconds) - _SLACK)
+    return Announced(min(begins, default=None), tuple(stale))
 
 
-def _open_for(store: Store, uri: str) -> int:
+def _said(store: Store, uri: str) -> tuple[int, bool]:
+    """For how long a process has been at work, and whether it was one of this machine that is no
+    more."""
     try:
-        return int(store.read(uri))
+        seconds, machine, process = store.read(uri).decode().split(" ")
+        return int(seconds), machine == _machine() != _NOWHERE and not _runs(int(process))
     except (TidelakeError, ValueError):
-        return 0
+        return 0, False
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@cache
+def _machine() -> str:
+    """Where process ids mean the same: this start of this machine, inside this container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return _NOWHERE
