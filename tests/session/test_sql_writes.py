@@ -427,23 +427,23 @@ def test_what_is_not_supported_says_so_and_changes_nothing(
 
 
 @pytest.mark.spark
-def test_on_spark_queries_are_sparks_and_the_executors_write(tmp_path: Path, spark: object) -> None:
+def test_on_spark_the_executors_write_what_a_query_gives(tmp_path: Path, spark: object) -> None:
     with tidelake.connect(
         f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/files", engine="spark", spark=spark
     ) as lake:
-        lake.sql("CREATE TABLE `odd t` AS SELECT id, 'k' AS k FROM range(100)")
-        assert lake.sql("INSERT INTO `odd t` VALUES (100L, 'new')").files == 0
+        lake.sql("CREATE TABLE odd_t AS SELECT range AS id, 'k' AS k FROM range(100)")
+        assert lake.sql("INSERT INTO odd_t VALUES (100, 'new')").files == 0
         assert (
-            lake.sql("INSERT INTO `odd t` SELECT id + 200, k FROM `odd t` WHERE id < 5").rows == 5
+            lake.sql('INSERT INTO "odd t" SELECT id + 200, k FROM "odd t" WHERE id < 5').rows == 5
         )
-        assert lake.sql("UPDATE `odd t` AS q SET k = 'up' WHERE q.id >= 100").updated == 6
-        assert lake.sql("DELETE FROM `odd t` WHERE `id` BETWEEN 10 AND 99").deleted == 90
+        assert lake.sql("UPDATE odd_t AS q SET k = 'up' WHERE q.id >= 100").updated == 6
+        assert lake.sql('DELETE FROM "odd t" WHERE id BETWEEN 10 AND 99').deleted == 90
         merged = lake.sql(
-            "MERGE INTO `odd t` AS t USING (SELECT 1L AS id, 'm' AS k UNION ALL SELECT 999L, 'n') s"
+            "MERGE INTO odd_t AS t USING (SELECT 1 AS id, 'm' AS k UNION ALL SELECT 999, 'n') s"
             " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         assert (merged.inserted, merged.updated) == (1, 1)
-        found = lake.sql("SELECT k, count(*) AS n FROM `odd t` GROUP BY k ORDER BY k").to_arrow()
+        found = lake.sql('SELECT k, count(*) AS n FROM "odd t" GROUP BY k ORDER BY k').to_arrow()
         assert found.to_pylist() == [
             {"k": "k", "n": 9},
             {"k": "m", "n": 1},

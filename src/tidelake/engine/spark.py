@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
 from tidelake.engine import spark_arrow
 from tidelake.engine.export import as_polars, checked_rows, frame_of
-from tidelake.engine.spark_columns import reads_exactly, ticked
+from tidelake.engine.spark_columns import reads_exactly
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_native import FIELD_IDS, NativeReader
 from tidelake.engine.spark_paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
+from tidelake.engine.spark_query import Statement
+from tidelake.engine.spark_relation import Relation
+from tidelake.engine.spark_scalar import Speech, said
 from tidelake.engine.spark_session import active_session
 from tidelake.engine.spark_sql import parsed, spark_text
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
-from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Schema
+from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
+from tidelake.plan.condition import VIRTUAL
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
+from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
     import pandas
@@ -67,14 +72,26 @@ class SparkEngine:
         tables: Mapping[str, ScanPlan | AsOfPlan],
         parameters: Mapping[str, Any] | None = None,
     ) -> SparkReading:
-        """A Spark SELECT over plans, each standing under the name it is given here, and with
-        these values for the parameters in it."""
-        frames = {name: self.frame(plan) for name, plan in tables.items()}
-        if any(isinstance(value, time) for value in (parameters or {}).values()):
-            self.spark.conf.set(_TIME_TYPE, "true")
-        with translated("cannot run the query"):
-            found = self.select(sql, frames, parameters)
+        """A SELECT in DuckDB's SQL over plans, each standing under the name it is given here, and
+        with these values for the parameters in it."""
+        with closing(Statement(self, self._local)) as statement:
+            for name, plan in tables.items():
+                rows = Relation(self.frame(plan), spark_arrow.output_columns(plan))
+                statement.add(rows, name)
+            found = statement.run(sql, parameters or {})
         return SparkReading(found, "cannot run the query")
+
+    def described(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> tuple[Column, ...]:
+        """The columns that such a SELECT gives."""
+        with closing(Statement(self, self._local)) as statement:
+            for name, plan in tables.items():
+                statement.shapes.declare(name, spark_arrow.output_columns(plan))
+            return statement.described(sql, parameters or {})
 
     def job(self, doing: str) -> SparkJob:
         """The statements of one write; `doing` says which, should it fail."""
@@ -88,10 +105,11 @@ class SparkEngine:
             return self._state(plan)
         _refuse(plan)
         self.spark.conf.set(FIELD_IDS, "true")
-        if any(below.type == "time" for column in plan.columns for below in column.walk()):
-            self.spark.conf.set(_TIME_TYPE, "true")
-        native, others, uris = self._routes(plan)
-        parts = self._native_parts(plan, native, uris)
+        self.allow_times(plan.columns)
+        where = self.condition(plan)
+        speaks = plan.where is None or where is not None
+        native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
+        parts = self._native_parts(plan, native, uris, where)
         if others:
             parts.append(spark_arrow.read_files(self.spark, self._local, plan, others))
         if any(inlined.rows for inlined in plan.inlined) or not parts:
@@ -102,6 +120,11 @@ class SparkEngine:
             united = united.union(part.select(*names))
         return united
 
+    def allow_times(self, columns: Iterable[Column]) -> None:
+        """Let the session have times of day, which are switched off by default."""
+        if any(below.type == "time" for column in columns for below in column.walk()):
+            self.spark.conf.set(_TIME_TYPE, "true")
+
     def _state(self, plan: AsOfPlan) -> DataFrame:
         """The winners of all facts, and of those what the caller asked for."""
         parts = [part for part in plan.parts if part.files or part.inlined] or plan.parts[:1]
@@ -110,7 +133,7 @@ class SparkEngine:
             facts = facts.union(self.frame(part))
         text = spark_text(parsed(winners_at_once_sql(plan, _FACTS)))
         winners = self.select(text, {_FACTS: facts})
-        where = _condition(plan)
+        where = self.condition(plan)
         if plan.where is not None and where is None:
             job = self.job(f"cannot read {plan.table}")
             job.take(_FACTS, winners, spark_arrow.output_columns(plan.parts[0]))
@@ -118,20 +141,19 @@ class SparkEngine:
         found = winners.where(where) if where else winners
         return found.select(*(ticked(name) for name in plan.output))
 
-    def select(
-        self,
-        text: str,
-        frames: Mapping[str, DataFrame],
-        parameters: Mapping[str, Any] | None = None,
-    ) -> DataFrame:
+    def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
         """A query in Spark's words over frames, each under the name it is given here."""
         named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
         escaped = text.replace("{", "{{").replace("}", "}}")
         whole = f"WITH {named} ({escaped})" if frames else text
-        return self.spark.sql(whole, dict(parameters) if parameters else None, **frames)
+        return self.spark.sql(whole, None, **frames)
 
     def _native_parts(
-        self, plan: ScanPlan, files: Sequence[DataFile], uris: dict[str, str]
+        self,
+        plan: ScanPlan,
+        files: Sequence[DataFile],
+        uris: dict[str, str],
+        where: str | None,
     ) -> list[DataFrame]:
         if not files:
             return []
@@ -149,17 +171,31 @@ class SparkEngine:
             parts.append(reader.numbered(whole, lineage) if lineage else reader.plain(whole))
         if traced:
             parts.append(reader.traced(traced, lineage))
-        where = _condition(plan)
         return [part.where(where) for part in parts] if where else parts
+
+    def condition(self, plan: ScanPlan | AsOfPlan) -> str | None:
+        """The row filter in Spark's SQL; None without one, or if Spark might judge otherwise:
+        then DuckDB reads the files and judges."""
+        if plan.predicate is None:
+            return None
+        virtual = [Column(0, name, "int64") for name in VIRTUAL]
+        speech = Speech([*virtual, *plan.columns])
+
+        def say(text: str) -> str | None:
+            with self._local.workbench().connection as connection:
+                return said(connection, speech, text)
+
+        try:
+            return render(plan.predicate, Schema(plan.columns), say)
+        except Unsupported:
+            return None
 
     def _routes(self, plan: ScanPlan) -> tuple[list[DataFile], list[DataFile], dict[str, str]]:
         """Files for Spark's own reader, files for the other way, and URIs that Spark opens."""
         native: list[DataFile] = []
         others: list[DataFile] = []
         uris: dict[str, str] = {}
-        exact = _speaks_spark(plan) and all(
-            is_exact(column) and reads_exactly(plan, column) for column in plan.columns
-        )
+        exact = all(is_exact(c) and reads_exactly(plan, c) for c in plan.columns)
         for file in plan.files:
             found = self._uris(file) if exact and _is_plain_parquet(file) else None
             (others if found is None else native).append(file)
@@ -249,20 +285,6 @@ def _refuse(plan: ScanPlan) -> None:
 
 def _is_plain_parquet(file: DataFile) -> bool:
     return file.mapping_id is None and all(d.format == "parquet" for d in file.deletes)
-
-
-def _speaks_spark(plan: ScanPlan) -> bool:
-    return plan.where is None or _condition(plan) is not None
-
-
-def _condition(plan: ScanPlan | AsOfPlan) -> str | None:
-    """The row filter in Spark's SQL; None without one, or if Spark cannot say the same."""
-    if plan.predicate is None:
-        return None
-    try:
-        return render(plan.predicate, Schema(plan.columns))
-    except Unsupported:
-        return None
 
 
 def _lineage(plan: ScanPlan) -> list[str]:

@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from tidelake.engine import deletions
-from tidelake.engine.spark_columns import ticked, without_variant_null
+from tidelake.engine.spark_columns import without_variant_null
 from tidelake.engine.spark_types import spark_schema
 from tidelake.model.schema import ROW_ID, Column
+from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from tidelake.engine.spark_columns import ticked
 from tidelake.engine.spark_tasks import KeyQuery
+from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 from tidelake.engine.spark_types import spark_type
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
+from tidelake.plan.spark_literal import ticked
 
 # Types that a file may have instead of the declared one, and Spark still gives the exact value.
 # Found by trying every pair: others fail, or worse (uint32 and decimals as float64 are wrong).
@@ -118,11 +119,6 @@ def field_of(plan: ScanPlan, column: Column) -> Field:
         # A cast to the same type costs nothing and drops the field's metadata.
         seen = f"CAST({seen} AS {spark_type(column).simpleString()})"
     return Field(column, read, f"{seen} AS {ticked(column.name)}")
-
-
-def ticked(name: str) -> str:
-    """An identifier as Spark SQL reads it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _own_name(column: Column) -> str:

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from tidelake.engine.spark_arrow import arrow_type
-from tidelake.engine.spark_columns import ticked
 from tidelake.errors import Invalid, Unsupported
+from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,9 +30,9 @@ from tidelake.engine.spark_arrow import (
     seen,
 )
 from tidelake.engine.spark_clusters import clustered
-from tidelake.engine.spark_columns import ticked
 from tidelake.engine.spark_data import as_arrow, empty_table
 from tidelake.engine.spark_errors import translated
+from tidelake.engine.spark_relation import Executors, Relation, as_columns, numbered
 from tidelake.engine.spark_shapes import Shapes
 from tidelake.engine.spark_tasks import (
     FACTS,
@@ -42,7 +42,6 @@ from tidelake.engine.spark_tasks import (
     piecewise,
     told_by,
 )
-from tidelake.engine.spark_types import is_exact
 from tidelake.model.buckets import united
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
@@ -66,21 +65,6 @@ if TYPE_CHECKING:
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Rows on Spark, and the columns that they are. `frame` has these in Spark's types, or if it
-    is `raw`, what somebody handed over: DuckDB makes it into the columns, with `defaults`."""
-
-    frame: DataFrame
-    columns: tuple[Column, ...]
-    raw: bool = False
-    defaults: bool = False
-
-    @property
-    def by_name(self) -> dict[str, Column]:
-        return {column.name.casefold(): column for column in self.columns}
 
 
 class SparkJob:
@@ -237,7 +221,7 @@ class SparkJob:
                 yield from query.write(batches, target, carries_row_ids)
 
             together = clustered(rows, target, names, self._local)
-            return tuple(told_by(_numbered(together).mapInArrow(write, FACTS).collect()))
+            return tuple(told_by(numbered(together).mapInArrow(write, FACTS).collect()))
 
     def delete(
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
@@ -279,12 +263,12 @@ class SparkJob:
         of its own rows."""
         with self._translated(), self._big_batches():
             found = self._evaluated(tree_of.parsed(sql))
-            query = self._query(found, f"SELECT * FROM {ROWS}")
+            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
 
             def cover(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.cover(batches, series)
 
-            told = _numbered(found.frame).mapInArrow(cover, FACTS).collect()
+            told = numbered(found.frame).mapInArrow(cover, FACTS).collect()
             return united(told_by(told))
 
     def lying(
@@ -294,13 +278,13 @@ class SparkJob:
         others: each task looks at its own."""
         with self._translated():
             found = self._evaluated(tree_of.parsed(sql))
-            query = self._query(found, f"SELECT * FROM {ROWS}")
+            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
             columns = found.columns
 
             def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.lying(batches, columns, (series, pieces, inside))
 
-            rows = _numbered(found.frame).mapInArrow(choose, nullable(columns))
+            rows = numbered(found.frame).mapInArrow(choose, nullable(columns))
             self._add(name, Relation(seen(rows, columns), columns))
 
     def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
@@ -352,21 +336,22 @@ class SparkJob:
                 return None
             if passed.casefold() in there:
                 names[column.id] = there[passed.casefold()]
-        return inner.frame, self._query(inner, tree_of.over(tree, ROWS).sql("duckdb")), names
+        return (
+            inner.frame,
+            self._executors.query(inner, tree_of.over(tree, ROWS).sql("duckdb")),
+            names,
+        )
 
     def _apart(
         self, tree: exp.Query, target: Target
     ) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
         found = self._evaluated(tree)
         names = {column.id: column.name for column in _partitioned_by(target)}
-        return found.frame, self._query(found, f"SELECT * FROM {ROWS}"), names
+        return found.frame, self._executors.query(found, f"SELECT * FROM {ROWS}"), names
 
-    def _query(self, rows: Relation, sql: str) -> RowsQuery:
-        columns = rows.columns
-        if not rows.raw:
-            columns = tuple(replace(column, nullable=True) for column in columns)
-        names = tuple(rows.frame.columns)
-        return RowsQuery(self._local, self._doing, self._table, names, columns, sql, rows.defaults)
+    @property
+    def _executors(self) -> Executors:
+        return Executors(self._local, self._doing, self._table)
 
     def _source(self, source: exp.Expr) -> Relation:
         """A relation by name, or what a subquery gives."""
@@ -381,19 +366,19 @@ class SparkJob:
         columns = self._shapes.columns_of(tree.sql("duckdb"))
         if both := tree_of.halves(tree):
             left, right = (self._evaluated(self._cast(half, columns)).frame for half in both)
-            return _as(left.union(right), columns)
+            return as_columns(left.union(right), columns)
         source = tree_of.source_of(tree, self._shapes.aggregates)
         if source is None:
             named = tree_of.relations(tree) & self._relations.keys()
             frames = {name: self._typed(self._relations[name]).frame for name in named}
-            return _as(self._engine.select(tree_of.spark_text(tree), frames), columns)
+            return as_columns(self._engine.select(tree_of.spark_text(tree), frames), columns)
         inner = self._source(source)
         over = tree_of.over(tree, ROWS)
         if not tree_of.is_plain(tree, inner.by_name):
-            return self._by_duckdb(inner, over.sql("duckdb"), columns)
+            return self._executors.select(inner, over.sql("duckdb"), columns)
         inner = self._typed(inner)
         text = tree_of.spark_text(over, inner.by_name)
-        return _as(self._engine.select(text, {ROWS: inner.frame}), columns)
+        return as_columns(self._engine.select(text, {ROWS: inner.frame}), columns)
 
     def _cast(self, tree: exp.Query, columns: tuple[Column, ...]) -> exp.Query:
         """The query in the types of these columns."""
@@ -409,16 +394,11 @@ class SparkJob:
 
     def _typed(self, rows: Relation) -> Relation:
         """The relation with its columns in Spark's types."""
-        return self._by_duckdb(rows, f"SELECT * FROM {ROWS}", rows.columns) if rows.raw else rows
-
-    def _by_duckdb(self, rows: Relation, sql: str, columns: tuple[Column, ...]) -> Relation:
-        query = self._query(rows, sql)
-
-        def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield from query.select(batches, columns)
-
-        found = _numbered(rows.frame).mapInArrow(select, nullable(columns))
-        return Relation(seen(found, columns), columns)
+        return (
+            self._executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns)
+            if rows.raw
+            else rows
+        )
 
     def _collected(self, tree: exp.Query) -> tuple[duckdb.DuckDBPyConnection, str]:
         """A few rows in DuckDB here: a connection, and a query of them in their own types."""
@@ -439,21 +419,3 @@ def _partitioned_by(target: Target) -> list[Column]:
     keys = target.partitioning.keys if target.partitioning else ()
     ids = {key.column_id for key in keys}
     return [column for column in target.columns if column.id in ids]
-
-
-def _numbered(frame: DataFrame) -> DataFrame:
-    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
-
-
-def _as(frame: DataFrame, columns: tuple[Column, ...]) -> Relation:
-    """Rows that Spark has computed, under the names and in the types that DuckDB would give."""
-    frame = frame.toDF(*(column.name for column in columns))
-    exact = [column for column in columns if is_exact(column)]
-    wanted = {field.name: field.dataType.simpleString() for field in nullable(exact)}
-    chosen = [
-        ticked(f.name)
-        if wanted.get(f.name, f.dataType.simpleString()) == f.dataType.simpleString()
-        else f"CAST({ticked(f.name)} AS {wanted[f.name]}) AS {ticked(f.name)}"
-        for f in frame.schema
-    ]
-    return Relation(frame.selectExpr(*chosen), columns)

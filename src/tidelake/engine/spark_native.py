@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from tidelake.engine.spark_columns import field_of, lineage_field, ticked
+from tidelake.engine.spark_columns import field_of, lineage_field
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_paths import reported, unglobbed
 from tidelake.model.schema import (
@@ -28,6 +28,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT,
     ROW_SNAPSHOT_FIELD,
 )
+from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tidelake.engine.definition import from_duckdb_type
+from tidelake.model.literal import Value
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
@@ -26,8 +27,10 @@ class Shapes:
         fields = ", ".join(f"{quote(column.name)} {column.duckdb_type}" for column in columns)
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} ({fields})")
 
-    def columns_of(self, sql: str) -> tuple[Column, ...]:
-        found = self.connection.sql(sql)
+    def columns_of(
+        self, sql: str, parameters: Mapping[str, Value] | None = None
+    ) -> tuple[Column, ...]:
+        found = self.connection.sql(sql, params=dict(parameters) if parameters else None)
         return tuple(map(from_duckdb_type, found.columns, found.types))
 
     @property

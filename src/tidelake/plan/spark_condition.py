@@ -1,15 +1,19 @@
-"""A condition as Spark SQL that keeps the same rows as its DuckDB SQL."""
+"""A condition as Spark SQL that keeps the same rows as its DuckDB SQL.
+
+Only what is proven to be equal is said in Spark's words: tests of a column against values of its
+own kind. Everything else is NotEqual, and DuckDB judges it. No text made here depends on settings
+of the session: its time zone, its ANSI mode, how it reads literals.
+"""
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, date, datetime, time, timedelta
+import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from uuid import UUID
 
 from tidelake.errors import Unsupported
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, comparable
-from tidelake.model.literal import Value, in_utc, sql_literal
+from tidelake.model.comparable import FLOATS
+from tidelake.model.literal import Value
 from tidelake.model.predicate import (
     Always,
     And,
@@ -25,20 +29,39 @@ from tidelake.model.predicate import (
 )
 from tidelake.model.schema import Column, Schema
 from tidelake.plan.condition import find_column
+from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
 
-_WIDEST_DECIMAL = 38
-_EPOCH = datetime(1970, 1, 1)
+_FEW_FLOATS = 10
+_ESCAPES = "!#@&~^|"
 
 
-def render(predicate: Predicate, schema: Schema) -> str:
-    """Requires: names and zones are settled, as in a Where."""
+def _mute(_: str) -> None:
+    """Nothing that was not understood is said."""
+
+
+def render(predicate: Predicate, schema: Schema, say: Callable[[str], str | None] = _mute) -> str:
+    """Requires: names and zones are settled, as in a Where. `say` gives Spark's words for a
+    condition that was not understood, or None. Unsupported if Spark might judge otherwise."""
+    try:
+        return _rendered(predicate, schema, say)
+    except NotEqual as error:
+        raise Unsupported(
+            f"Spark might judge {predicate.sql()} otherwise than DuckDB: {error}",
+            hint="read with the local engine",
+        ) from None
+
+
+def _rendered(predicate: Predicate, schema: Schema, say: Callable[[str], str | None]) -> str:
     if isinstance(predicate, And | Or):
         word, empty = (" AND ", "TRUE") if isinstance(predicate, And) else (" OR ", "FALSE")
-        return f"({word.join(render(p, schema) for p in predicate.parts) or empty})"
+        parts = [_rendered(part, schema, say) for part in predicate.parts]
+        return f"({word.join(parts) or empty})"
     if isinstance(predicate, Not):
-        return f"(NOT {render(predicate.part, schema)})"
+        return f"(NOT {_rendered(predicate.part, schema, say)})"
     if isinstance(predicate, Opaque):
-        return _translated(predicate.text)
+        if (said := say(predicate.text)) is None:
+            raise NotEqual(predicate.text)
+        return f"({said})"
     if isinstance(predicate, Always):
         return predicate.sql()
     return _test(predicate, schema)
@@ -46,151 +69,54 @@ def render(predicate: Predicate, schema: Schema) -> str:
 
 def _test(predicate: Predicate, schema: Schema) -> str:
     (name,) = predicate.columns()
-    column = find_column(name, schema)
-    spelled = "`" + name.replace("`", "``") + "`"
+    column = find_column(name, schema) or Column(0, name, "int64")
+    spelled = ticked(name)
     if isinstance(predicate, Compare):
-        left = _operand(spelled, column, [predicate.value])
-        return f"({left} {predicate.op} {_literal(column, predicate.value)})"
+        return comparison(spelled, column, predicate.op, predicate.value)
     if isinstance(predicate, In):
-        if not predicate.values:
-            return "FALSE"
-        values = ", ".join(_literal(column, value) for value in predicate.values)
-        return f"({_operand(spelled, column, predicate.values)} IN ({values}))"
+        return membership(spelled, column, predicate.values)
     if isinstance(predicate, IsNull):
         return f"({spelled} IS {'NOT ' if predicate.negated else ''}NULL)"
+    if column.type != "varchar":
+        raise NotEqual(f"{name!r} is no text")
     if isinstance(predicate, Like):
-        return _like(spelled, predicate)
+        return like(spelled, predicate)
     assert isinstance(predicate, StartsWith)
-    return f"startswith({spelled}, {_string(predicate.prefix)})"
+    return f"startswith({spelled}, {text_literal(predicate.prefix)})"
 
 
-def _operand(spelled: str, column: Column | None, values: list[Value] | tuple[Value, ...]) -> str:
-    """DuckDB compares a boolean with numbers; Spark wants to be told."""
-    numbers = any(isinstance(v, int) and not isinstance(v, bool) for v in values)
-    boolean = column is not None and column.type == "boolean"
-    return f"CAST({spelled} AS INT)" if boolean and numbers else spelled
+def comparison(spelled: str, column: Column, op: str, value: Value) -> str:
+    """A column, as Spark spells it, compared with a value."""
+    if value is None:
+        return "CAST(NULL AS BOOLEAN)"
+    return f"({spelled} {op} {literal(column, value)})"
 
 
-def _like(spelled: str, predicate: Like) -> str:
-    """Spark takes a backslash in a pattern for an escape, DuckDB for itself."""
-    word = ("NOT " if predicate.negated else "") + (
-        "ILIKE" if predicate.case_insensitive else "LIKE"
-    )
+def membership(spelled: str, column: Column, values: Sequence[Value]) -> str:
+    """A column equal to one of the values. Spark tells -0.0 from 0.0 in long lists of floats."""
+    if not values:
+        return "FALSE"
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 and not kinds <= {int, Decimal}:
+        raise NotEqual("a list of values of several kinds")
+    if column.type not in FLOATS:
+        said = ["NULL" if value is None else literal(column, value) for value in values]
+        return f"({spelled} IN ({', '.join(said)}))"
+    if len(values) > _FEW_FLOATS:
+        raise NotEqual("a long list of floats")
+    return f"({' OR '.join(comparison(spelled, column, '=', value) for value in values)})"
+
+
+def like(spelled: str, predicate: Like) -> str:
+    """Spark takes a backslash in a pattern for an escape, DuckDB for itself. Capitals beyond
+    ASCII are not the same to both."""
+    if predicate.case_insensitive:
+        raise NotEqual("ILIKE")
     escape = ""
     if "\\" in predicate.pattern:
-        unused = next(c for c in map(chr, range(33, 2**16)) if c not in predicate.pattern + "%_'\\")
-        escape = f" ESCAPE {_string(unused)}"
-    return f"({spelled} {word} {_string(predicate.pattern)}{escape})"
-
-
-def _literal(column: Column | None, value: Value) -> str:
-    if value is None or column is None:
-        return _plain(value)
-    if isinstance(value, str):
-        return _text_literal(column, value)
-    if isinstance(value, bool):
-        return str(int(value)) if column.type in INTEGERS else _plain(value)
-    if column.type in FLOATS and isinstance(value, int | Decimal):
-        kind = "FLOAT" if column.type == "float32" else "DOUBLE"
-        return f"CAST({_plain(value)} AS {kind})"
-    return _plain(value)
-
-
-def _text_literal(column: Column, text: str) -> str:
-    """DuckDB casts plain text to the column's type; here the cast is done beforehand."""
-    if column.type in ("varchar", "json"):
-        return _string(text)
-    known = comparable(column, text)
-    if known is None:
-        raise _unsupported(column, text, "Spark might read this text otherwise")
-    if known.kind == "text":
-        return _string(str(known.value))
-    if column.type == "boolean":
-        return "TRUE" if known.value else "FALSE"
-    if known.kind != "instant":
-        return _literal(column, known.value)
-    return _plain(_moment(column, text, known.value))
-
-
-def _moment(column: Column, text: str, nanos: object) -> Value:
-    if not isinstance(nanos, int) or nanos % 1000:
-        raise _unsupported(column, text, "Spark has no infinite times and no nanoseconds")
-    try:
-        found = _EPOCH + timedelta(microseconds=nanos // 1000)
-    except OverflowError:
-        raise _unsupported(column, text, "the year is outside 1 to 9999") from None
-    if column.type in TIMESTAMPS:
-        return found.replace(tzinfo=UTC) if column.type == "timestamptz" else found
-    return found.date() if column.type == "date" else found.time()
-
-
-def _plain(value: Value) -> str:
-    if value is None or isinstance(value, bool):
-        return sql_literal(value)
-    if isinstance(value, int) and -(2**63) < value < 2**63:
-        return str(value) if -(2**31) <= value < 2**31 else f"{value}L"
-    if isinstance(value, int | Decimal):
-        return _decimal(Decimal(value))
-    if isinstance(value, float):
-        return f"{value!r}D" if math.isfinite(value) else f"CAST('{value!r}' AS DOUBLE)"
-    if isinstance(value, str | UUID):
-        return _string(str(value))
-    if isinstance(value, bytes):
-        return f"X'{value.hex()}'"
-    return _temporal(value)
-
-
-def _decimal(value: Decimal) -> str:
-    """Not a literal: Spark 4 takes an integer column compared with a decimal literal beyond
-    its range for TRUE or FALSE even where the column is NULL."""
-    text = f"{value:f}"
-    whole, _, fraction = text.removeprefix("-").partition(".")
-    width = len(whole) + len(fraction)
-    if width > _WIDEST_DECIMAL:
-        return _plain(float(value))
-    return f"CAST('{text}' AS DECIMAL({width}, {len(fraction)}))"
-
-
-def _temporal(value: date | time | timedelta) -> str:
-    if isinstance(value, timedelta) or (isinstance(value, time) and value.tzinfo is not None):
-        raise Unsupported(
-            f"Spark cannot compare with {sql_literal(value)} as DuckDB does",
-            hint="read with the local engine",
-        )
-    if isinstance(value, time):
-        return f"TIME '{value.isoformat()}'"
-    if not isinstance(value, datetime):
-        return f"DATE '{value.isoformat()}'"
-    if value.tzinfo is None:
-        return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
-    return f"TIMESTAMP_LTZ '{in_utc(value).isoformat(sep=' ')}'"
-
-
-def _string(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _translated(sql: str) -> str:
-    import sqlglot
-
-    try:
-        (text,) = sqlglot.transpile(
-            sql,
-            read="duckdb",
-            write="spark",
-            comments=False,
-            unsupported_level=sqlglot.ErrorLevel.RAISE,
-        )
-    except sqlglot.errors.SqlglotError as error:
-        raise Unsupported(
-            f"Spark has no equal of {sql!r}: {error}", hint="read with the local engine"
-        ) from None
-    return f"({text})"
-
-
-def _unsupported(column: Column, text: str, reason: str) -> Unsupported:
-    return Unsupported(
-        f"column {column.name!r} ({column.duckdb_type}) cannot be compared with {text!r} on Spark:"
-        f" {reason}",
-        hint="write a typed literal, or read with the local engine",
-    )
+        unused = re.sub(f"[{re.escape(predicate.pattern)}]", "", _ESCAPES)
+        if not unused:
+            raise NotEqual("no character is left for an escape")
+        escape = f" ESCAPE '{unused[0]}'"
+    word = "NOT LIKE" if predicate.negated else "LIKE"
+    return f"({spelled} {word} {text_literal(predicate.pattern)}{escape})"

@@ -16,7 +16,7 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.literal import Value
-from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
@@ -34,7 +34,6 @@ from tidelake.session.sql_parameters import (
     put_literals,
 )
 from tidelake.session.sql_statement import parsed, query_of
-from tidelake.session.sql_views import in_spark
 from tidelake.session.sql_words import Words
 
 if TYPE_CHECKING:
@@ -96,8 +95,9 @@ def check_view(lake: Lake, text: str) -> None:
     Query(lake, text, tree, values, dialect="duckdb")
 
 
-def dialect_of(lake: Lake) -> str:
-    return "duckdb" if lake.engine == "local" else "spark"
+def dialect_of(_: Lake) -> str:
+    """Statements are in DuckDB's SQL, whoever runs them."""
+    return "duckdb"
 
 
 class Query:
@@ -133,7 +133,7 @@ class Query:
         self._tables: dict[str, ScanPlan | AsOfPlan] = {}
         self._clock = Clock(self._lake._local, values, datetime.now(UTC))
         self._is_values = tree.key == "values"
-        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside), self._dialect)
+        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside))
         if self._written and not self._tables:
             beside.refuse_moments("a write")
         if beside.as_of is not None and not timed:
@@ -211,29 +211,39 @@ class Query:
 
     def _columns(self) -> Any:
         """Its columns, as create_table takes them."""
-        if self._lake.engine != "local":
-            return self.to_spark().schema
-        relation = self.to_duckdb()
-        columns = dict(zip(relation.columns, relation.types, strict=True))
-        if len(columns) < len(relation.columns):
+        if self._lake.engine == "local":
+            relation = self.to_duckdb()
+            listed: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
+        else:
+            listed = [(column.name, column.duckdb_type) for column in self._described()]
+        columns = dict(listed)
+        if len(columns) < len(listed):
             raise Invalid("two columns of the query have one name", hint="rename one with AS")
         return columns
 
     def _names(self) -> list[str]:
-        found = self.to_duckdb() if self._lake.engine == "local" else self.to_spark()
-        return list(found.columns)
+        if self._lake.engine != "local":
+            return [column.name for column in self._described()]
+        return list(self.to_duckdb().columns)
+
+    def _described(self) -> tuple[Column, ...]:
+        engine = self._lake._spark_engine(None)
+        found: tuple[Column, ...] = engine.described(self._sql, self._tables, self._parameters)
+        return found
 
     def _rows(self, columns: Sequence[Column]) -> Any:
-        """Its rows as writes take them, for these columns, by position. Spark's are not cast:
-        they must be of the right types."""
+        """Its rows as writes take them, for these columns, by position, cast as DuckDB's INSERT
+        casts."""
         if self._lake.engine == "local":
             return Selection(self._sql, self._tables, columns)
         places = ", ".join(f"c{n}" for n in range(len(columns)))
-        chosen = [f"c{n} AS `{c.name.replace('`', '``')}`" for n, c in enumerate(columns)]
+        chosen = [
+            f"CAST(c{n} AS {c.duckdb_type}) AS {quote(c.name)}" for n, c in enumerate(columns)
+        ]
         self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
         return self.to_arrow() if self._is_values else self.to_spark()
 
-    def _bind(self, tree: exp.Expr, schema: str, seen: _Seen, dialect: str, depth: int = 0) -> bool:
+    def _bind(self, tree: exp.Expr, schema: str, seen: _Seen, depth: int = 0) -> bool:
         """Replace every table of the lake by the name its plan goes under; whether one of them
         has an event time.
 
@@ -249,7 +259,7 @@ class Query:
                 own = seen.asked(reader, node, self._clock)
                 name, view = own.resolve(reader, node, schema)
             if view is not None:
-                timed |= self._expand(node, view, own, dialect, depth)
+                timed |= self._expand(node, view, own, depth)
             else:
                 timed |= self._replace(node, name, own)
         return timed
@@ -265,9 +275,7 @@ class Query:
         node.replace(_with_rest(table_node, node))
         return timed
 
-    def _expand(
-        self, node: exp.Table, view: ViewInfo, seen: _Seen, dialect: str, depth: int
-    ) -> bool:
+    def _expand(self, node: exp.Table, view: ViewInfo, seen: _Seen, depth: int) -> bool:
         from sqlglot import exp
 
         if view.dialect != "duckdb":
@@ -277,11 +285,9 @@ class Query:
             )
         inner = query_of(ask(view.sql, "duckdb")[0])
         within = replace(seen, insists=False)
-        timed = self._bind(inner, view.name.schema, within, "duckdb", depth + 1)
+        timed = self._bind(inner, view.name.schema, within, depth + 1)
         if seen.insists and not timed:
             raise Invalid(f"no table behind view {view.name} has an event time", hint=_DECLARE)
-        if dialect == "spark":
-            inner = in_spark(inner, view.name)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
