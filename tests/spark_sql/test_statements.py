@@ -50,7 +50,11 @@ def rows(lake: tidelake.Lake, statement: str) -> tuple[list[str], list[str]]:
     return found.column_names, listed if ordered else sorted(listed)
 
 
-@pytest.mark.parametrize("statement", STATEMENTS)
+FEW = STATEMENTS[3::9]
+REST = [pytest.param(each, marks=pytest.mark.slow) for each in STATEMENTS if each not in FEW]
+
+
+@pytest.mark.parametrize("statement", [*FEW, *REST])
 def test_statement(lakes: tuple[Any, Any], spark: Any, statement: str) -> None:
     local, far = lakes
     zone = ["UTC", "America/New_York", "Asia/Kolkata"][len(statement) % 3]

@@ -116,8 +116,8 @@ class Selects:
 
     def _in_one_place(self, rows: Relation) -> Relation:
         """With a row that is none, so that there is a task even if there are no rows."""
-        nulls = ", ".join(f"CAST(NULL AS {f.dataType.simpleString()})" for f in rows.frame.schema)
-        text = f"SELECT *, true FROM rows UNION ALL SELECT {nulls}, false"
+        none = "SELECT rows.*, false FROM (SELECT 1) LEFT JOIN rows ON false"
+        text = f"SELECT *, true FROM rows UNION ALL {none}"
         frame = self._statement.engine.select(text, {"rows": rows.frame}).repartition(1)
         column = Column(0, _REAL, "boolean")
         names = [*rows.frame.columns, _REAL]
