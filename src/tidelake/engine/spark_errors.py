@@ -25,7 +25,7 @@ def translated(doing: str) -> Iterator[None]:
     except errors.TidelakeError:
         raise
     except Exception as error:
-        ours = _translate(doing, str(error))
+        ours = _translate(doing, str(error)) or _refused(doing, error)
         if ours is None:
             raise
         raise ours from error
@@ -55,6 +55,22 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
         return errors.Unsupported(
             f"{doing}: some files are read by Tidelake on Spark's executors, which do not have it",
             hint="install tidelake where the executors run Python, or read with engine='local'",
+        )
+    return None
+
+
+def _refused(doing: str, error: Exception) -> errors.TidelakeError | None:
+    """What Spark says of a statement, not of data."""
+    text = str(error)
+    if "[SCALAR_SUBQUERY_TOO_MANY_ROWS]" in text:
+        return errors.Invalid(
+            f"{doing}: a subquery that stands for a value gives more than one row",
+            hint="add LIMIT 1, or an aggregate",
+        )
+    if type(error).__name__ in ("AnalysisException", "ParseException"):
+        return errors.Unsupported(
+            f"{doing}: Spark cannot run it: {text.splitlines()[0] if text else ''}",
+            hint="run it with engine='local'",
         )
     return None
 
