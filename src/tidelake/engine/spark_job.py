@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from tidelake.engine import duck_tree
 from tidelake.engine import spark_sql as tree_of
 from tidelake.engine.catalog_text import Rows, as_text
 from tidelake.engine.computed import computed_shapes
@@ -34,6 +36,7 @@ from tidelake.engine.spark_data import as_arrow, empty_table
 from tidelake.engine.spark_errors import translated
 from tidelake.engine.spark_relation import Executors, Relation, as_columns, numbered
 from tidelake.engine.spark_shapes import Shapes
+from tidelake.engine.spark_sql import Parsed
 from tidelake.engine.spark_tasks import (
     FACTS,
     ROWS,
@@ -114,12 +117,12 @@ class SparkJob:
     def define(self, name: str, sql: str) -> None:
         """A relation of the query's rows, computed when they are asked for."""
         with self._translated():
-            self._add(name, self._evaluated(tree_of.parsed(sql)))
+            self._add(name, self._evaluated(self._parsed(sql)))
 
     def number(self, name: str, sql: str) -> None:
         """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
         with self._translated():
-            found = self._evaluated(tree_of.parsed(sql))
+            found = self._evaluated(self._parsed(sql))
             frame = found.frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW_NUMBER}")
             columns = (*found.columns, Column(0, ROW_NUMBER, "int64"))
             self._add(name, Relation(frame, columns))
@@ -129,7 +132,7 @@ class SparkJob:
         from tidelake.engine.spark import SparkReading
 
         with self._translated():
-            return SparkReading(self._evaluated(tree_of.parsed(sql)).frame, self._doing)
+            return SparkReading(self._evaluated(self._parsed(sql)).frame, self._doing)
 
     def bring(
         self,
@@ -189,7 +192,7 @@ class SparkJob:
         refers to it any more.
         """
         with self._translated(), self._big_batches():
-            found = self._evaluated(tree_of.parsed(sql))
+            found = self._evaluated(self._parsed(sql))
             kept = found.frame.localCheckpoint()
             self._add(name, replace(found, frame=kept))
             return kept.count()
@@ -197,7 +200,7 @@ class SparkJob:
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""
         with self._translated():
-            found, select = self._collected(tree_of.parsed(sql))
+            found, select = self._collected(self._parsed(sql))
             return found.execute(select).fetchall()
 
     def catalog_rows(
@@ -206,14 +209,14 @@ class SparkJob:
         """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
         them exactly."""
         with self._translated():
-            found, select = self._collected(tree_of.parsed(sql))
+            found, select = self._collected(self._parsed(sql))
             return as_text(found, select, columns, numbered=numbered)
 
     def write(
         self, sql: str, target: Target, *, carries_row_ids: bool = False
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns, written by the executors."""
-        tree = tree_of.parsed(sql)
+        tree = self._parsed(sql)
         with self._translated(), self._big_batches():
             rows, query, names = self._fused(tree, target) or self._apart(tree, target)
 
@@ -235,7 +238,7 @@ class SparkJob:
 
         listed = ", ".join(map(str, by_id))
         with self._translated():
-            frame = self._evaluated(tree_of.parsed(pointers)).frame
+            frame = self._evaluated(self._parsed(pointers)).frame
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
             return told_by(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
 
@@ -262,7 +265,7 @@ class SparkJob:
         """What the rows of a query cover, which has at least the series' columns: each task tells
         of its own rows."""
         with self._translated(), self._big_batches():
-            found = self._evaluated(tree_of.parsed(sql))
+            found = self._evaluated(self._parsed(sql))
             query = self._executors.query(found, f"SELECT * FROM {ROWS}")
 
             def cover(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -277,7 +280,7 @@ class SparkJob:
         """A relation of those rows of a query that lie in these buckets of the series, or of all
         others: each task looks at its own."""
         with self._translated():
-            found = self._evaluated(tree_of.parsed(sql))
+            found = self._evaluated(self._parsed(sql))
             query = self._executors.query(found, f"SELECT * FROM {ROWS}")
             columns = found.columns
 
@@ -320,32 +323,27 @@ class SparkJob:
             conf.set(_BATCH, before or "10000")
 
     def _fused(
-        self, tree: exp.Query, target: Target
+        self, query: Parsed, target: Target
     ) -> tuple[DataFrame, RowsQuery, dict[int, str]] | None:
         """A row-by-row query, run by the very task that writes. Not if it makes up values that
         rows are to be partitioned by: they have to be there before."""
-        source = tree_of.source_of(tree, self._shapes.aggregates)
+        source = tree_of.source_of(query.tree, self._shapes.aggregates)
         if source is None:
             return None
-        inner = self._source(source)
+        inner = self._source(source, query)
         there = {name.casefold(): name for name in inner.frame.columns}
         names = {}
         for column in _partitioned_by(target):
-            passed = tree_of.passed_on(tree, column.name)
+            passed = tree_of.passed_on(query.tree, column.name)
             if passed is None:
                 return None
             if passed.casefold() in there:
                 names[column.id] = there[passed.casefold()]
-        return (
-            inner.frame,
-            self._executors.query(inner, tree_of.over(tree, ROWS).sql("duckdb")),
-            names,
-        )
+        rows = self._executors.query(inner, self._sql(query.over(ROWS)))
+        return inner.frame, rows, names
 
-    def _apart(
-        self, tree: exp.Query, target: Target
-    ) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
-        found = self._evaluated(tree)
+    def _apart(self, query: Parsed, target: Target) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
+        found = self._evaluated(query)
         names = {column.id: column.name for column in _partitioned_by(target)}
         return found.frame, self._executors.query(found, f"SELECT * FROM {ROWS}"), names
 
@@ -353,44 +351,54 @@ class SparkJob:
     def _executors(self) -> Executors:
         return Executors(self._local, self._doing, self._table)
 
-    def _source(self, source: exp.Expr) -> Relation:
+    def _source(self, source: exp.Expr, query: Parsed) -> Relation:
         """A relation by name, or what a subquery gives."""
         from sqlglot import exp
 
         if isinstance(source, exp.Subquery):
-            return self._evaluated(tree_of.inside(source))
+            below = query.node["from_table"]["subquery"]["node"]
+            return self._evaluated(Parsed(tree_of.inside(source), below))
         return self._relations[source.name]
 
-    def _evaluated(self, tree: exp.Query) -> Relation:
+    def _parsed(self, sql: str) -> Parsed:
+        return Parsed(tree_of.parsed(sql), duck_tree.tree_of(self._shapes.connection, sql))
+
+    def _sql(self, query: Parsed) -> str:
+        """As DuckDB writes it: nothing of what a caller wrote is lost on the way."""
+        return duck_tree.sql_of(self._shapes.connection, query.node)
+
+    def _evaluated(self, query: Parsed) -> Relation:
         """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
-        columns = self._shapes.columns_of(tree.sql("duckdb"))
-        if both := tree_of.halves(tree):
-            left, right = (self._evaluated(self._cast(half, columns)).frame for half in both)
-            return as_columns(left.union(right), columns)
+        columns = self._shapes.columns_of(self._sql(query))
+        if len(parts := query.parts()) > 1:
+            sides = [self._evaluated(self._cast(part, columns)).frame for part in parts]
+            return as_columns(reduce(lambda one, other: one.union(other), sides), columns)
+        tree = query.tree
         source = tree_of.source_of(tree, self._shapes.aggregates)
         if source is None:
             named = tree_of.relations(tree) & self._relations.keys()
             frames = {name: self._typed(self._relations[name]).frame for name in named}
             return as_columns(self._engine.select(tree_of.spark_text(tree), frames), columns)
-        inner = self._source(source)
-        over = tree_of.over(tree, ROWS)
+        inner = self._source(source, query)
         if not tree_of.is_plain(tree, inner.by_name):
-            return self._executors.select(inner, over.sql("duckdb"), columns)
+            return self._executors.select(inner, self._sql(query.over(ROWS)), columns)
         inner = self._typed(inner)
-        text = tree_of.spark_text(over, inner.by_name)
+        text = tree_of.spark_text(tree_of.over(tree, ROWS), inner.by_name)
         return as_columns(self._engine.select(text, {ROWS: inner.frame}), columns)
 
-    def _cast(self, tree: exp.Query, columns: tuple[Column, ...]) -> exp.Query:
+    def _cast(self, query: Parsed, columns: tuple[Column, ...]) -> Parsed:
         """The query in the types of these columns."""
-        sql = tree.sql("duckdb")
+        sql = self._sql(query)
         found = self._shapes.columns_of(sql)
         if [column.duckdb_type for column in found] == [c.duckdb_type for c in columns]:
-            return tree
+            return query
         casts = ", ".join(
             f"CAST({quote(here.name)} AS {column.duckdb_type}) AS {quote(column.name)}"
             for here, column in zip(found, columns, strict=True)
         )
-        return tree_of.parsed(f"SELECT {casts} FROM ({sql}) AS r")
+        tree = tree_of.parsed(f"SELECT {casts} FROM ({query.tree.sql('duckdb')}) AS r")
+        whole = f"SELECT {casts} FROM ({sql}) AS r"
+        return Parsed(tree, duck_tree.tree_of(self._shapes.connection, whole))
 
     def _typed(self, rows: Relation) -> Relation:
         """The relation with its columns in Spark's types."""
@@ -400,9 +408,9 @@ class SparkJob:
             else rows
         )
 
-    def _collected(self, tree: exp.Query) -> tuple[duckdb.DuckDBPyConnection, str]:
+    def _collected(self, query: Parsed) -> tuple[duckdb.DuckDBPyConnection, str]:
         """A few rows in DuckDB here: a connection, and a query of them in their own types."""
-        found = self._evaluated(tree)
+        found = self._evaluated(query)
         names = [f"c{place}" for place in range(len(found.columns))]
         columns = [
             replace(column, name=name, nullable=True)

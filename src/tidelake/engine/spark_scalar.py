@@ -7,19 +7,24 @@ Spark's own, and nothing depends on settings of the session.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.duck_tree import Node, constant, tree_of, type_of
+from tidelake.engine.spark_said import (
+    BOOLEAN,
+    Said,
+    is_number_of,
+    literal_of,
+    own_type,
+    shared_type,
+)
 from tidelake.errors import Unsupported
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, comparable, is_decimal
-from tidelake.model.literal import Value
+from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.predicate import Like
 from tidelake.model.schema import Column
 from tidelake.model.zone import with_zone_of
 from tidelake.plan.spark_condition import comparison, like, membership
-from tidelake.plan.spark_literal import NotEqual, literal, read, text_literal, ticked
+from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,20 +41,7 @@ _DISTINCT = {"COMPARE_NOT_DISTINCT_FROM": "", "COMPARE_DISTINCT_FROM": "NOT "}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _ORDERED = {"boolean", "varchar", "date", "time", "uuid", "blob"} | INTEGERS | FLOATS
 _SIGNS = ("+", "-", "*")
-_LITERAL_WHOLE = ("int32", "int64")
 _LONGEST = 4000
-
-BOOLEAN = Column(0, "", "boolean")
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An expression in Spark's words, with its type. A literal has a value and may have no type of
-    its own yet: it takes that of what it is compared with."""
-
-    text: str
-    kind: Column | None
-    value: tuple[Value] | None = None
 
 
 class Speech:
@@ -67,7 +59,7 @@ class Speech:
         """Any value, in the type that DuckDB gives it or one that casts to it exactly."""
         said = self._said(node)
         if said.kind is None:
-            return self._typed(said, _own_type(said))
+            return self._typed(said, own_type(said))
         return said.text
 
     def typed(self, node: Node) -> tuple[str, str]:
@@ -146,7 +138,7 @@ class Speech:
             return self._in(children, "NOT " if kind == "COMPARE_NOT_IN" else "")
         if kind == "OPERATOR_COALESCE":
             parts = [self._said(child) for child in children]
-            shared = _shared(parts)
+            shared = shared_type(parts)
             texts = ", ".join(self._typed(part, shared) for part in parts)
             return Said(f"coalesce({texts})", shared)
         if kind in ("ARRAY_EXTRACT", "STRUCT_EXTRACT"):
@@ -174,7 +166,7 @@ class Speech:
         whens = [self._boolean(check["when_expr"]) for check in checks]
         parts = [self._said(check["then_expr"]) for check in checks]
         parts.append(self._said(node["else_expr"]))
-        shared = _shared(parts)
+        shared = shared_type(parts)
         *thens, otherwise = (self._typed(part, shared) for part in parts)
         said = " ".join(f"WHEN {w} THEN {t}" for w, t in zip(whens, thens, strict=True))
         return Said(f"(CASE {said} ELSE {otherwise} END)", shared)
@@ -185,7 +177,7 @@ class Speech:
         if wanted is None or node["try_cast"]:
             raise NotEqual("a cast")
         if given.value is not None:
-            return Said("", None, (_literal_of(wanted, given.value[0]),))
+            return Said("", None, (literal_of(wanted, given.value[0]),))
         assert given.kind is not None
         if given.kind.type == wanted.type and not wanted.children:
             return given
@@ -206,7 +198,7 @@ class Speech:
         return said
 
     def _arithmetic(self, sign: str, left: Said, right: Said) -> Said:
-        shared = _shared([left, right])
+        shared = shared_type([left, right])
         if shared.type != "float64":
             raise NotEqual(f"{sign} of {shared.duckdb_type}")  # DuckDB may see no overflow
         return Said(f"({self._typed(left, shared)} {sign} {self._typed(right, shared)})", shared)
@@ -251,7 +243,7 @@ class Speech:
         value = said.value[0]
         if value is None:
             return "NULL"
-        if not _is_number_of(value, kind) and _own_type(said).type != kind.type:
+        if not is_number_of(value, kind) and own_type(said).type != kind.type:
             raise NotEqual("a literal of another type")
         name = _SPARK_NAMES.get(kind.type)
         text = literal(kind, value)
@@ -265,13 +257,6 @@ def said(connection: duckdb.DuckDBPyConnection, speech: Speech, condition: str) 
         return speech.condition(node)
     except (NotEqual, Unsupported):
         return None
-
-
-def _is_number_of(value: Value, kind: Column) -> bool:
-    if isinstance(value, Decimal):
-        return kind.type == "float64"
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and kind.type in (*_LITERAL_WHOLE, "float64")
 
 
 def _comparison(left: Said, op: str, right: Said) -> str:
@@ -320,61 +305,6 @@ def _text_of(said: Said) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _shared(parts: Sequence[Said]) -> Column:
-    """The one type of all parts; literals take that of the others."""
-    kinds = {said.kind.type: said.kind for said in parts if said.kind is not None}
-    literals = [said for said in parts if said.value is not None and said.value[0] is not None]
-    for said in [] if kinds else literals:
-        own = _own_type(said)
-        kinds[own.type] = own
-    if len(kinds) == 2 and "float64" in kinds and kinds.keys() <= {"float64", *_EXACT_DOUBLES}:
-        return kinds["float64"]
-    if kinds.keys() == {"int32", "int64"}:
-        return kinds["int64"]
-    if len(kinds) != 1:
-        raise NotEqual("values of several types")
-    (found,) = kinds.values()
-    if found.type == "int32" and any(_is_long(said) for said in literals):
-        raise NotEqual("a literal of another type")
-    if found.is_nested or found.type in ("variant", "geometry", "json"):
-        raise NotEqual(found.duckdb_type)
-    return found
-
-
-def _is_long(said: Said) -> bool:
-    value = said.value[0] if said.value is not None else None
-    return isinstance(value, int) and not -(2**31) <= value < 2**31
-
-
-def _own_type(said: Said) -> Column:
-    """What a literal is where nothing else says."""
-    value = said.value[0] if said.value is not None else None
-    if isinstance(value, bool):
-        return BOOLEAN
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return Column(0, "", "int64" if _is_long(said) else "int32")
-    for kind, name in ((float, "float64"), (str, "varchar")):
-        if isinstance(value, kind):
-            return Column(0, "", name)
-    raise NotEqual("a literal")
-
-
-def _literal_of(wanted: Column, value: Value) -> Value:
-    """A text literal cast to a type, such as DATE '2024-01-01'."""
-    if isinstance(value, bool) and wanted.type == "boolean":
-        return value
-    if not isinstance(value, str):
-        raise NotEqual("a cast of a literal")
-    if wanted.type == "boolean" and value in ("t", "f"):
-        return value == "t"
-    if wanted.type == "float64" and (known := comparable(wanted, value)):
-        return float(known.value)
-    if wanted.type not in ("date", "timestamp", "timestamptz"):
-        raise NotEqual("a cast of a literal")
-    return read(wanted, value)
-
-
-_EXACT_DOUBLES = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "float32")
 _WIDER = {
     **dict.fromkeys(("int8", "uint8"), ("int16", "int32", "int64", "float64")),
     **dict.fromkeys(("int16", "uint16"), ("int32", "int64", "float64")),

@@ -7,9 +7,11 @@ only columns, whole numbers, and comparisons of what has one type on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tidelake.engine.duck_tree import Node
 from tidelake.engine.type_fit import INTEGERS
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
@@ -19,6 +21,59 @@ if TYPE_CHECKING:
 
 _ROW_BY_ROW = {"expressions", "from_", "where", "kind"}
 _REFUSED_CASTS = ("HUGEINT", "UHUGEINT", "INT128", "TIME", "JSON", "INTERVAL", "TIMESTAMP_NS")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A query as two see it: sqlglot, for what Spark is to do, and DuckDB, for what DuckDB is."""
+
+    tree: exp.Query
+    node: Node
+
+    def parts(self) -> list[Parsed]:
+        """The sides of a plain UNION ALL; the query itself if it is none."""
+        trees, nodes = list(_leaves(self.tree)), list(_sides(self.node))
+        assert len(trees) == len(nodes), self.tree
+        return [Parsed(tree, node) for tree, node in zip(trees, nodes, strict=True)]
+
+    def over(self, name: str) -> Parsed:
+        """The same query over another relation, which stands where its source stood."""
+        source = self.node["from_table"]
+        called = source["alias"] or source.get("table_name") or "r"
+        names = source.get("column_name_alias", [])
+        table = {**_TABLE, "table_name": name, "alias": called, "column_name_alias": names}
+        return Parsed(self.tree, {**self.node, "from_table": table})
+
+
+_TABLE: Node = {
+    "type": "BASE_TABLE",
+    "alias": "",
+    "sample": None,
+    "query_location": 0,
+    "schema_name": "",
+    "table_name": "",
+    "column_name_alias": [],
+    "catalog_name": "",
+    "at_clause": None,
+}
+
+
+def _leaves(tree: exp.Query) -> Iterator[exp.Query]:
+    if both := halves(tree):
+        yield from _leaves(both[0])
+        yield from _leaves(both[1])
+    else:
+        yield tree
+
+
+def _sides(node: Node) -> Iterator[Node]:
+    """DuckDB puts three sides together in another order than others do; it is the same union."""
+    united = node["type"] == "SET_OPERATION_NODE" and node["setop_type"] == "UNION"
+    if united and node["setop_all"] and not node["modifiers"] and not node["cte_map"]["map"]:
+        yield from _sides(node["left"])
+        yield from _sides(node["right"])
+    else:
+        yield node
 
 
 def parsed(sql: str) -> exp.Query:
