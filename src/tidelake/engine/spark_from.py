@@ -57,9 +57,13 @@ class Source:
         if first in self.merged:
             return [self.merged[first], *names[1:]]
         for each in self.seen:
-            if each.name.casefold() == first:
+            if each.name.casefold() == first and (not rest or self._has_fields(each)):
                 return [each.own, *names[1:]]
         return None
+
+    def _has_fields(self, seen: Seen) -> bool:
+        """What is qualified by a column that has no fields means a table outside."""
+        return self.relation.by_name[seen.own.casefold()].type == "struct"
 
     def resolved(self, node: Any) -> Any:
         """A SELECT, or an expression, in terms of the relation's own names."""
