@@ -433,17 +433,15 @@ def test_on_spark_the_executors_write_what_a_query_gives(tmp_path: Path, spark: 
     ) as lake:
         lake.sql("CREATE TABLE odd_t AS SELECT range AS id, 'k' AS k FROM range(100)")
         assert lake.sql("INSERT INTO odd_t VALUES (100, 'new')").files == 0
-        assert (
-            lake.sql('INSERT INTO "odd t" SELECT id + 200, k FROM "odd t" WHERE id < 5').rows == 5
-        )
+        assert lake.sql("INSERT INTO odd_t SELECT id + 200, k FROM odd_t WHERE id < 5").rows == 5
         assert lake.sql("UPDATE odd_t AS q SET k = 'up' WHERE q.id >= 100").updated == 6
-        assert lake.sql('DELETE FROM "odd t" WHERE id BETWEEN 10 AND 99').deleted == 90
+        assert lake.sql("DELETE FROM odd_t WHERE id BETWEEN 10 AND 99").deleted == 90
         merged = lake.sql(
             "MERGE INTO odd_t AS t USING (SELECT 1 AS id, 'm' AS k UNION ALL SELECT 999, 'n') s"
             " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         assert (merged.inserted, merged.updated) == (1, 1)
-        found = lake.sql('SELECT k, count(*) AS n FROM "odd t" GROUP BY k ORDER BY k').to_arrow()
+        found = lake.sql("SELECT k, count(*) AS n FROM odd_t GROUP BY k ORDER BY k").to_arrow()
         assert found.to_pylist() == [
             {"k": "k", "n": 9},
             {"k": "m", "n": 1},
