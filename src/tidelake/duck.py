@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from tidelake.scratch import Scratch
 
 
+def interrupt_in(error: BaseException) -> BaseException | None:
+    """What a signal's handler raised while DuckDB worked: DuckDB puts an error over it."""
+    return error.__cause__ if str(error) == "Query interrupted" else None
+
+
 def opened(
     database: str = ":memory:",
     *,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidelake.catalog.url import CatalogUrl
+from tidelake.duck import interrupt_in
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
 
 
@@ -76,6 +77,8 @@ def translated(url: CatalogUrl) -> Iterator[None]:
         yield
     except TidelakeError:
         raise
+    except RuntimeError as error:
+        raise (interrupt_in(error) or error) from error.__cause__
     except Exception as error:
         if type(error).__module__.split(".")[0] not in _DRIVERS:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tidelake.duck import interrupt_in
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
@@ -31,6 +32,8 @@ def translated(doing: str) -> Iterator[None]:
 
     try:
         yield
+    except RuntimeError as error:
+        raise (interrupt_in(error) or error) from None
     except duckdb.Error as error:
         raise _translate(doing, error) from error
 

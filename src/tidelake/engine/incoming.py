@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from tidelake.engine.supply import Supply
+
 _ACCEPTED = (
     "give a pandas or Polars frame, an Arrow table, batches or reader, anything with"
     " __arrow_c_stream__, a dict or dicts, or paths of Parquet, CSV or JSON files"
@@ -51,6 +53,7 @@ def bring(
     *,
     table: TableName,
     defaults: bool = True,
+    supply: Supply | None = None,
 ) -> Incoming:
     """Register the data on the connection and say how to read it as the table's columns.
 
@@ -58,8 +61,9 @@ def bring(
     SELECT fail, which `duck_errors.translated` turns into Invalid. Columns that are missing get
     their defaults, or with `defaults=False` nulls, whatever they allow. A pandas NaN is a null,
     as it is for pyarrow; in all other data NaN is a number. The connection must be in UTC.
+    What can be gone through only once comes from the `supply`, which then has to run the SELECT.
     """
-    take = _Taking(connection, name, columns, str(table), defaults)
+    take = _Taking(connection, name, columns, str(table), defaults, supply)
     if isinstance(data, Mapping):
         return take.rows([data])
     if isinstance(data, str | Path):
@@ -95,6 +99,7 @@ class _Taking:
     columns: Sequence[Column]
     place: str
     defaults: bool
+    supply: Supply | None = None
 
     def unknown(self, data: object) -> Invalid:
         kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
@@ -211,8 +216,17 @@ class _Taking:
             stream = cast_batches(iter(batches), schema, self.place)
             data = pa.RecordBatchReader.from_batches(schema, stream)
             data = self._cast_now(data) if whole else data
-        self.connection.register(self.name, data)
+        if whole:
+            self.connection.register(self.name, data)
+        else:
+            self._register(data)
         return Incoming(sql, present, whole)
+
+    def _register(self, reader: pa.RecordBatchReader) -> None:
+        if self.supply is None:
+            self.connection.register(self.name, reader)
+        else:
+            self.supply.register(self.name, reader)
 
     def _cast_now(self, reader: pa.RecordBatchReader) -> pa.Table:
         try:
@@ -241,7 +255,7 @@ class _Taking:
         reader, sql, present = incoming_rows.rows_stream(
             self.name, first, chain([following], rows), self.columns, self.place, self.defaults
         )
-        self.connection.register(self.name, reader)
+        self._register(reader)
         return Incoming(sql, present, False)
 
     def _record_batches(self, first: Any, batches: Iterator[Any], whole: bool) -> Incoming:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake import duck
 from tidelake.engine import scan_sql
@@ -14,6 +15,7 @@ from tidelake.engine.duck_storage import allow_remote
 from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, described
 from tidelake.engine.footer import named_shape, shapes
 from tidelake.engine.reshape import Source
+from tidelake.engine.supply import Answer, Supply
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -150,37 +152,46 @@ class Reading:
     def to_arrow(self) -> pa.Table:
         """From a relation, which DuckDB turns into Arrow on all cores; a result only on one. But
         a relation gives other names to columns that are called alike."""
-        with translated(self._doing):
-            sql = self._arrow_sql()
-            names = {column.name.casefold() for column in self._described()}
-            if len(names) < len(self._described()):
-                return self._run(sql).to_arrow_table()
-            return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()
+        return self._work.run(self._doing, self._arrow_table)
+
+    def _arrow_table(self) -> pa.Table:
+        sql = self._arrow_sql()
+        names = {column.name.casefold() for column in self._described()}
+        if len(names) < len(self._described()):
+            return self._run(sql).to_arrow_table()
+        return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
         import pyarrow as pa
 
         size = checked_rows(rows)
-        with translated(self._doing):
-            reader = self._run(self._arrow_sql()).to_arrow_reader(size)
-        return pa.RecordBatchReader.from_batches(reader.schema, self._translated_batches(reader))
 
-    def _translated_batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        with translated(self._doing):
-            yield from reader
+        def started() -> pa.RecordBatchReader:
+            return self._run(self._arrow_sql()).to_arrow_reader(size)
+
+        reader = self._work.run(self._doing, started)
+        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        following = partial(next, iter(reader), None)
+        while (batch := self._work.run(self._doing, following)) is not None:
+            yield batch
 
     def to_pandas(self) -> pandas.DataFrame:
-        with translated(self._doing):
-            connection = self._work.connection
+        connection = self._work.connection
+
+        def frame() -> pandas.DataFrame:
             return as_pandas(connection, self._sql, self._described(), self._parameters)
+
+        return self._work.run(self._doing, frame)
 
     def to_polars(self) -> polars.DataFrame:
         return as_polars(self.to_arrow())
 
     def count(self) -> int:
-        with translated(self._doing):
-            row = self._run(f"SELECT count(*) FROM ({self._sql})").fetchone()
+        counting = f"SELECT count(*) FROM ({self._sql})"
+        row = self._work.run(self._doing, lambda: self._run(counting).fetchone())
         return int(row[0]) if row else 0
 
     def _described(self) -> Sequence[Column]:
@@ -208,9 +219,24 @@ class Workbench:
     ) -> None:
         self.connection = connection
         self.scratch = scratch
+        self.supply = Supply(connection)
         self._options = dict(storage_options)
         self.store = Store(storage_options)
         self._names = (f"inlined_{n}" for n in count())
+
+    def run(
+        self,
+        doing: str,
+        statement: Callable[[], Answer],
+        undo: Callable[[Answer], object] | None = None,
+    ) -> Answer:
+        """Run what may take long; Ctrl-C ends it. `doing` says what it was, should it fail."""
+
+        def run() -> Answer:
+            with translated(doing):
+                return statement()
+
+        return self.supply.run(run, undo)
 
     def define(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")

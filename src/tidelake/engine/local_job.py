@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +22,7 @@ from tidelake.engine.rebuild import rebuilt
 from tidelake.engine.register import found_files
 from tidelake.engine.selection import Selection
 from tidelake.engine.stretches import lying
+from tidelake.engine.supply import Answer
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -56,7 +58,16 @@ class LocalJob:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._work.supply.close()
         self._work.connection.close()
+
+    def _run(
+        self,
+        statement: Callable[[], Answer],
+        undo: Callable[[Answer], object] | None = None,
+    ) -> Answer:
+        """Run what may take long, or read from a stream that a caller gave."""
+        return self._work.run(self._doing, statement, undo)
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
@@ -100,7 +111,15 @@ class LocalJob:
                     self._work.define(each, plan)
                 return data.incoming(self._work.connection, columns, table, defaults=defaults)
             self._work.reach(_paths(data))
-            return bring(self._work.connection, name, data, columns, table=table, defaults=defaults)
+            return bring(
+                self._work.connection,
+                name,
+                data,
+                columns,
+                table=table,
+                defaults=defaults,
+                supply=self._work.supply,
+            )
 
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
@@ -115,31 +134,35 @@ class LocalJob:
 
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are."""
-        with translated(self._doing):
-            row = self._work.connection.execute(
-                f"CREATE TEMP TABLE {quote(name)} AS {sql}"
-            ).fetchone()
+        connection = self._work.connection
+        kept = f"CREATE TEMP TABLE {quote(name)} AS {sql}"
+        row = self._run(lambda: connection.execute(kept).fetchone())
         return int(row[0]) if row else 0
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""
-        with translated(self._doing):
-            return self._work.connection.execute(sql).fetchall()
+        return self._run(lambda: self._work.connection.execute(sql).fetchall())
 
     def write(
         self, sql: str, target: Target, *, carries_row_ids: bool = False
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns."""
-        with translated(self._doing):
+
+        def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
             return write_files(self._work, sql, target, carries_row_ids=carries_row_ids)
+
+        def undo(files: tuple[NewFile, ...]) -> None:
+            self._work.store.delete([file.path for file in files])
+
+        return self._run(write, undo)
 
     def catalog_rows(
         self, sql: str, columns: Sequence[Column], *, numbered: bool = False
     ) -> Rows | None:
         """The rows of a query as the catalog keeps them; None if it cannot keep them exactly."""
-        with translated(self._doing):
-            return as_text(self._work.connection, sql, columns, numbered=numbered)
+        connection = self._work.connection
+        return self._run(lambda: as_text(connection, sql, columns, numbered=numbered))
 
     def delete(
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
@@ -169,16 +192,14 @@ class LocalJob:
         for task in tasks:
             work = self._engine.workbench()
             try:
-                with translated(self._doing):
-                    made = rebuilt(work, task)
+                made = work.run(self._doing, partial(rebuilt, work, task))
             finally:
                 work.connection.close()
             yield made
 
     def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
         """What the rows of a query cover, which has at least the series' columns."""
-        with translated(self._doing):
-            return of_rows(self._work, sql, series)
+        return self._run(lambda: of_rows(self._work, sql, series))
 
     def lying(
         self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
@@ -194,8 +215,7 @@ class LocalJob:
         for task in tasks:
             work = self._engine.workbench()
             try:
-                with translated(self._doing):
-                    made = covered(work, task)
+                made = work.run(self._doing, partial(covered, work, task))
             finally:
                 work.connection.close()
             yield from made
