@@ -254,7 +254,7 @@ def farewell(folder: Path, url: str, seconds: float) -> None:
         "tidelake log",
         "tidelake show prices",
         "tidelake scan prices --known-at 2 --limit 5",
-        "tidelake coverage ticks --fail-under 0.99",
+        "tidelake coverage ticks",
         "tidelake scan revenue --as-of 2024-03-01 --known-at 'annual review'",
         "tidelake sql \"UPDATE companies SET name = 'Acme' WHERE symbol = 'ACME'\"",
         f"rm -r {folder}   # when you have seen enough",

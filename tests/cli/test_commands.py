@@ -209,3 +209,30 @@ def test_reading_writes_nothing(tidelake, lake_url):
     for words in (["tables"], ["show", "prices"], ["scan", "prices"], ["log"], ["sql", "SELECT 1"]):
         tidelake(*words)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_several_conditions_must_all_be_true(tidelake):
+    both = ["--where", "price > 10 -- dear", "--where", "symbol = 'S0' OR symbol = 'S1'"]
+    count = tidelake.json("count", "prices", *both)["rows"]
+    one = "price > 10 AND (symbol = 'S0' OR symbol = 'S1')"
+    assert count == tidelake.json("count", "prices", "--where", one)["rows"] > 0
+    assert tidelake.json("scan", "prices", *both)["row_count"] == count
+    assert tidelake.json("delete", "prices", *both, "--dry-run")["deleted"] == count
+    changes = tidelake.json("changes", "prices", *both, "--where", "change_type = 'insert'")
+    assert changes["row_count"] == count
+
+
+def test_several_lists_of_columns_add_up(tidelake):
+    words = ["--columns", "price,symbol", "--columns", "ts", "--limit", "1"]
+
+    def names(command):
+        return [each["name"] for each in tidelake.json(command, "prices", *words)["columns"]]
+
+    assert names("scan") == ["price", "symbol", "ts"]
+    assert {"price", "symbol", "ts"} < set(names("changes"))
+    assert "depth" not in names("changes")
+
+
+def test_a_difference_to_now(tidelake):
+    newest = tidelake.json("log", "--limit", "1")["snapshots"][0]["snapshot_id"]
+    assert tidelake("diff", "2").stdout == tidelake("diff", "2", str(newest)).stdout

@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -140,11 +140,18 @@ def test_gaps(bars: Tidelake) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--fail-under", "0.9"], 0),
-        (["--fail-under", "0.99"], 2),
-        (["--fail-under", "0.99", "--json"], 2),
-        (["--fail-under", "1", "--any"], 0),
+        (["--fail-under", "0.8", "--end", "2024-03-12T13:00"], 0),
+        (["--fail-under", "0.9", "--end", "2024-03-12T13:00"], 2),
+        (["--fail-under", "0.99", "--end", "2024-03-12T13:00", "--json"], 2),
+        (["--fail-under", "1", "--end", "2024-03-12T13:00", "--any"], 0),
+        (["--fail-under", "1", "--end", "2024-03-12T13:00", "--entity", "ACME"], 0),
         (["--fail-under", "0.01", "--entity", "NOBODY"], 2),
+        (["--fail-under", "0.01"], 2),
+        (["--fail-under", "0.01", "--end", "now"], 2),
+        (["--fail-under", "0.01", "--end", "now - 7 days"], 2),
+        (["--fail-under", "0.01", "--start", "now - 2h", "--end", "NOW-1h"], 2),
+        (["--fail-under", "0", "--end", "now"], 0),
+        (["--fail-under", "1", "--end", "now - soon"], 1),
         (["--fail-under", "1", "--start", "2024-03-12", "--end", "2024-03-12"], 0),
         (["--fail-under", "1", "--start", "soon"], 1),
         ([], 0),
@@ -157,6 +164,43 @@ def test_a_gate(bars: Tidelake, words: list[str], code: int) -> None:
         assert "is covered, less than" in done.stderr
     if "--json" in words:
         assert json.loads(done.stdout)["covered"] == 109
+
+
+def test_a_gate_names_the_worst_entity_and_the_range(bars: Tidelake) -> None:
+    noon = ["--end", "2024-03-12T13:00"]
+    done = bars("coverage", "bars", "--fail-under", "0.9", *noon, ok=False)
+    assert done.stderr == (
+        "BOLT: 81.6 % of 2024-03-12 12:00 to 2024-03-12 13:00 is covered, less than 90 %\n"
+    )
+    later = bars("coverage", "bars", "--fail-under", "0.995", "--end", "2024-03-12T14", ok=False)
+    assert later.stderr.startswith("BOLT: 40.8 % of ")
+    assert later.stderr.endswith("less than 99.5 %; 1 other too\n")
+
+
+def test_now_is_the_beginning_of_the_bucket_that_is_not_over(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lake.db"
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=n) for n in (1, 2, 3)]
+    with tidelake.connect(url) as lake:
+        t = lake.create_table("t", "day DATE", event_time="day", bucket="1d")
+        t.append([{"day": day} for day in days])
+        again = lake.create_table("again", "n INT", event_time="n", bucket=1)
+        again.append([{"n": n} for n in range(5)])
+    run = Tidelake(url)
+    told = run.json("coverage", "t", "--end", "now", "--fail-under", "0")
+    assert told["start"] == days[-1].isoformat()
+    assert told["end"] in (today.isoformat(), (today + timedelta(days=1)).isoformat())
+    since = run.json("coverage", "t", "--start", "now - 2d", "--end", "now")
+    assert since["expected"] == 2
+    run("coverage", "again", "--fail-under", "1")
+    assert "not a value of 'n'" in run("coverage", "again", "--end", "now", ok=False).stderr
+
+
+def test_a_column_of_times_is_written_in_one_way(bars: Tidelake) -> None:
+    text = bars("gaps", "bars", "--start", "2024-03-12", "--entity", "BOLT").stdout
+    assert "2024-03-12 00:00" in text
+    assert "2024-03-12 12:20" in text
+    assert "81.6 %" in bars("coverage", "bars").stdout
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What goes wrong is told in one line, with a hint, and never with a traceback."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -69,3 +70,26 @@ def test_a_password_is_never_printed():
     result = CliRunner().invoke(main, ["tables", "--catalog", url])
     assert result.exit_code == 1
     assert "secret" not in result.output
+
+
+def test_the_kind_of_an_error_is_a_class_that_others_know():
+    url = "mysql://ann:secret@127.0.0.1:1/db"
+    done = CliRunner().invoke(main, ["tables", "--catalog", url, "--json"])
+    assert json.loads(done.stderr)["error"]["kind"] == "Unavailable"
+    assert "secret" not in done.output
+
+
+@pytest.mark.parametrize("words", [["schema"], ["mirror"]])
+def test_a_group_without_a_command_prints_its_help(words):
+    done = CliRunner().invoke(main, words)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: tidelake {words[0]} ")
+
+
+def test_help_says_what_can_be_typed():
+    for name, command in main.commands.items():
+        text = CliRunner().invoke(main, [name, "--help"]).stdout
+        assert "\\b" not in text
+        if command.help and "Example:" in command.help:
+            assert f"    tidelake {name}" in text
+        assert not re.search(r'"[^"\n]*\$', text), "the shell would put something in its place"

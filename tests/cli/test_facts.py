@@ -80,6 +80,5 @@ def test_what_is_thought_otherwise(facts: Tidelake) -> None:
         asked,
         ("diff", "prices", "2", "--late", "--since", "1", "--as-of", "2024-03-04"),
         ("diff", "1", "2", "--since", "1"),
-        ("diff", "1"),
     ):
         assert "--help" in facts(*words, ok=False).stderr

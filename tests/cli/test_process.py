@@ -2,8 +2,15 @@
 
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
+
+import pyarrow as pa
+import pytest
+
+import tidelake
 
 
 def run(*words, **extra):
@@ -56,3 +63,36 @@ def test_a_closed_pipe_ends_it_quietly(lake_url):
             assert process.stdout.read(5)
             process.stdout.close()
             assert process.stderr.read() == b""
+
+
+QUERY = "SELECT sum(a.range * b.range) FROM range(2000000) a, range(2000000) b"
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_an_interrupt_is_one_line_and_130(lake_url, words):
+    command = [sys.executable, "-m", "tidelake", "sql", "-", "--catalog", lake_url, *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        # More than a pipe holds: when it has been written, the program is there to read it.
+        process.stdin.write(f"{QUERY} -- {'x' * 200_000}")
+        process.stdin.close()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 130, said
+    if words:
+        assert json.loads(said)["error"]["kind"] == "Interrupted"
+    else:
+        assert said.strip() == "error: interrupted"
+
+
+def test_a_count_can_be_counted_with(tmp_path):
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url) as lake:
+        lake.create_table("t", "n INT").append(pa.table({"n": pa.array(range(12_345), pa.int32())}))
+    assert run("count", "t", "--catalog", url).stdout == "12345\n"
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "tidelake", "count", "t", "--catalog", url]
+    subprocess.run(command, stdout=theirs, check=True, timeout=300)
+    os.close(theirs)
+    assert os.read(ours, 100).decode().strip() == "12,345"
+    os.close(ours)

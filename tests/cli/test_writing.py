@@ -212,3 +212,14 @@ def test_undrop_brings_a_table_back(lake, tmp_path):
     assert "there is a table main.prices already" in taken.stderr
     assert lake.json("undrop", "prices", "--known-at", "1", "--as", "old")["snapshot_id"] == 6
     assert lake.json("count", "old")["rows"] == 40
+
+
+def test_where_nothing_is_to_do_no_snapshot_is_claimed(lake, tmp_path):
+    lake("append", "prices", str(tmp_path / "a.parquet"), "--create")
+    at = lake.json("log", "--limit", "1")["snapshots"][0]["snapshot_id"]
+    said = f"nothing to do; the lake is at snapshot {at}\n"
+    assert lake("delete", "prices", "--where", "price < 0").stdout == said
+    assert lake("append", "prices", "-", input="").stdout == said
+    assert lake("sql", "UPDATE prices SET price = 1 WHERE symbol = 'nobody'").stdout == said
+    made = lake("schema", "evolve", "prices", "--add", "x INT").stdout
+    assert made == f"snapshot {at + 1}\n"

@@ -10,6 +10,7 @@ from typing import Any
 from tidelake.catalog.url import CatalogUrl
 from tidelake.duck import interrupt_in
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
+from tidelake.model.address import without_secrets
 
 
 class LostRace(Unavailable):
@@ -79,14 +80,25 @@ def translated(url: CatalogUrl) -> Iterator[None]:
         raise
     except RuntimeError as error:
         raise (interrupt_in(error) or error) from error.__cause__
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error) or url.is_embedded:
+            raise
+        said = without_secrets(str(error).rpartition(" ")[2], url.url or "")
+        raise Invalid(
+            f"the address {url} has an option that its driver does not know: {said}",
+            hint="check what stands behind the question mark",
+        ) from None
     except Exception as error:
         if type(error).__module__.split(".")[0] not in _DRIVERS:
             raise
-        raise _explain(url, getattr(error, "orig", None) or error) from error
+        told = _explain(url, getattr(error, "orig", None) or error)
+        quotes = without_secrets(str(error), url.url or "") != str(error)
+        raise told from (None if quotes else error)
 
 
 def _explain(url: CatalogUrl, cause: Any) -> TidelakeError:
-    detail = str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+    text = without_secrets(str(cause).strip(), url.url or "")
+    detail = text.splitlines()[0] if text else type(cause).__name__
     kind, what, hint = _classify(url, cause)
     return kind(f"the catalog {url} {what}: {detail}", hint=hint)
 

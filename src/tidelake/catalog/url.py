@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from tidelake.errors import Invalid, NotFound, Unsupported
+from tidelake.model.address import masked
 
 _KINDS = {
     "sqlite": "sqlite",
@@ -21,7 +21,6 @@ _KINDS = {
     "mariadb": "mysql",
 }
 
-_SECRET = re.compile(r"(://[^/?#@]*?):.*@")
 _FILES = ("ssl_ca", "ssl_cert", "ssl_key")
 _MYSQL = (
     "connect_timeout",
@@ -42,11 +41,12 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class CatalogUrl:
-    """A catalog's address. Embedded kinds have a `path`, servers a `url` without secrets hidden."""
+    """A catalog's address. Embedded kinds have a `path`, servers a `url` without secrets hidden,
+    which is for drivers alone: messages show the address as text."""
 
     kind: str
     path: Path | None = None
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)
     schema: str | None = None
 
     @property
@@ -67,7 +67,7 @@ class CatalogUrl:
         """For messages: the password is left out."""
         if self.path is not None:
             return f"{self.kind}:///{self.path}"
-        return _masked(self.url or "")
+        return masked(self.url or "")
 
 
 def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
@@ -81,20 +81,16 @@ def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
     scheme, separator, rest = text.partition("://")
     kind = _KINDS.get(scheme.lower())
     if not separator or kind is None:
-        raise Invalid(f"{_masked(text)!r} is not a catalog address", hint=f"use {_FORMS}")
+        raise Invalid(f"{masked(text)!r} is not a catalog address", hint=f"use {_FORMS}")
     if kind in ("sqlite", "duckdb"):
         return CatalogUrl(kind, path=_embedded_path(text, rest, base))
     return _server(kind, text)
 
 
 def _server(kind: str, text: str) -> CatalogUrl:
-    try:
-        parts = urlsplit(text)
-        parts.port  # noqa: B018
-    except ValueError as error:
-        raise Invalid(f"{_masked(text)} is not an address: {error}", hint=f"use {_FORMS}") from None
+    parts = _split(text)
     if not parts.path.strip("/"):
-        raise Invalid(f"{_masked(text)} names no database", hint="add it: …://host/database")
+        raise Invalid(f"{masked(text)} names no database", hint="add it: …://host/database")
     options = dict(parse_qsl(parts.query))
     schema = options.pop("schema", None)
     if kind == "mysql":
@@ -116,9 +112,17 @@ def _check_mysql(key: str, value: str) -> None:
         raise NotFound(f"{key}: there is no file {value}", hint="check the path")
 
 
-def _masked(text: str) -> str:
-    """Without a password, however odd the rest."""
-    return _SECRET.sub(r"\1:***@", text)
+def _split(text: str) -> SplitResult:
+    """Its parts; an error of Python's would quote from it."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        raise Invalid(
+            f"{masked(text)} is not a catalog address",
+            hint="a port is a number; write signs such as @ : / # in a password as %40 %3A %2F %23",
+        ) from None
+    return parts
 
 
 def _embedded_path(text: str, rest: str, base: Path | None) -> Path:
@@ -126,10 +130,11 @@ def _embedded_path(text: str, rest: str, base: Path | None) -> Path:
     path = unquote(spelled)
     if not path.startswith("/") or len(path) < 2:
         raise Invalid(
-            f"{text!r} names no file", hint="three slashes for a relative path: sqlite:///lake.db"
+            f"{masked(text)!r} names no file",
+            hint="three slashes for a relative path: sqlite:///lake.db",
         )
     if options:
-        raise Invalid(f"{text!r}: files take no options", hint=f"leave ?{options} out")
+        raise Invalid(f"{masked(text)!r}: files take no options", hint="leave out what follows ?")
     return _file(path[1:], base)
 
 
@@ -156,7 +161,8 @@ def _from_ducklake(rest: str, base: Path | None) -> CatalogUrl:
         return _from_connection_string(_KINDS[kind.lower()], detail)
     if kind.lower() in ("md", "motherduck") and separator:
         raise Unsupported(
-            f"ducklake:{rest} is on MotherDuck, which is not supported", hint=f"use {_FORMS}"
+            f"{masked(f'ducklake:{rest}')} is on MotherDuck, which is not supported",
+            hint=f"use {_FORMS}",
         )
     if kind.lower() in ("sqlite", "duckdb") and separator:
         return CatalogUrl(kind.lower(), path=_named_file(detail, base))

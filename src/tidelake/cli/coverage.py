@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from tidelake.cli.program import (
     pass_options,
 )
 from tidelake.cli.rows import limit_option
-from tidelake.model.axis import spelled
-from tidelake.model.picture import counted, percent
+from tidelake.model.axis import span_of, spelled_alike
+from tidelake.model.picture import counted, name_of, percent
 
 if TYPE_CHECKING:
     from tidelake.session.coverage import Coverage
@@ -37,8 +37,16 @@ def _range_options(function: Function) -> Function:
             help="Expect rows in this time of weekdays only [zone: UTC].",
         ),
         click.option("--weekdays", is_flag=True, help="Expect rows from Monday to Friday only."),
-        click.option("--end", metavar="TIME", help="Until before this [default: the last bucket]."),
-        click.option("--start", metavar="TIME", help="From this on [default: the first bucket]."),
+        click.option(
+            "--end",
+            metavar="TIME",
+            help="Until before this: a time, `now` or `now - 1h` [default: after the last row].",
+        ),
+        click.option(
+            "--start",
+            metavar="TIME",
+            help="From this on: a time, `now` or `now - 7d` [default: the first row].",
+        ),
         click.option(
             "--entity",
             "entities",
@@ -60,7 +68,8 @@ def _range_options(function: Function) -> Function:
     "--fail-under",
     type=float,
     metavar="RATIO",
-    help=f"End with {_TOO_LITTLE} if less than this is covered, from 0 to 1.",
+    help=f"End with {_TOO_LITTLE} if any entity covers less than this, from 0 to 1. Without --end"
+    " the range then ends now.",
 )
 @known_at_option
 @global_options
@@ -83,11 +92,14 @@ def coverage(
     Example:
         tidelake coverage prices
         tidelake coverage prices --entity ACME --start 2024-03-01 --end 2024-04-01 --json
-        tidelake coverage prices --sessions "09:30-16:00 America/New_York" --fail-under 0.99
+        tidelake coverage prices --sessions "09:30-16:00 America/New_York"
+        tidelake coverage prices --start "now - 7d" --end "now - 1h" --fail-under 0.99
     """
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise click.UsageError(f"--fail-under is a ratio from 0 to 1, not {fail_under:g}")
     with options.lake(known_at) as lake:
+        if fail_under is not None and asked["end"] is None:
+            asked["end"] = series.until_now(lake.table(table))
         found = series.coverage(lake.table(table), **asked)
     if merged is not None:
         found = found.all if merged == "all" else found.any
@@ -96,9 +108,24 @@ def coverage(
         render.document({**_told(_summary(found)), "each": each})
     else:
         _print(found)
-    if fail_under is not None and found.ratio < fail_under:
-        click.echo(f"{percent(found.ratio)} is covered, less than {fail_under:g}", err=True)
+    if fail_under is not None and (problem := _too_little(found, fail_under)):
+        click.echo(problem, err=True)
         context.exit(_TOO_LITTLE)
+
+
+def _too_little(found: Coverage, least: float) -> str | None:
+    """Which entity covers less than that, the worst of all; None if each covers enough."""
+    ratios = {entity: one.ratio for entity, one in found.each.items()} or {(): found.ratio}
+    below = {entity: ratio for entity, ratio in ratios.items() if ratio < least}
+    if not below:
+        return None
+    worst = min(below, key=lambda entity: below[entity])
+    whose = f"{name_of(worst)}: " if worst else ""
+    start, end = found.start, found.end
+    span = "" if start is None or end is None else f" of {span_of(start, end)}"
+    others = f"; {counted(len(below) - 1, 'other')} too" if len(below) > 1 else ""
+    said = f"{percent(below[worst])}{span} is covered, less than {least * 100:g} %"
+    return f"{whose}{said}{others}"
 
 
 @click.command()
@@ -173,10 +200,15 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, date):
-        return spelled(value)
-    return str(value) if isinstance(value, timedelta) else value
+def _column(name: str, values: Sequence[Any]) -> list[Any]:
+    """All values of a column in one form."""
+    if name == "ratio" and all(isinstance(value, float) for value in values):
+        return [percent(value) for value in values]
+    moments = [value for value in values if isinstance(value, date)]
+    if moments:
+        texts = iter(spelled_alike(moments))
+        return [next(texts) if isinstance(value, date) else value for value in values]
+    return [str(value) if isinstance(value, timedelta) else value for value in values]
 
 
 def _print(found: Coverage) -> None:
@@ -190,5 +222,6 @@ def _print(found: Coverage) -> None:
 
 
 def _listing(frame: Any) -> None:
-    rows = [[_cell(value) for value in row.values()] for row in frame.to_pylist()]
-    render.listing(frame.column_names, rows)
+    names = frame.column_names
+    columns = [_column(name, frame[name].to_pylist()) for name in names]
+    render.listing(names, list(zip(*columns, strict=True)))

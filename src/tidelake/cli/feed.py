@@ -15,7 +15,14 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.rows import limit_option, print_rows, split_columns
+from tidelake.cli.rows import (
+    all_of,
+    columns_option,
+    limit_option,
+    listed_columns,
+    print_rows,
+    where_option,
+)
 from tidelake.errors import NotFound
 from tidelake.model.names import TableName
 
@@ -32,8 +39,8 @@ if TYPE_CHECKING:
     help="Changes after this snapshot [default: all, from the oldest that is left].",
 )
 @click.option("--until", metavar="N|TIME|TAG", help="Up to this snapshot [default: the newest].")
-@click.option("--columns", metavar="A,B", help="Show only these columns of the table.")
-@click.option("--where", metavar="SQL", help="Keep the changes for which this is true.")
+@columns_option
+@where_option
 @limit_option
 @global_options
 @pass_options
@@ -42,8 +49,8 @@ def changes(
     table: str,
     since: str | None,
     until: str | None,
-    columns: str | None,
-    where: str | None,
+    lists: tuple[str, ...],
+    conditions: tuple[str, ...],
     limit: int | None,
 ) -> None:
     """Print what happened to the rows of TABLE: inserts, deletes, and updates as the row before
@@ -55,8 +62,9 @@ def changes(
         tidelake changes prices --since eod-friday --where "change_type = 'delete'" --json
     """
     with options.lake(until) as lake:
-        wanted = None if columns is None else split_columns(columns)
-        found = lake.table(table).changes(since, columns=wanted, where=where)
+        found = lake.table(table).changes(
+            since, columns=listed_columns(lists), where=all_of(conditions)
+        )
         print_rows(found, limit, options.as_json)
 
 
@@ -84,14 +92,16 @@ def diff(
     limit: int | None,
     **late: Any,
 ) -> None:
-    """Show what differs from snapshot A to snapshot B, in all tables or in TABLE: what is
-    declared, how many rows, which files. A and B are numbers, times or tags; B may be older.
+    """Show what differs from snapshot A to snapshot B (without B: to now), in all tables or in
+    TABLE: what is declared, how many rows, which files. A and B are numbers, times or tags; B may
+    be older.
 
     With --late it is `diff TABLE --late --as-of TIME --since N`: what was answered for that
     moment at that snapshot, and what is answered now, or at --known-at.
 
     \b
     Example:
+        tidelake diff 12
         tidelake diff 12 15
         tidelake diff eod-thursday eod-friday prices
         tidelake diff 12 15 prices --rows --json
@@ -104,8 +114,6 @@ def diff(
         return
     if given := [name for name, value in late.items() if value is not None]:
         raise click.UsageError(f"--{given[0].replace('_', '-')} wants --late")
-    if b is None:
-        raise click.UsageError("Missing argument 'B'.")
     if rows and table is None:
         raise click.UsageError("--rows wants a TABLE")
     with options.lake() as lake:
@@ -153,7 +161,7 @@ def _print_lake(found: LakeDiff, as_json: bool) -> None:
     )
 
 
-def _of_table(lake: Lake, name: str, a: str, b: str) -> TableDiff:
+def _of_table(lake: Lake, name: str, a: str, b: str | None) -> TableDiff:
     """Of a table that may have been dropped by now."""
     try:
         return lake.table(name).diff(a, b)

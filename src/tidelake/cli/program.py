@@ -159,15 +159,24 @@ class Program(click.Group):
             with _warnings_in_words():
                 code = super().main(*args, **extra)
         except TidelakeError as error:
-            _report(error.message, error.hint, type(error).__name__, error.exit_code, as_json)
+            _report(error.message, error.hint, _kind(error), error.exit_code, as_json)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help() if error.ctx else "")
+            sys.exit(0)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "tidelake"
             _report(error.format_message(), f"{path} --help", "Usage", 1, as_json)
         except click.ClickException as error:
             _report(error.format_message(), None, "Usage", 1, as_json)
-        except click.Abort:
-            sys.exit(_INTERRUPTED)
+        except (click.Abort, KeyboardInterrupt):
+            _report("interrupted", None, "Interrupted", _INTERRUPTED, as_json)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _kind(error: TidelakeError) -> str:
+    """The name of its class, or of the first above it that others can know."""
+    classes = type(error).__mro__
+    return next(each.__name__ for each in classes if each.__module__ == TidelakeError.__module__)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,13 +32,25 @@ limit_option = click.option(
 )
 
 where_option = click.option(
-    "--where", metavar="SQL", help="Keep the rows for which this condition is true."
+    "--where",
+    "conditions",
+    metavar="SQL",
+    multiple=True,
+    help="Keep the rows for which this condition is true; given again, all of them.",
+)
+
+columns_option = click.option(
+    "--columns",
+    "lists",
+    metavar="A,B",
+    multiple=True,
+    help="Only these columns; given again, these too.",
 )
 
 
 @click.command()
 @click.argument("table")
-@click.option("--columns", metavar="A,B", help="Read only these columns, in this order.")
+@columns_option
 @where_option
 @limit_option
 @click.option("--explain", is_flag=True, help="Show which files would be read, not the rows.")
@@ -48,8 +61,8 @@ where_option = click.option(
 def scan(
     options: Options,
     table: str,
-    columns: str | None,
-    where: str | None,
+    lists: tuple[str, ...],
+    conditions: tuple[str, ...],
     limit: int | None,
     explain: bool,
     as_of: str | None,
@@ -64,8 +77,9 @@ def scan(
         tidelake scan prices --where "day = DATE '2024-03-15'" --explain
     """
     with options.lake(known_at) as lake:
-        wanted = None if columns is None else split_columns(columns)
-        chosen = lake.table(table).scan(columns=wanted, where=where, as_of=as_of)
+        chosen = lake.table(table).scan(
+            columns=listed_columns(lists), where=all_of(conditions), as_of=as_of
+        )
         if explain:
             _print_explanation(chosen.explain(), options.as_json)
         else:
@@ -80,7 +94,11 @@ def scan(
 @global_options
 @pass_options
 def count(
-    options: Options, table: str, where: str | None, as_of: str | None, known_at: str | None
+    options: Options,
+    table: str,
+    conditions: tuple[str, ...],
+    as_of: str | None,
+    known_at: str | None,
 ) -> None:
     """Print how many rows TABLE has.
 
@@ -90,11 +108,11 @@ def count(
         tidelake count prices --where "price > 100" --as-of 2024-03-15 --known-at eod-friday
     """
     with options.lake(known_at) as lake:
-        rows = lake.table(table).scan(where=where, as_of=as_of).count()
+        rows = lake.table(table).scan(where=all_of(conditions), as_of=as_of).count()
     if options.as_json:
         render.document({"table": table, "rows": rows})
     else:
-        render.line(f"{rows:,}")
+        render.line(f"{rows:,}" if sys.stdout.isatty() else str(rows))
 
 
 @click.command()
@@ -131,7 +149,7 @@ def sql(
     \b
     Example:
         tidelake sql "SELECT symbol, max(price) FROM prices GROUP BY symbol"
-        tidelake sql "SELECT * FROM prices WHERE symbol = $s" --param s=ACME --as-of 2024-03-15
+        tidelake sql 'SELECT * FROM prices WHERE symbol = $s' --param s=ACME --as-of 2024-03-15
         tidelake sql "SELECT count(*) FROM prices AT (VERSION => 3)"
         tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
         tidelake sql - --json < report.sql
@@ -156,6 +174,18 @@ def _pair(text: str) -> tuple[str, str]:
     if not found:
         raise click.UsageError(f"--param {text} is not NAME=VALUE")
     return name, value
+
+
+def all_of(conditions: Sequence[str]) -> str | None:
+    """One condition that is true where all of them are."""
+    if len(conditions) <= 1:
+        return conditions[0] if conditions else None
+    return " AND ".join(f"({condition}\n)" for condition in conditions)
+
+
+def listed_columns(lists: Sequence[str]) -> list[str] | None:
+    """The columns that one or more options name; None if there is no such option."""
+    return [name for text in lists for name in split_columns(text)] if lists else None
 
 
 def split_columns(text: str) -> list[str]:

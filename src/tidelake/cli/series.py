@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,11 @@ from tidelake.cli.rows import split_columns
 
 if TYPE_CHECKING:
     from tidelake.model.calendar import Calendar
-    from tidelake.model.series import Series
+    from tidelake.model.series import Moment, Series
     from tidelake.session.coverage import Coverage
     from tidelake.session.table import Table
 
+_NOW = re.compile(r"now(?:\s*-\s*(?P<span>.+))?", re.IGNORECASE)
 _SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
 
 
@@ -39,10 +41,18 @@ def coverage(
     wanted = [_entity(series, text) for text in entities] if series else []
     return table.coverage(
         wanted or None,
-        start=_moment(series, start),
-        end=_moment(series, end),
+        start=_moment(series, start, "start"),
+        end=_moment(series, end, "end"),
         calendar=calendar,
     )
+
+
+def until_now(table: Table) -> str | None:
+    """The end of a range in which a feed that has died is missed; integers have no now."""
+    from tidelake.model.series import Series
+
+    series = Series.maybe(table.info)
+    return None if series is None or series.clock.kind == "count" else "now"
 
 
 def length(text: str) -> int | str:
@@ -50,11 +60,22 @@ def length(text: str) -> int | str:
     return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else text
 
 
-def _moment(series: Series | None, text: str | None) -> int | str | None:
-    is_number = series is not None and series.clock.kind == "count"
-    if text is None or not is_number or not re.fullmatch(r"[+-]?\d{1,20}", text, re.ASCII):
+def _moment(series: Series | None, text: str | None, what: str) -> Moment | str | None:
+    if text is None or series is None:
         return text
-    return int(text)
+    if series.clock.kind == "count":
+        return int(text) if re.fullmatch(r"[+-]?\d{1,20}", text, re.ASCII) else text
+    relative = _NOW.fullmatch(text.strip())
+    return text if relative is None else _since_now(series, relative["span"], what)
+
+
+def _since_now(series: Series, span: str | None, what: str) -> Moment:
+    """When the bucket begins in which the moment lies: it is not over yet, and may still fill."""
+    from tidelake.model.age import moment_before
+
+    now = datetime.now(UTC)
+    moment = now if span is None else moment_before(now, span, name=what)
+    return series.moment(series.clock.number(series.position(moment, what)))
 
 
 def _entity(series: Series, text: str) -> Any:

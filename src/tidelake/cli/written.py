@@ -15,7 +15,13 @@ def show(result: WriteResult, as_json: bool) -> None:
     if as_json:
         render.document(asdict(result))
     else:
-        render.line(f"snapshot {result.snapshot_id}{counts(result)}")
+        render.line(f"{_landed(result)}{counts(result)}")
+
+
+def _landed(result: WriteResult) -> str:
+    """Where there is nothing to commit there is no new snapshot."""
+    at = f"snapshot {result.snapshot_id}"
+    return at if result.attempts else f"nothing to do; the lake is at {at}"
 
 
 def counts(result: WriteResult) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelake.duck import interrupt_in
+from tidelake.engine.csv_files import problem as csv_problem
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
@@ -42,7 +43,7 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     import duckdb
 
     text = str(error).strip().split("\n\nLINE")[0]
-    if told := refused(text):
+    if told := refused(text) or csv_problem(doing, text):
         return told
     if "get_next failed" in text:
         reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine import incoming_files, incoming_rows
 from tidelake.engine.arrow_shapes import arrow_shape, cast_batches, readable, scan
 from tidelake.engine.conform import Shape, conformed, filled, match
+from tidelake.engine.csv_files import CsvSource
 from tidelake.engine.duck_errors import refused
 from tidelake.engine.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
+from tidelake.model.source_files import SourceFiles
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,6 +32,7 @@ _ACCEPTED = (
 )
 
 _END: Any = object()
+_AS_USUAL = SourceFiles(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,13 @@ class Incoming:
     """`sql` yields the table's columns, in order, under their names and in their types.
 
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
-    again: a stream is gone once it has been read.
+    again: a stream is gone once it has been read. `csv` are the files that it reads as text.
     """
 
     sql: str
     present: frozenset[str]
     rereadable: bool
+    csv: tuple[CsvSource, ...] = ()
 
 
 def bring(
@@ -68,6 +72,8 @@ def bring(
         return take.rows([data])
     if isinstance(data, str | Path):
         return take.files([data])
+    if isinstance(data, SourceFiles):
+        return take.files(data.paths, data)
     if _is_a(data, "pandas", "DataFrame"):
         return take.pandas(data)
     if _is_a(data, "pandas", "Series", "Index"):
@@ -114,7 +120,7 @@ class _Taking:
         )
         return Incoming(sql, present, True)
 
-    def files(self, paths: Sequence[str | Path]) -> Incoming:
+    def files(self, paths: Sequence[str | Path], source: SourceFiles = _AS_USUAL) -> Incoming:
         kind, found = incoming_files.listed(self.connection, paths, self.place)
         if kind == "json":
             take = self._from(found)
@@ -122,17 +128,39 @@ class _Taking:
             return take.items(
                 incoming_files.json_rows(self.connection, found, take.place, documents)
             )
-        branches = []
+        branches, csv = [], []
         present: frozenset[str] = frozenset()
-        for group in incoming_files.groups(self.connection, kind, found, self.place):
-            branch, had = self._from(group.paths)._select(group.source, group.shapes)
+        for group in incoming_files.groups(self.connection, kind, found, self.place, source):
+            take = self._from(group.paths)
+            shapes = group.shapes
+            if kind == "csv":
+                shapes = shapes if source.csv.has_header else take._by_position(shapes)
+                csv.append(take._csv_source(group.paths, shapes, source))
+            branch, had = take._select(group.source, shapes)
             branches.append(branch)
             present |= had
-        return Incoming(" UNION ALL ".join(branches), present, True)
+        return Incoming(" UNION ALL ".join(branches), present, True, tuple(csv))
 
     def _from(self, paths: Sequence[str]) -> _Taking:
         others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         return replace(self, place=f"{self.place} from {paths[0]}{others}")
+
+    def _by_position(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        if len(shapes) != len(self.columns):
+            raise Invalid(
+                f"{self.place}: lines have {len(shapes)} fields, and the table has"
+                f" {len(self.columns)} columns",
+                hint="without a header every column needs a field, in the order of the table",
+            )
+        pairs = zip(shapes, self.columns, strict=True)
+        return tuple(replace(shape, name=column.name) for shape, column in pairs)
+
+    def _csv_source(
+        self, paths: Sequence[str], shapes: Sequence[Shape], source: SourceFiles
+    ) -> CsvSource:
+        known = {column.name.casefold(): column.name for column in self.columns}
+        names = tuple(known.get(shape.name.casefold(), shape.name) for shape in shapes)
+        return CsvSource(self.place, tuple(paths), names, source.csv)
 
     def unreadable(self, error: Exception, hint: str) -> Invalid:
         reason = ": ".join(str(part) for part in error.args)

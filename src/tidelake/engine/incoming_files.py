@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine import csv_files
 from tidelake.engine.conform import Shape
 from tidelake.engine.row_values import Number, json_text
 from tidelake.engine.type_fit import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, type_name
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import text_literal
+from tidelake.model.source_files import CsvFormat, SourceFiles
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +29,6 @@ _KINDS = {
     ".jsonl": "json",
 }
 _COMPRESSED = (".gz", ".zst")
-_CSV = "header = true, skip = 0, all_varchar = true, allow_quoted_nulls = false"
 _ROWS = 10_000
 
 
@@ -81,20 +82,28 @@ class Group:
 
 
 def groups(
-    connection: duckdb.DuckDBPyConnection, kind: str, files: Sequence[str], place: str
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    files: Sequence[str],
+    place: str,
+    source: SourceFiles,
 ) -> list[Group]:
     """Each file is judged by its own columns, but files that have the same are read together."""
     found: dict[tuple[Shape, ...], list[str]] = {}
     for path in files:
-        found.setdefault(_shapes(connection, kind, path, place), []).append(path)
-    return [Group(tuple(p), _reading(kind, p), shapes) for shapes, p in found.items()]
+        whose = f"{place} from {path}"
+        shapes = _shapes(connection, path, place, _reading(kind, [path], source.csv))
+        if kind == "csv":
+            shapes = _csv_shapes(connection, path, shapes, source.csv, whose)
+        found.setdefault(shapes, []).append(path)
+    return [Group(tuple(p), _reading(kind, p, source.csv), shapes) for shapes, p in found.items()]
 
 
-def _reading(kind: str, files: Sequence[str]) -> str:
+def _reading(kind: str, files: Sequence[str], form: CsvFormat) -> str:
     paths = ", ".join(exactly(path) for path in files)
     if kind == "parquet":
         return f"read_parquet([{paths}], hive_partitioning = false)"
-    return f"read_csv([{paths}], {_CSV}, hive_partitioning = false)"
+    return f"read_csv([{paths}], {csv_files.options(form)})"
 
 
 def exactly(path: str) -> str:
@@ -105,17 +114,32 @@ def exactly(path: str) -> str:
 
 
 def _shapes(
-    connection: duckdb.DuckDBPyConnection, kind: str, path: str, place: str
+    connection: duckdb.DuckDBPyConnection, path: str, place: str, reading: str
 ) -> tuple[Shape, ...]:
     import duckdb
 
     try:
-        relation = connection.sql(f"FROM {_reading(kind, [path])}")
+        relation = connection.sql(f"FROM {reading}")
     except duckdb.Error as error:
         raise _unreadable(path, error, place) from error
-    if kind == "csv":
-        return tuple(Shape(name, "text") for name in relation.columns)
     return tuple(map(shape_of, relation.columns, relation.types))
+
+
+def _csv_shapes(
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    shapes: Sequence[Shape],
+    form: CsvFormat,
+    place: str,
+) -> tuple[Shape, ...]:
+    import duckdb
+
+    names = [shape.name for shape in shapes]
+    try:
+        csv_files.check_columns(connection, _reading("csv", [path], form), names, form, place)
+    except duckdb.Error as error:
+        raise _unreadable(path, error, place) from error
+    return tuple(Shape(name, "text") for name in names)
 
 
 def shape_of(name: str, kind: object) -> Shape:
@@ -150,6 +174,8 @@ _WORDS = {
 
 def _unreadable(path: str, error: Exception, place: str) -> TidelakeError:
     text = str(error).split("\n\nLINE")[0]
+    if told := csv_files.problem(place if path in place else f"{place} from {path}", text):
+        return told
     if "No files found" in text or "404" in text:
         return NotFound(f"{place}: there is no file {path}", hint="check the path")
     return Invalid(f"{place}: cannot read {path}: {text}", hint="check that the file is whole")

@@ -11,6 +11,7 @@ from tidelake.engine.catalog_text import Rows, as_text
 from tidelake.engine.computed import computed_shapes
 from tidelake.engine.conform import Shape
 from tidelake.engine.cover import covered, of_rows
+from tidelake.engine.csv_files import CsvSource
 from tidelake.engine.delete_files import restamped, write_delete_file
 from tidelake.engine.deletions import deletions_sql
 from tidelake.engine.duck_errors import translated
@@ -23,12 +24,14 @@ from tidelake.engine.register import found_files
 from tidelake.engine.selection import Selection
 from tidelake.engine.stretches import lying
 from tidelake.engine.supply import Answer
+from tidelake.errors import Invalid
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.piece import FileCoverage, Piece
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.series import Series
+from tidelake.model.source_files import SourceFiles
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.cover import Cover
 from tidelake.plan.rebuild import Rebuild
@@ -48,6 +51,7 @@ class LocalJob:
         self._engine = engine
         self._work = engine.workbench()
         self._doing = doing
+        self._csv: tuple[CsvSource, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +71,15 @@ class LocalJob:
         undo: Callable[[Answer], object] | None = None,
     ) -> Answer:
         """Run what may take long, or read from a stream that a caller gave."""
-        return self._work.run(self._doing, statement, undo)
+        try:
+            return self._work.run(self._doing, statement, undo)
+        except Invalid as error:
+            raise self._located(error) or error from error.__cause__
+
+    def _located(self, error: Invalid) -> Invalid | None:
+        """An error about a value in a CSV file, with the line that it stands in."""
+        found = (source.located(self._work.connection, error) for source in self._csv)
+        return next((each for each in found if each is not None), None)
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
@@ -111,7 +123,7 @@ class LocalJob:
                     self._work.define(each, plan)
                 return data.incoming(self._work.connection, columns, table, defaults=defaults)
             self._work.reach(_paths(data))
-            return bring(
+            found = bring(
                 self._work.connection,
                 name,
                 data,
@@ -120,6 +132,8 @@ class LocalJob:
                 defaults=defaults,
                 supply=self._work.supply,
             )
+            self._csv += found.csv
+            return found
 
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
@@ -237,6 +251,6 @@ class LocalJob:
 
 
 def _paths(data: Any) -> list[str]:
-    if isinstance(data, str):
-        return [data]
+    if isinstance(data, str | SourceFiles):
+        return [data] if isinstance(data, str) else list(data.paths)
     return [item for item in data if isinstance(item, str)] if isinstance(data, list) else []

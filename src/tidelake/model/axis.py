@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -71,13 +72,28 @@ def _label(position: int, step: Clock) -> str:
     return time.time().isoformat("seconds" if step.width >= instant.SECOND else "milliseconds")
 
 
-def spelled(moment: Moment) -> str:
-    """A moment in as few characters as tell it."""
+def span_of(start: Moment, end: Moment) -> str:
+    """From a moment to another."""
+    return " to ".join(spelled_alike([start, end]))
+
+
+def spelled_alike(moments: Sequence[Moment]) -> list[str]:
+    """Several moments, with their time of day if one of them has any."""
+    timed = any(isinstance(each, datetime) and not _is_midnight(each) for each in moments)
+    return [spelled(each, timed=timed) for each in moments]
+
+
+def _is_midnight(moment: datetime) -> bool:
+    return moment.time() == datetime.min.time()
+
+
+def spelled(moment: Moment, *, timed: bool = False) -> str:
+    """A moment in as few characters as tell it; `timed`: with its time of day in any case."""
     if isinstance(moment, int):
         return f"{moment:,}"
     if not isinstance(moment, datetime):
         return moment.isoformat()
-    if moment.time() == datetime.min.time():
+    if _is_midnight(moment) and not timed:
         return moment.date().isoformat()
     zone = "" if moment.tzinfo is None else "Z"
     exact = "microseconds" if moment.microsecond % 1000 else "milliseconds"

@@ -12,7 +12,7 @@ from operator import and_, or_, sub
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid
-from tidelake.model.axis import spelled
+from tidelake.model.axis import span_of
 from tidelake.model.buckets import Buckets, runs
 from tidelake.model.clock import COUNT, Clock
 from tidelake.model.extent import Extent
@@ -208,7 +208,7 @@ class Coverage(Framed, Drawn):
         named = [name_of(entity) for entity in self.entities] if len(self.entities) == 1 else []
         whose = named[0] if named else f"{len(self.entities):,} entities"
         ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
-        span = f"{spelled(self._moment(found.first))} to {spelled(self._moment(found.end))}"
+        span = span_of(self._moment(found.first), self._moment(found.end))
         gaps = counted(sum(map(self._extent.count_missing, self.entities)), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
 

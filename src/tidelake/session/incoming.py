@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.engine.file_columns import file_columns
+from tidelake.engine.file_columns import source_columns
 from tidelake.model.schema import Column
+from tidelake.model.source_files import SourceFiles
 
 if TYPE_CHECKING:
     from tidelake.session.lake import Lake
 
 
-def columns_in(lake: Lake, paths: Sequence[str]) -> tuple[Column, ...]:
-    """The columns of Parquet, CSV or JSON files, for `create_table`."""
+def columns_in(lake: Lake, source: SourceFiles) -> tuple[tuple[Column, ...], SourceFiles]:
+    """The columns of Parquet, CSV or JSON files, for `create_table`, and the files as they are
+    then to be read."""
     work = lake._local.workbench()
-    work.reach(paths)
-    return file_columns(work.connection, paths)
+    work.reach(source.paths)
+    return source_columns(work.connection, source)

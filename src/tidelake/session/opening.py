@@ -13,6 +13,7 @@ from tidelake.catalog.database import Database
 from tidelake.catalog.url import CatalogUrl, parse_url
 from tidelake.engine.local import LocalEngine
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.model.address import masked
 from tidelake.model.tag import Tag
 from tidelake.session.data_path import absolute, check_usable
 from tidelake.session.lake import Lake
@@ -163,9 +164,9 @@ def _check_empty(database: Database) -> None:
 def _checked(given: str, stored: str, override: bool) -> str:
     if given != stored and not override:
         raise Invalid(
-            f"the lake's data path is {stored}, not {given}",
+            f"the lake's data path is {masked(stored)}, not {masked(given)}",
             hint="leave data_path out; if the files were moved, write the new place down once with"
-            f" tidelake move --data-path {given} (in Python lake.move), or pass"
+            f" tidelake move --data-path {masked(given)} (in Python lake.move), or pass"
             " override_data_path=True for this time",
         )
     return given

@@ -31,9 +31,9 @@ _KINDS: dict[str, tuple[type, str]] = {
 class Settings:
     """`file` is where they are from, if it was one: relative paths in it begin at its folder."""
 
-    catalog: str
-    data_path: str | None = None
-    storage_options: Mapping[str, str] = field(default_factory=dict)
+    catalog: str = field(repr=False)
+    data_path: str | None = field(default=None, repr=False)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     temp_directory: str | None = None
     override_data_path: bool = False
     file: Path | None = None

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
+from tidelake.model.address import masked, without_secrets
 from tidelake.model.ownership import lies_within
 from tidelake.store.schemes import check_scheme
 
@@ -281,17 +282,18 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
     """Whatever a store raises comes out as an error of our own, but for what is not there."""
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
+    shown = masked(uri)
     try:
         yield
     except FileNotFoundError:
         raise
     except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
-        raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
+        raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
     except (OSError, BaseError) as error:
         if _REFUSED.search(str(error)):
-            raise Denied(f"may not {verb} {uri}", hint="check the storage_options") from error
-        said = str(error).partition("\n")[0]
-        raise Unavailable(f"cannot {verb} {uri}: {said}", hint="try again later") from error
+            raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
+        said = without_secrets(str(error).partition("\n")[0], uri)
+        raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
 
 
 def _created(path: Path, data: bytes, modified: int | None) -> bool:
