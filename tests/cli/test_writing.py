@@ -71,7 +71,7 @@ def test_create_finds_the_types_of_text_files(lake, tmp_path, name):
         ('{"symbol": 1, "nope": 2}', "nope"),
         ('{"symbol": "A", "price": "dear"}', "dear"),
         ('{"price": 1}', "symbol"),
-        ('{"symbol": ', "standard-input.ndjson"),
+        ('{"symbol": ', "standard input"),
     ],
 )
 def test_bad_rows_are_refused_as_a_whole(lake, line, said):
