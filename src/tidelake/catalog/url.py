@@ -119,7 +119,7 @@ def _split(text: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise Invalid(
-            f"{masked(text)} is not a catalog address",
+            f"{masked(text)} is not an address of a catalog",
             hint="a port is a number; write signs such as @ : / # in a password as %40 %3A %2F %23",
         ) from None
     return parts
