@@ -318,7 +318,7 @@ def test_conditions_on_values_never_change_the_winner_but_keys_skip_files(place:
     assert place.rows(f"SELECT id FROM facts {valid} WHERE v = 4") == []
     assert place.rows(f"SELECT id FROM seen {valid} WHERE v < 30") == [("b",), ("c",)]
     plan = place.lake.sql(f"SELECT id FROM facts {valid} WHERE id = 'a' AND v = 4")._tables
-    assert "\"id\" = 'a'" in str(plan["_tidelake_0"].parts[0].where).replace("id =", '"id" =')
+    assert "\"id\" = 'a'" in str(plan["facts"].parts[0].where).replace("id =", '"id" =')
 
 
 ERRORS: list[tuple[str, type[TidelakeError], str]] = [
@@ -388,7 +388,7 @@ def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> 
     ):
         plans = lake.sql(query)._tables.values()
         files = [len(plan.files) + len(plan.inlined) for plan in plans]
-        whole = lake.sql("SELECT 1 FROM facts")._tables["_tidelake_0"]
+        whole = lake.sql("SELECT 1 FROM facts")._tables["facts"]
         assert set(files) == {len(whole.files) + len(whole.inlined)}, query
 
 

@@ -146,7 +146,7 @@ def scan_sql(plan: ScanPlan, branches: Sequence[str]) -> str:
         branches = [_empty(plan)]
     united = "\nUNION ALL\n".join(branches)
     where = f"\nWHERE ({plan.where})" if plan.where else ""
-    return f"SELECT {wanted or '1'} FROM (\n{united}\n) AS t{where}"
+    return f"SELECT {wanted or '1'} FROM (\n{united}\n) AS _tidelake_rows{where}"
 
 
 def group_branch(plan: ScanPlan, group: Group, deletes: str | None) -> str:

@@ -179,7 +179,12 @@ class Not(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Predicate):
-    """A condition that only an engine understands: it may be anything for any row."""
+    """A condition that only an engine understands: it may be anything for any row.
+
+    `text` is DuckDB's SQL, as the caller wrote it but for comments: names may be in any case, with
+    quotes or without, and the first part of a name with dots is a column. It is one expression,
+    which means the same in brackets. `names` are the columns it names, as the schema spells them.
+    """
 
     text: str
     names: frozenset[str] = frozenset()

@@ -176,4 +176,4 @@ def state_sql(plan: AsOfPlan, winners: str) -> str:
     """What the caller asked for, of the winners."""
     chosen = ", ".join(quote(name) for name in plan.output)
     where = f" WHERE ({plan.where})" if plan.where else ""
-    return f"SELECT {chosen} FROM ({winners}) AS t{where}"
+    return f"SELECT {chosen} FROM ({winners}) AS _tidelake_rows{where}"

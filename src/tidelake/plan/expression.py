@@ -5,16 +5,15 @@ They are DuckDB's SQL over one row, or in a merge over a row of the table and on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.names import quote
 from tidelake.model.schema import Schema
-
-if TYPE_CHECKING:
-    from sqlglot.expressions import Column, Expr
-
+from tidelake.plan.condition import is_called, references, refuse_more_than_a_row
+from tidelake.syntax import tree
+from tidelake.syntax.tokens import Edit, edited, tokens, without_comments
+from tidelake.syntax.tree import Node
 
 _QUOTES = 'text that stands for itself has quotes of its own, "\'abc\'", or is a lit("abc")'
 
@@ -30,33 +29,53 @@ def expression_sql(
     spell: Callable[[str, str], str] = qualified,
 ) -> str:
     """The expression with every column spelled as its table spells it."""
-    import sqlglot
-    from sqlglot import exp
 
-    tree = exp.Paren(this=_tree(text))
-    _refuse(tree, text)
-    for node in list(tree.find_all(exp.Column)):
-        place, name, fields = _column(node, text, tables, bare)
-        spelled: Expr = sqlglot.parse_one(spell(place, name), read="duckdb")
-        for field in fields:
-            spelled = exp.Dot(this=spelled, expression=field)
-        node.replace(spelled)
-    return tree.sql("duckdb")
+    def spelled(names: Sequence[str]) -> tuple[int, str] | None:
+        place, name, taken = _column(names, text, tables, bare)
+        return taken, spell(place, name)
+
+    return f"({respelled(text, spelled, list(tables.values()))})"
+
+
+def respelled(
+    text: str,
+    spell: Callable[[Sequence[str]], tuple[int, str] | None],
+    tables: Sequence[Schema] = (),
+) -> str:
+    """The expression with other names for its columns. `spell` gets the parts of a name, and says
+    how many of them are to be another, and which."""
+    written = without_comments(text)
+    node = _tree(written, text)
+    refuse_more_than_a_row(node, f"the expression {text!r}")
+    found = tokens(written)
+    starts = {token.start: at for at, token in enumerate(found)}
+    edits = []
+    for each in references(node):
+        names = each["column_names"]
+        if is_called(each) and not any(_has(schema, names[0]) for schema in tables):
+            continue
+        new = spell(names)
+        place = tree.place(each, written)
+        if new is not None and place in starts:
+            taken, name = new
+            last = found[starts[place] + 2 * (taken - 1)]
+            edits.append(Edit(place, last.end + 1, name))
+    return edited(written, edits)
 
 
 def _column(
-    node: Column, text: str, tables: Mapping[str, Schema], bare: str | None
-) -> tuple[str, str, list[Expr]]:
-    """Whose column is meant, its name as its table spells it, and the fields inside it."""
-    first, *rest = node.parts
-    place = first.name.casefold() if rest else None
-    if bare is not None and _has(tables[bare], first.name):
+    names: Sequence[str], text: str, tables: Mapping[str, Schema], bare: str | None
+) -> tuple[str, str, int]:
+    """Whose column is meant, its name as its table spells it, and how many of the names say so:
+    the others are of fields inside it."""
+    place, taken = names[0].casefold() if names[1:] else None, 1
+    if bare is not None and _has(tables[bare], names[0]):
         place = bare
     elif place in tables:
-        first, *rest = rest
-    elif bare is None or rest:
+        taken = 2
+    elif bare is None or names[1:]:
         raise Invalid(
-            f"in {text!r} it is not clear whose column {node.sql('duckdb')} is",
+            f"in {text!r} it is not clear whose column {'.'.join(names)} is",
             hint=f"write {' or '.join(f'{name}.column' for name in tables)}"
             if bare is None
             else f"the columns are: {', '.join(tables[bare].names)}; {_QUOTES}",
@@ -65,10 +84,10 @@ def _column(
         place = bare
     assert place is not None
     try:
-        return place, tables[place].column(first.name).name, rest
+        return place, tables[place].column(names[taken - 1]).name, taken
     except NotFound:
         raise Invalid(
-            f"{text!r} names {node.sql('duckdb')}, which is not a column",
+            f"{text!r} names {'.'.join(names)}, which is not a column",
             hint=f"the columns are: {', '.join(tables[place].names)}; {_QUOTES}",
         ) from None
 
@@ -77,26 +96,11 @@ def _has(schema: Schema, name: str) -> bool:
     return any(column.name.casefold() == name.casefold() for column in schema)
 
 
-def _tree(text: str) -> Expr:
-    import sqlglot
-    from sqlglot import exp
-
+def _tree(written: str, text: str) -> Node:
     try:
-        return sqlglot.parse_one(text, read="duckdb", into=exp.Condition)
-    except sqlglot.errors.SqlglotError:
+        return tree.expression(written)
+    except Invalid as error:
         raise Invalid(
-            f"cannot read the expression {text!r}",
+            f"cannot read the expression {text!r}: {error.message.rsplit(': ', 1)[-1]}",
             hint=f"write DuckDB's SQL; {_QUOTES}",
         ) from None
-
-
-def _refuse(tree: Expr, text: str) -> None:
-    from sqlglot import exp
-
-    no = (exp.Query, exp.Exists, exp.DDL, exp.DML, exp.Command, exp.AggFunc, exp.Window)
-    for node in tree.walk():
-        if isinstance(node, (*no, exp.Placeholder, exp.Parameter, exp.Star, exp.Columns)):
-            raise Invalid(
-                f"the expression {text!r} holds {node.sql('duckdb')}",
-                hint="an expression can only look at the columns of one row",
-            )

@@ -48,7 +48,7 @@ class Asked:
 
     columns: Sequence[str] | None = None
     where: str | Predicate | None = None
-    prune_by: str | None = None
+    prune_by: str | Predicate | None = None
     counted: bool = False
 
     def of(self, schema: Schema) -> Request:
@@ -58,9 +58,12 @@ class Asked:
 
     def __repr__(self) -> str:
         """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
-        where = self.where.sql() if isinstance(self.where, Predicate) else self.where
+        where, hint = (
+            each.sql() if isinstance(each, Predicate) else each
+            for each in (self.where, self.prune_by)
+        )
         columns = None if self.columns is None else tuple(self.columns)
-        return repr((columns, where, self.prune_by, self.counted))
+        return repr((columns, where, hint, self.counted))
 
 
 ALL = Asked()

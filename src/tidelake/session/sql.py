@@ -6,22 +6,21 @@ What is not a query is a write, and becomes a call of the write API.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.catalog.database import Reader
 from tidelake.engine.selection import Selection
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, as_moment
+from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.planning import Asked
+from tidelake.session.sql_binding import DECLARE, DEEPEST_VIEW, Binding
 from tidelake.session.sql_clauses import clauses_of, refuse_clauses
 from tidelake.session.sql_conditions import own_condition, understood
 from tidelake.session.sql_moments import Clock
@@ -33,16 +32,17 @@ from tidelake.session.sql_parameters import (
     name_parameters,
     put_literals,
 )
+from tidelake.session.sql_seen import Seen
 from tidelake.session.sql_statement import parsed, query_of
-from tidelake.session.sql_words import Words
+from tidelake.session.sql_text import Text, read
+from tidelake.session.sql_words import Words, refuse_others
+from tidelake.syntax.tokens import edited
+from tidelake.syntax.tree import NotSelect
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from tidelake.session.lake import Lake
-
-_DEEPEST_VIEW = 32
-_DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
 
 
 def run(
@@ -54,6 +54,8 @@ def run(
 ) -> Query | WriteResult:
     """A query, which runs when its rows are asked for; anything else is done at once."""
     from tidelake.session.sql_definitions import definition
+    from tidelake.session.sql_merge import merge_of
+    from tidelake.session.sql_pieces import piecewise
     from tidelake.session.sql_writes import is_write, write
 
     if not isinstance(text, str):
@@ -61,24 +63,35 @@ def run(
     beside = Beside(parameters, as_of, known_at)
     dialect = dialect_of(lake)
     operation = definition(Words(text, dialect), beside)
+    if operation is None and lake.engine == "local":
+        operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
-        tree, values = ask(text, dialect, beside)
-        if not is_write(tree):
-            return Query(lake, text, tree, values, beside)
-        operation = write(tree, values, beside)
+        asked, values = ask(text, dialect, beside, as_text=lake.engine == "local")
+        if isinstance(asked, Text) or not is_write(asked):
+            return Query(lake, text, asked, values, beside)
+        operation = write(asked, values, beside)
     return lake._write(operation)
 
 
-def ask(text: str, dialect: str, beside: Beside = NOTHING) -> tuple[exp.Expr, dict[str, Value]]:
-    """A statement and the values of its parameters."""
+def ask(
+    text: str, dialect: str, beside: Beside = NOTHING, *, as_text: bool = True
+) -> tuple[Text | exp.Expr, dict[str, Value]]:
+    """A statement and the values of its parameters. What DuckDB is to run it reads itself, and
+    shows if it is a query; all else, and what is for Spark, goes by a tree."""
+    if as_text:
+        try:
+            query = read(text)
+            return query, bound(query, beside.parameters)
+        except NotSelect:
+            refuse_others(text)
     statement = parsed(text, dialect)
     return statement.tree, bound(statement, beside.parameters)
 
 
 def written_query(lake: Lake, text: str, beside: Beside) -> Query:
     """A query whose rows are to be written."""
-    tree, values = ask(text, dialect_of(lake), beside)
-    return Query(lake, text, tree, values, beside, written=True)
+    asked, values = ask(text, dialect_of(lake), beside, as_text=lake.engine == "local")
+    return Query(lake, text, asked, values, beside, written=True)
 
 
 def is_query(text: str) -> bool:
@@ -86,13 +99,19 @@ def is_query(text: str) -> bool:
     from tidelake.session.sql_definitions import defines
     from tidelake.session.sql_writes import is_write
 
-    return not defines(Words(text, "duckdb")) and not is_write(parsed(text, "duckdb").tree)
+    if defines(Words(text, "duckdb")):
+        return False
+    try:
+        read(text)
+    except NotSelect:
+        return not is_write(parsed(text, "duckdb").tree)
+    return True
 
 
 def check_view(lake: Lake, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
-    tree, values = ask(text, "duckdb")
-    Query(lake, text, tree, values, dialect="duckdb")
+    asked, values = ask(text, "duckdb")
+    Query(lake, text, asked, values, dialect="duckdb")
 
 
 def dialect_of(_: Lake) -> str:
@@ -112,7 +131,7 @@ class Query:
         self,
         lake: Lake,
         text: str,
-        tree: exp.Expr,
+        asked: Text | exp.Expr,
         values: Mapping[str, Value],
         beside: Beside = NOTHING,
         *,
@@ -121,31 +140,49 @@ class Query:
     ) -> None:
         self._lake = lake
         self._text = text
-        self._asked = query_of(tree), values, beside
+        self._asked = asked, values, beside
         self._written = written
         self._dialect = dialect or dialect_of(lake)
         self._find_tables()
 
     def _find_tables(self) -> None:
         """Plan the tables of the query, as the lake is now."""
-        tree, values, beside = self._asked
-        tree = tree.copy()
+        asked, values, beside = self._asked
         self._tables: dict[str, ScanPlan | AsOfPlan] = {}
         self._clock = Clock(self._lake._local, values, datetime.now(UTC))
-        self._is_values = tree.key == "values"
-        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside))
+        self._parameters: Mapping[str, Any] = {}
+        self._is_values = False
+        if isinstance(asked, Text):
+            timed = self._take_text(asked, beside)
+        else:
+            timed = self._take_tree(query_of(asked).copy(), beside)
         if self._written and not self._tables:
             beside.refuse_moments("a write")
         if beside.as_of is not None and not timed:
             raise Invalid(
                 f"as_of={beside.as_of!r}, and no table of the query has an event time",
-                hint=_DECLARE,
+                hint=DECLARE,
             )
-        if self._written and self._dialect == "duckdb":
-            tree = put_literals(tree, values)
-        self._given = tree, values
-        tree, self._parameters = name_parameters(tree, values, self._dialect)
-        self._sql = tree.sql(dialect=self._dialect)
+
+    def _take_text(self, asked: Text, beside: Beside) -> bool:
+        values = self._clock.values
+        binding = Binding(self._clock, self._tables)
+        edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
+        self._whole_sql = edited(asked.sql, [*edits, *asked.literals(values)])
+        self._sql = self._whole_sql if self._written else edited(asked.sql, edits)
+        self._parameters = {} if self._written else asked.used(values)
+        return timed
+
+    def _take_tree(self, tree: exp.Expr, beside: Beside) -> bool:
+        values, dialect = self._clock.values, self._dialect
+        self._is_values = tree.key == "values"
+        timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside))
+        if dialect == "duckdb":
+            self._whole_sql = put_literals(tree.copy(), values).sql(dialect="duckdb")
+            tree = put_literals(tree, values) if self._written else tree
+        tree, self._parameters = name_parameters(tree, values, dialect)
+        self._sql = tree.sql(dialect=dialect)
+        return timed
 
     def _look_again(self) -> None:
         """Rows are those of the lake when they are asked for, as a scan's are; those of a write
@@ -157,11 +194,11 @@ class Query:
         if at != self._at or self._lake._committed is not self._lake:
             self._find_tables()
 
-    def _start(self, beside: Beside) -> _Seen:
+    def _start(self, beside: Beside) -> Seen:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self._lake._reading() as reader:
             self._at = self._lake._at(reader)
-            seen = _Seen(self._lake, self._at, as_of)
+            seen = Seen(self._lake, self._at, as_of)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
@@ -205,7 +242,7 @@ class Query:
 
     def _whole(self) -> str:
         """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""
-        return put_literals(*self._given).sql(dialect="duckdb")
+        return self._whole_sql
 
     # For writes of what a query gives.
 
@@ -243,31 +280,34 @@ class Query:
         self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
         return self.to_arrow() if self._is_values else self.to_spark()
 
-    def _bind(self, tree: exp.Expr, schema: str, seen: _Seen, depth: int = 0) -> bool:
+    def _bind(self, tree: exp.Expr, schema: str, seen: Seen, depth: int = 0) -> bool:
         """Replace every table of the lake by the name its plan goes under; whether one of them
         has an event time.
 
         All of them are read at the same moments, unless the query names others for a table; what
         it names for a view holds for the tables behind it that name none.
         """
-        if depth > _DEEPEST_VIEW:
+        if depth > DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
         _shorten_columns(tree)
         timed = False
         for node in list(_tables(tree)):
             with self._lake._reading() as reader:
-                own = seen.asked(reader, node, self._clock)
-                name, view = own.resolve(reader, node, schema)
+                own = seen.asked(reader, clauses_of(node), self._clock)
+                name, view = own.resolve(reader, node.db, node.name, schema)
             if view is not None:
                 timed |= self._expand(node, view, own, depth)
             else:
                 timed |= self._replace(node, name, own)
         return timed
 
-    def _replace(self, node: exp.Table, name: TableName, seen: _Seen) -> bool:
+    def _replace(self, node: exp.Table, name: TableName, seen: Seen) -> bool:
         from sqlglot import exp
 
-        plan, timed = seen.plan(name, own_condition(node, self._clock.values))
+        said = own_condition(node, self._clock.values)
+        plan, timed = seen.plan(
+            name, None if said is None else lambda schema: understood(said, schema)
+        )
         handle = f"_tidelake_{len(self._tables)}"
         self._tables[handle] = plan
         alias = node.args.get("alias") or _alias_of(node)
@@ -275,7 +315,7 @@ class Query:
         node.replace(_with_rest(table_node, node))
         return timed
 
-    def _expand(self, node: exp.Table, view: ViewInfo, seen: _Seen, depth: int) -> bool:
+    def _expand(self, node: exp.Table, view: ViewInfo, seen: Seen, depth: int) -> bool:
         from sqlglot import exp
 
         if view.dialect != "duckdb":
@@ -283,71 +323,16 @@ class Query:
                 f"view {view.name} is written in {view.dialect}'s SQL",
                 hint="query the tables behind it",
             )
-        inner = query_of(ask(view.sql, "duckdb")[0])
+        inner = query_of(parsed(view.sql, "duckdb").tree)
         within = replace(seen, insists=False)
         timed = self._bind(inner, view.name.schema, within, depth + 1)
         if seen.insists and not timed:
-            raise Invalid(f"no table behind view {view.name} has an event time", hint=_DECLARE)
+            raise Invalid(f"no table behind view {view.name} has an event time", hint=DECLARE)
         alias = node.args.get("alias") or _alias_of(node)
         if view.column_aliases and not alias.args.get("columns"):
             alias.set("columns", [exp.to_identifier(a, quoted=True) for a in view.column_aliases])
         node.replace(_with_rest(exp.Subquery(this=inner, alias=alias), node))
         return timed
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Where the names of a query are looked up: a lake, which may be a transaction with writes of
-    its own, at a snapshot; and as of which moment. `insists`: on a table that has no event time
-    that is an error."""
-
-    lake: Lake
-    at: int
-    as_of: int | None = None
-    insists: bool = False
-
-    def asked(self, reader: Reader, node: exp.Table, clock: Clock) -> _Seen:
-        """At the moments that the query names for a table."""
-        found = self
-        for clause in clauses_of(node):
-            if clause.clock == "valid time":
-                found = replace(found, as_of=clock.valid_time(clause), insists=True)
-            else:
-                found = found.moved(reader, clock.system_time(clause))
-        return found
-
-    def plan(self, name: TableName, condition: str | None) -> tuple[ScanPlan | AsOfPlan, bool]:
-        """A read of a table, and whether that has an event time, which is told only where it
-        matters. The condition is for skipping files alone."""
-        if condition is None and self.as_of is None:
-            return self.lake._plan(name, self.at), False
-        with self.lake._reading() as reader:
-            table = self.lake._table_info(reader, self.at, name)
-        known = understood(condition, table.schema)
-        timed = EventTime.maybe(table) is not None
-        if self.as_of is None or not (timed or self.insists):
-            return self.lake._plan(name, self.at, Asked(prune_by=known)), timed
-        return self.lake._plan_as_of(name, self.at, self.as_of, Asked(prune_by=known)), timed
-
-    def moved(self, reader: Reader, moment: int | str | datetime | None) -> _Seen:
-        """At another snapshot; nothing uncommitted was there then."""
-        if moment is None:
-            return self
-        snapshot = self.lake._snapshot(reader, moment)
-        return replace(self, lake=self.lake._committed, at=snapshot.snapshot_id)
-
-    def resolve(
-        self, reader: Reader, node: exp.Table, schema: str
-    ) -> tuple[TableName, ViewInfo | None]:
-        """What a name means: without a schema it is looked for in `schema`, then in `main`."""
-        homes = [node.db] if node.db else dict.fromkeys([schema, DEFAULT_SCHEMA])
-        for home in homes:
-            name = TableName(home, node.name)
-            if self.lake._find(reader, self.at, "table", name) is not None:
-                return name, None
-            if (view_id := self.lake._find(reader, self.at, "view", name)) is not None:
-                return name, self.lake._view_info(reader, self.at, view_id)
-        raise self.lake._unknown(reader, self.at, name)
 
 
 def _with_rest(made: exp.Expr, node: exp.Table) -> exp.Expr:

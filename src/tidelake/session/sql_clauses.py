@@ -15,8 +15,22 @@ from typing import TYPE_CHECKING
 from tidelake.errors import Invalid, Unsupported
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from sqlglot import exp
-    from sqlglot.tokenizer_core import Token
+
+    class Token(Protocol):
+        """A word and its place, the last character included."""
+
+        @property
+        def text(self) -> str: ...
+
+        @property
+        def start(self) -> int: ...
+
+        @property
+        def end(self) -> int: ...
+
 
 _META = "tidelake_clauses"
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -33,7 +47,7 @@ _AFTER_COLUMNS = {
     *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET"),
     *("UNION", "EXCEPT", "INTERSECT", "USING"),
 }
-_AFTER_A_TABLE = "write it right behind a table of the lake, before or after its alias"
+AFTER_A_TABLE = "write it right behind a table of the lake, before or after its alias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,7 @@ def set_clauses(table: exp.Expr, clauses: Sequence[Clause]) -> None:
 
 def refuse_clauses(table: exp.Expr, what: str) -> None:
     for clause in clauses_of(table):
-        raise Invalid(f"{what} cannot be asked for {clause.written}", hint=_AFTER_A_TABLE)
+        raise Invalid(f"{what} cannot be asked for {clause.written}", hint=AFTER_A_TABLE)
 
 
 class Finder:
@@ -246,15 +260,19 @@ def attach(
         before = [node for node in tables if node.this.meta["end"] < start]
         table = max(before, key=lambda node: int(node.this.meta["end"]), default=None)
         if table is None or not _is_next(table, tokens, start):
-            raise Invalid(f"{clause.written} follows no table", hint=_AFTER_A_TABLE)
-        known = clauses_of(table)
-        if any(other.clock == clause.clock for other in known):
-            raise Invalid(
-                f"{table.name} is asked for two moments of {clause.clock}:"
-                f" {' and '.join(each.written for each in (*known, clause))}",
-                hint="name one valid time and one system time at most",
-            )
-        set_clauses(table, (*known, clause))
+            raise Invalid(f"{clause.written} follows no table", hint=AFTER_A_TABLE)
+        set_clauses(table, with_clause(table.name, clauses_of(table), clause))
+
+
+def with_clause(name: str, known: Sequence[Clause], clause: Clause) -> tuple[Clause, ...]:
+    """One more moment for a table; Invalid if it has one of that clock."""
+    if any(other.clock == clause.clock for other in known):
+        raise Invalid(
+            f"{name} is asked for two moments of {clause.clock}:"
+            f" {' and '.join(each.written for each in (*known, clause))}",
+            hint="name one valid time and one system time at most",
+        )
+    return (*known, clause)
 
 
 def _is_next(table: exp.Table, tokens: Sequence[Token], start: int) -> bool:

@@ -6,21 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.literal import Value, in_utc, plain, sql_literal
 from tidelake.session.sql_clauses import clauses_of, set_clauses
-from tidelake.session.sql_statement import Statement
+from tidelake.session.sql_statement import SPELLED
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 Given = Sequence[object] | Mapping[str, object] | None
 
-_SPELLED = {"duckdb": "?, $1 or $name", "spark": "? or :name"}
 _LONG = 2**63
+
+
+class Asking(Protocol):
+    """A statement with parameters, of which `marks` are written as `?`."""
+
+    @property
+    def dialect(self) -> str: ...
+
+    @property
+    def marks(self) -> int: ...
+
+    def parameter_names(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ class Beside:
 NOTHING = Beside()
 
 
-def bound(statement: Statement, given: Given) -> dict[str, Value]:
+def bound(statement: Asking, given: Given) -> dict[str, Value]:
     """The values of all parameters, by name or number; Invalid unless they fit."""
     wanted = _wanted(statement)
     if given is None and not wanted:
@@ -68,22 +79,14 @@ def bound(statement: Statement, given: Given) -> dict[str, Value]:
     return {name: _value(name, value) for name, value in values.items()}
 
 
-def _wanted(statement: Statement) -> list[str]:
-    from sqlglot import exp
-
-    nodes = list(statement.parameters())
-    for node in nodes:
-        if not isinstance(node, exp.Placeholder) or not node.name:
-            spelled = _SPELLED[statement.dialect]
-            raise Invalid(
-                f"{node.sql(statement.dialect)} is not a parameter", hint=f"write {spelled}"
-            )
-    names = list(dict.fromkeys(node.name for node in nodes))
+def _wanted(statement: Asking) -> list[str]:
+    given = statement.parameter_names()
+    names = list(dict.fromkeys(given))
     numbers = [name for name in names if name.isdigit()]
-    if (statement.marks and len(nodes) > statement.marks) or 0 < len(numbers) < len(names):
+    if (statement.marks and len(given) > statement.marks) or 0 < len(numbers) < len(names):
         raise Invalid(
             "the statement mixes kinds of parameters",
-            hint=f"use one of {_SPELLED[statement.dialect]} throughout",
+            hint=f"use one of {SPELLED[statement.dialect]} throughout",
         )
     highest = max(map(int, numbers), default=0)
     return [str(n + 1) for n in range(highest)] if numbers else names
@@ -105,7 +108,7 @@ def _by_name(given: Given, wanted: Sequence[str], dialect: str) -> dict[str, obj
     if wanted and not numbered:
         raise Invalid(
             f"the statement's parameters have names: {', '.join(wanted)}",
-            hint=f"give a dict of them, or write {_SPELLED[dialect].split(' or ')[0]}",
+            hint=f"give a dict of them, or write {SPELLED[dialect].split(' or ')[0]}",
         )
     return {str(place + 1): value for place, value in enumerate(given)}
 

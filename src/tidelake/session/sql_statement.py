@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 
+SPELLED = {"duckdb": "?, $1 or $name", "spark": "? or :name"}
+"""How parameters are written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement and how many of its parameters are written as `?`: those are numbered from 1 in
@@ -25,8 +29,18 @@ class Statement:
     tree: exp.Expr
     marks: int = 0
 
-    def parameters(self) -> Iterator[exp.Expr]:
-        return parameters(self.tree)
+    def parameter_names(self) -> list[str]:
+        """Of every parameter, as often as it stands there."""
+        from sqlglot import exp
+
+        nodes = list(parameters(self.tree))
+        for node in nodes:
+            if not isinstance(node, exp.Placeholder) or not node.name:
+                spelled = SPELLED[self.dialect]
+                raise Invalid(
+                    f"{node.sql(self.dialect)} is not a parameter", hint=f"write {spelled}"
+                )
+        return [node.name for node in nodes]
 
 
 def parameters(tree: exp.Expr) -> Iterator[exp.Expr]:

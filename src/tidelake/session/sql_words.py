@@ -7,13 +7,10 @@ written, to those who understand them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
-
-if TYPE_CHECKING:
-    from sqlglot.tokenizer_core import Token
+from tidelake.syntax.tokens import Token, tokens
 
 HINT = (
     "lake.sql() runs one SELECT, INSERT, UPDATE, DELETE or MERGE, or one CREATE, DROP, ALTER or"
@@ -22,37 +19,58 @@ HINT = (
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
+_TRANSACTION = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
+_INSTEAD = {
+    **dict.fromkeys(_TRANSACTION, "with lake.transaction() as tx: tx.sql(…)"),
+    "EXPLAIN": "t.scan(where=…).explain() tells which files are read",
+    "TRUNCATE": "DELETE FROM the table",
+    "COPY": "lake.sql(…) with to_arrow(), to_pandas() or to_batches(), and write those",
+}
+_READ = ("SELECT", "FROM", "WITH", "VALUES", "TABLE", "PIVOT", "UNPIVOT", "(", "")
+_WRITTEN = ("INSERT", "UPDATE", "DELETE", "MERGE")
+
+
+def refuse_others(text: str) -> None:
+    """Unsupported unless it begins as a query or a write."""
+    first = next((token.word for token in tokens(text)), "")
+    if first not in (*_READ, *_WRITTEN):
+        raise Unsupported(f"{first} is not supported", hint=_INSTEAD.get(first, HINT))
+    if any(token.word == "PIVOT" for token in tokens(text)):
+        raise Unsupported(
+            "PIVOT must name the values that become columns", hint="PIVOT t ON x IN (1, 2) USING …"
+        )
+
+
 class Words:
     def __init__(self, text: str, dialect: str) -> None:
-        import sqlglot
-        from sqlglot.tokenizer_core import TokenType
-
-        try:
-            tokens = sqlglot.tokenize(text, read=dialect)
-        except sqlglot.errors.SqlglotError as error:
-            raise Invalid(f"cannot read the SQL: {error}", hint=HINT) from error
-        while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-            tokens.pop()
-        if not tokens:
+        found = tokens(text) if dialect == "duckdb" else _of_spark(text)
+        while found and found[-1].word == ";":
+            found.pop()
+        if not found:
             raise Invalid("there is no SQL to run", hint=HINT)
-        if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        if any(token.word == ";" for token in found):
             raise Invalid(
                 "several statements at once",
                 hint=f"{HINT}; for more of them, call it"
                 " again, in one lake.transaction() if they belong together",
             )
         self._text = text
-        self._tokens = tokens
+        self._tokens = found
         self._place = 0
-        self._quoted = (TokenType.IDENTIFIER, TokenType.STRING)
-        if tokens[0].token_type is TokenType.COMMAND:
+        if found[0].kind == "command":
             raise self.unknown()
 
     @property
     def next(self) -> str:
         """The next word in capitals; empty at the end, and for what is in quotes."""
         token = self._token()
-        return "" if token is None or token.token_type in self._quoted else token.text.upper()
+        return "" if token is None else token.word
+
+    @property
+    def after(self) -> str:
+        """The word behind the next one, likewise."""
+        place = self._place + 1
+        return self._tokens[place].word if place < len(self._tokens) else ""
 
     def take(self, *words: str) -> bool:
         """Whether these come next; if so they are taken."""
@@ -87,12 +105,10 @@ class Words:
 
     def string(self) -> str | None:
         """A text in quotes, or NULL."""
-        from sqlglot.tokenizer_core import TokenType
-
         if self.take("NULL"):
             return None
         token = self._token()
-        if token is None or token.token_type is not TokenType.STRING:
+        if token is None or token.kind != "text":
             raise self.strange("expected a text in quotes, or NULL")
         self._place += 1
         return token.text
@@ -135,12 +151,9 @@ class Words:
         return self._tokens[self._place] if self._place < len(self._tokens) else None
 
     def _name(self) -> str:
-        from sqlglot.tokenizer_core import TokenType
-
         token = self._token()
         if token is None or not (
-            token.token_type is TokenType.IDENTIFIER
-            or (token.token_type is not TokenType.STRING and _WORD.fullmatch(token.text))
+            token.kind == "name" or (token.kind != "text" and _WORD.fullmatch(token.text))
         ):
             raise self.strange("expected a name")
         self._place += 1
@@ -153,3 +166,19 @@ class Words:
 
     def _written(self, token: Token) -> str:
         return self._text[token.start : token.end + 1]
+
+
+def _of_spark(text: str) -> list[Token]:
+    import sqlglot
+    from sqlglot.tokenizer_core import TokenType
+
+    kinds = {
+        TokenType.IDENTIFIER: "name",
+        TokenType.STRING: "text",
+        TokenType.COMMAND: "command",
+    }
+    try:
+        found = sqlglot.tokenize(text, read="spark")
+    except sqlglot.errors.SqlglotError as error:
+        raise Invalid(f"cannot read the SQL: {error}", hint=HINT) from error
+    return [Token(kinds.get(t.token_type, "word"), t.text, t.start, t.end) for t in found]

@@ -1,0 +1,1 @@
+"""SQL as DuckDB reads it."""

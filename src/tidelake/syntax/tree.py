@@ -1,0 +1,184 @@
+"""What DuckDB's own parser makes of a text.
+
+Nodes are dictionaries, as `json_serialize_sql` gives them. No other parser agrees with DuckDB on
+all precedences, casts and operators, so what is concluded from SQL is concluded from these.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from tidelake import duck
+from tidelake.errors import Invalid, TidelakeError, Unsupported
+
+if TYPE_CHECKING:
+    import duckdb
+
+Node = dict[str, Any]
+
+_PLACE = "query_location"
+_NOWHERE = 2**64 - 1
+_ONE = "write one condition or expression in DuckDB's SQL, such as x > 5 AND y = 'a'"
+
+
+class NotSelect(Unsupported):
+    """DuckDB can read it, and it is something else than a query that its parser would show."""
+
+
+def select(text: str) -> Node:
+    """The tree of one query. Raises what DuckDB says if it cannot read it, NotSelect if it can
+    and does not show it."""
+    (found,) = _parsed(text, "cannot read the SQL", "write one query in DuckDB's SQL")
+    node: Node = found["node"]
+    return node
+
+
+def expression(text: str) -> Node:
+    """The tree of one expression; Invalid, in DuckDB's words, if it is anything else."""
+    return _expression(text)
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> Node:
+    doing = f"cannot read {text!r}"
+    bare, bracketed = (_single(f"SELECT {open_}{text}\n{close}", doing) for open_, close in _WAYS)
+    if bare is None or bracketed is None or plain(bare) != plain(bracketed):
+        raise Invalid(f"{doing}: it is not one expression", hint=_ONE)
+    found: Node = moved(bare, -len("SELECT "))
+    return found
+
+
+_WAYS = (("", ""), ("(", ")"))
+
+
+def _single(sql: str, doing: str) -> Node | None:
+    """The one thing that a SELECT without anything else selects."""
+    found = _parsed(sql, doing, _ONE)
+    node = found[0]["node"]
+    chosen = node.get("select_list") or []
+    other = {
+        name: value
+        for name, value in node.items()
+        if value and name not in ("type", "select_list", "from_table", "aggregate_handling")
+    }
+    alone = len(found) == 1 and len(chosen) == 1 and not chosen[0].get("alias")
+    empty = node.get("from_table", {}).get("type") == "EMPTY" and not _is_said(other)
+    return chosen[0] if alone and empty else None
+
+
+def _is_said(value: Any) -> bool:
+    """Whether a part of a query says anything."""
+    if isinstance(value, dict):
+        return any(_is_said(each) for each in value.values())
+    if isinstance(value, list):
+        return any(_is_said(each) for each in value)
+    return bool(value)
+
+
+def plain(node: Any) -> Any:
+    """The node without where it stood."""
+    if isinstance(node, dict):
+        return {name: plain(value) for name, value in node.items() if name != _PLACE}
+    return [plain(each) for each in node] if isinstance(node, list) else node
+
+
+def moved(node: Any, by: int) -> Any:
+    """The node as if its text had begun elsewhere."""
+    if isinstance(node, dict):
+        return {
+            name: value + by if name == _PLACE and value != _NOWHERE else moved(value, by)
+            for name, value in node.items()
+        }
+    return [moved(each, by) for each in node] if isinstance(node, list) else node
+
+
+def place(node: Node, text: str) -> int | None:
+    """Where in the text the node began; DuckDB counts bytes."""
+    at = node.get(_PLACE, _NOWHERE)
+    if at == _NOWHERE:
+        return None
+    return int(at) if text.isascii() else len(text.encode()[:at].decode(errors="replace"))
+
+
+def walk(node: Any) -> Iterator[Node]:
+    """All nodes, each before those below it."""
+    if isinstance(node, dict):
+        if "class" in node or "type" in node:
+            yield node
+        for value in node.values():
+            yield from walk(value)
+    elif isinstance(node, list):
+        for each in node:
+            yield from walk(each)
+
+
+@cache
+def aggregates() -> frozenset[str]:
+    """Functions over many rows, under names that no function of one row has."""
+    rows = _asked(
+        "SELECT lower(function_name) FROM duckdb_functions() GROUP BY ALL"
+        " HAVING bool_and(function_type = 'aggregate')"
+    )
+    return frozenset(name for (name,) in rows)
+
+
+@cache
+def lambdas() -> frozenset[str]:
+    """Functions that take a lambda."""
+    rows = _asked(
+        "SELECT DISTINCT lower(function_name) FROM duckdb_functions()"
+        " WHERE list_contains(parameter_types, 'LAMBDA')"
+    )
+    return frozenset(name for (name,) in rows)
+
+
+def _parsed(text: str, doing: str, hint: str) -> list[Node]:
+    try:
+        ((answer,),) = _asked(_SERIALIZE, text)
+        found = json.loads(answer)
+    except RecursionError:
+        raise Invalid(f"{doing}: it is nested too deeply", hint="write it in parts") from None
+    if found["error"]:
+        raise _told(doing, found, hint)
+    if not found["statements"]:
+        raise Invalid(f"{doing}: there is nothing to read", hint=hint)
+    statements: list[Node] = found["statements"]
+    return statements
+
+
+_SERIALIZE = (
+    "SELECT json_serialize_sql($1, skip_null := false, skip_empty := false, skip_default := false)"
+)
+
+
+def _told(doing: str, found: Node, hint: str) -> TidelakeError:
+    said = str(found["error_message"]).split("\n")[0]
+    if "Only SELECT statements" in said:
+        return NotSelect(f"{doing}: it is not a query", hint=hint)
+    return Invalid(f"{doing}: {said}", hint=hint)
+
+
+class _Parser:
+    """A DuckDB of this process that never sees any data."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.lock = Lock()
+        self.connection: duckdb.DuckDBPyConnection = duck.opened()
+        self.connection.execute("SET threads = 1")
+
+
+_parsers: list[_Parser] = []
+
+
+def _asked(sql: str, *values: str) -> list[Any]:
+    if not _parsers or _parsers[-1].process != os.getpid():  # a child must not use its parent's
+        _parsers[:] = [_Parser()]
+    parser = _parsers[-1]
+    with parser.lock:
+        return parser.connection.execute(sql, list(values)).fetchall()
