@@ -35,7 +35,8 @@ STEP = st.tuples(
 
 
 class Replay:
-    """A table as a dictionary: files with their rows, which of them are deleted, and columns."""
+    """A table as a dictionary: files with their rows, which of them are deleted, and columns.
+    Some files have columns that the table does not have, or not yet."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -73,8 +74,9 @@ class Replay:
     def _add(self, number: int) -> None:
         count = number % 5
         found = [{"x": number + n, "a": f"t{n}", "b": n, "c": n / 2} for n in range(count)]
-        here = [{name: row[name] for name in self.columns} for row in found]
-        schema = pa.schema({name: VALUES[name] for name in self.columns})
+        columns = list(VALUES) if number >> 10 & 1 else self.columns
+        here = [{name: row[name] for name in columns} for row in found]
+        schema = pa.schema({name: VALUES[name] for name in columns})
         action = self.log.add(pa.Table.from_pylist(here, schema))
         name = action["add"]["path"]
         self.live[name], self.data[name] = (action, frozenset()), here
@@ -139,6 +141,66 @@ def test_random_logs(steps: list[tuple[str, int]], cut: int) -> None:
 def test_many_random_logs(steps: list[tuple[str, int]], cut: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         check(Path(place), steps, cut)
+
+
+COMES_BACK = {
+    "a file written anew while a column was gone": [
+        ("columns", 2),
+        ("add", 2),
+        ("vector", 2),
+        ("columns", 0),
+        ("vector", 1),
+        ("columns", 2),
+    ],
+    "a file that came back while a column was gone": [
+        ("columns", 2),
+        ("add", 2),
+        ("remove", 0),
+        ("columns", 0),
+        ("back", 0),
+        ("columns", 2),
+    ],
+    "a column that goes and comes twice": [
+        ("columns", 7),
+        ("add", 3),
+        ("vector", 1),
+        ("columns", 1),
+        ("vector", 2),
+        ("columns", 3),
+        ("vector", 4),
+        ("columns", 0),
+        ("vector", 1),
+        ("columns", 7),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", COMES_BACK)
+def test_columns_that_come_back(tmp_path: Path, case: str) -> None:
+    """A column that comes back has the values of the file, although the file was written anew
+    while the column was gone."""
+    check(tmp_path, COMES_BACK[case], cut=3)
+
+
+@pytest.mark.parametrize("mode", ["fast", "full-history"])
+@pytest.mark.parametrize("vector", [False, True])
+def test_columns_that_files_have_before_the_table(tmp_path: Path, mode: str, vector: bool) -> None:
+    """A table gets a column that a file of it has had all along."""
+    log = Log(tmp_path / "table")
+    log.begin([("x", "integer")], features=["deletionVectors"])
+    table = pa.table({"x": pa.array([1, 2], pa.int32()), "b": [10, 20]})
+    added = log.add(table, gone=[0] if vector else None)
+    log.commit(added)
+    if vector:
+        log.commit(remove(added), again(added, log.vector([1])))
+    log.commit(metadata([("x", "integer"), ("b", "long")]))
+    with lake_at(tmp_path) as lake:
+        tidelake.import_delta(lake, str(log.root), "t", mode=mode, up_to_version=log.version - 1)
+        before = lake.table("t").snapshots()[-1].snapshot_id
+        tidelake.import_delta(lake, str(log.root), "t", mode=mode, resume=True)
+        assert rows(lake, "t", before) == ([(1,)] if vector else [(1,), (2,)])
+        assert rows(lake, "t") == ([(1, 10)] if vector else [(1, 10), (2, 20)])
+        assert lake.verify(deep=True).ok
 
 
 def whole_log(place: Path) -> Log:

@@ -23,16 +23,15 @@ Known = Mapping[str, Any]
 @dataclass
 class Numbering:
     """Gives ids to the columns of one version after the other. Of the last: columns that are
-    `new`, and those that are `retyped`, which files from before cannot have; both by the path of
-    names that they have in files, and only what is not inside another such one."""
+    `retyped`, which files from before cannot have, by the path of names that they have in files,
+    and only what is not inside another such one."""
 
     known: dict[str, Any] = field(default_factory=dict)
     next_id: int = 1
-    new: list[Path] = field(default_factory=list)
     retyped: list[Path] = field(default_factory=list)
 
     def numbered(self, fields: Iterable[Field]) -> tuple[Field, ...]:
-        self.new, self.retyped = [], []
+        self.retyped = []
         return self._level(fields, self.known, ())
 
     def copy(self) -> Numbering:
@@ -46,8 +45,8 @@ class Numbering:
             entry = known.get(each.physical)
             path = None if above is None else (*above, each.physical)
             if entry is None or not _fits(entry, each):
-                if path is not None:
-                    (self.new if entry is None else self.retyped).append(path)
+                if path is not None and entry is not None:
+                    self.retyped.append(path)
                 path = None
                 entry = known[each.physical] = {"id": self._take(), "below": {}}
             entry["type"] = each.column.type

@@ -294,7 +294,7 @@ class _Step:
                 reader, table_id, info.path, snapshot_id - 1, snapshot_id, next_id
             )
         ids = {file.id for file in touched}
-        for path in (*step.removed, *step.changed):
+        for path in (*step.removed, *step.changed, *step.kept):
             rest = [file for file in ground.held.pop(path, []) if file.id not in ids]
             ground.held |= {path: rest} if rest else {}
         for file in touched:

@@ -32,7 +32,9 @@ from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.import_kept import Kept, coming
 from tidelake.session.import_walk import Shape, Step
+from tidelake.session.planning import mappings_of
 from tidelake.store.files import is_within
 
 if TYPE_CHECKING:
@@ -87,30 +89,36 @@ class Staging:
         return self.step.shape
 
     def run(self) -> None:
-        self._check_kept()
+        outgrown = self._outgrown()
         for path in sorted(self.step.removed):
             self._end(path)
-        files = [
-            file for path, add in self.step.changed.items() for file in self._change(path, add)
-        ]
+        files = []
+        for path, add in {**self.step.kept, **self.step.changed}.items():
+            if path in outgrown:
+                files += self._renewed(path, add)
+            elif path in self.step.changed:
+                files += self._change(path, add)
         files += self._added()
         self.draft.add_files(files)
 
-    def _check_kept(self) -> None:
-        """Files that stay, and have a column before the table has it, would show it in Delta."""
-        named = self.step.fresh
-        kept = self.ground.held.keys() - self.step.removed
-        listed = [file.path for path in kept for file in self.ground.held[path]]
-        if not named or not listed:
-            return
-        for path, fields in shapes(self._connection(listed), listed).items():
-            for wanted in named:
-                if _has(fields, wanted):
-                    raise Unsupported(
-                        f"{path} has column {'.'.join(wanted)}, which the table gets with version"
-                        f" {self.step.version} only",
-                        hint='mode="fast" imports the table as it is now',
-                    )
+    def _outgrown(self) -> frozenset[str]:
+        """Files that stay and have columns that the lake does not find in them as they are."""
+        stays = {*self.step.kept, *self.step.changed}
+        held = {path: files for path, files in self.ground.held.items() if path in stays}
+        before = self.draft.before.schema.columns if self.draft.before else ()
+        with self.tx._reading() as reader:
+            mappings = mappings_of(reader, (file for files in held.values() for file in files))
+        kept = Kept(held, mappings, self._shapes)
+        return kept.outgrown(coming(before, self.draft.columns), self._found_in)
+
+    def _found_in(self, path: str, fields: Sequence[Source]) -> tuple[MappedField, ...]:
+        """How Delta finds the columns of the table in a file."""
+        if self.shape.by_id:
+            return _mapped_by_id(path, fields, self.shape)
+        return mapping_of(self.shape.fields, self.shape.partitioned_by)
+
+    def _shapes(self, paths: Sequence[str]) -> dict[str, tuple[Source, ...]]:
+        return shapes(self._connection(paths), paths) if paths else {}
 
     def _connection(self, paths: Sequence[str]) -> Any:
         work = self.tx._local.workbench()
@@ -193,9 +201,8 @@ class Staging:
 
     def _mappings(self) -> dict[str, tuple[MappedField, ...]]:
         """How the columns of each new file are called, where they are found by their ids."""
-        paths = list(self.step.added)
-        found = shapes(self._connection(paths), paths) if paths else {}
-        return {path: _mapped_by_id(path, found[path], self.shape) for path in paths}
+        found = self._shapes(list(self.step.added))
+        return {path: _mapped_by_id(path, fields, self.shape) for path, fields in found.items()}
 
     def _with_deletes(self, file: NewFile, add: Add) -> NewFile:
         if add.vector is None:
@@ -218,7 +225,7 @@ class Staging:
         inside = [each for each in shape.fields if each.column.name not in shape.partitioned_by]
         mapping = mapping_of(inside, ())
         if shape.by_id:
-            (fields,) = shapes(self._connection([path]), [path]).values()
+            (fields,) = self._shapes([path]).values()
             mapping = _mapped_by_id(path, fields, replace(shape, fields=tuple(inside)))
         file = NewFile(path, 0, self.ground.sizes[path], None, mapping=mapping)
         name = f"import_{uuid.uuid4().hex}"
@@ -290,15 +297,6 @@ def _value(column: Column, text: str | None) -> str:
     if column.type == "blob":
         return f"from_hex('{value.encode().hex()}')"
     return f"CAST({text_literal(value)} AS {column.duckdb_type})"
-
-
-def _has(fields: Sequence[Source], path: Sequence[str]) -> bool:
-    """Whether a file has a field; names of lists and maps are not those of Delta."""
-    name, *below = path
-    for each in fields:
-        if each.name.casefold() == name.casefold() or name in ("element", "key", "value"):
-            return not below or _has(each.children, below)
-    return False
 
 
 def _mapped_by_id(path: str, fields: Sequence[Source], shape: Shape) -> tuple[MappedField, ...]:

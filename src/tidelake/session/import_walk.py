@@ -13,12 +13,12 @@ from tidelake.mirror.features import check_readable, check_vectors, mapping_mode
 from tidelake.mirror.log import Checkpoints, Listing, commit_time, commits, state_at
 from tidelake.mirror.names import located
 from tidelake.mirror.numbering import Numbering
-from tidelake.mirror.numbering import Path as FieldPath
 from tidelake.mirror.replay import State
 from tidelake.mirror.types import Field, fields_of, plain_columns, uses
 from tidelake.model.declaration import check_names
 from tidelake.model.delta import Action, Add, Metadata, Protocol, Remove
 from tidelake.model.schema import Column
+from tidelake.session.import_kept import coming
 from tidelake.store.files import Store
 
 
@@ -46,8 +46,8 @@ class Shape:
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a version does: files, by where they are, that come, that have other rows deleted, and
-    that go. `known` is what the numbers of its columns are known from, as JSON. `fresh` are
-    columns that files which stay must not have."""
+    that go. `known` is what the numbers of its columns are known from, as JSON. `kept` are files
+    that stay as they are while the table gets columns."""
 
     version: int
     time: int
@@ -58,7 +58,7 @@ class Step:
     added: Mapping[str, Add]
     changed: Mapping[str, Add] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
-    fresh: tuple[FieldPath, ...] = ()
+    kept: Mapping[str, Add] = field(default_factory=dict)
 
 
 @dataclass
@@ -92,17 +92,20 @@ class Walk:
             shape = self._shape_now
 
     def _next(self, state: State, shape: Shape, actions: list[Action], version: int) -> Step:
-        before = state.metadata
+        before, kept = state.metadata, {}
         added, changed, removed = self._moved(actions, version)
         state.apply(actions, version)
         if any(isinstance(each, Metadata | Protocol) for each in actions):
             stays = len(self.live) > len(added)
-            shape = self._evolved(state, before, shape, stays=stays)
-        else:
-            self.numbering.new, self.numbering.retyped = [], []
+            found = self._evolved(state, before, shape, stays=stays)
+            if coming(shape.columns, found.columns):
+                touched = added.keys() | changed.keys()
+                kept = {path: add for path, add in self.live.items() if path not in touched}
+            shape = found
         self._check_files(state.protocol, {**added, **changed}.values())
         self._shape_now = shape
-        return self._step(state, shape, added=added, changed=changed, removed=removed)
+        step = self._step(state, shape, added=added, changed=changed, removed=removed)
+        return replace(step, kept=kept)
 
     def _moved(
         self, actions: Iterable[Action], version: int
@@ -218,7 +221,6 @@ class Walk:
             added=added,
             changed=changed,
             removed=removed,
-            fresh=tuple(self.numbering.new),
         )
 
 
