@@ -8,6 +8,7 @@ from typing import Any
 
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import BIG, INLINED_DELETES, Inventory
+from tidelake.model.names import fold
 from tidelake.model.verify import Problem
 
 _SCHEMA, _TABLE = ("schema", "schema_id"), ("table", "table_id")
@@ -173,7 +174,7 @@ def int_or_none(text: str) -> int | None:
 
 def names(inventory: Inventory) -> Iterator[Problem]:
     """At every snapshot a name stands for one thing, and a thing is there once."""
-    yield from _clashing(inventory, inventory.of("schema"), _lower("schema_name"), "schemas named")
+    yield from _clashing(inventory, inventory.of("schema"), _folded("schema_name"), "schemas named")
     relations = [*inventory.of("table"), *inventory.of("view")]
     yield from _clashing(inventory, relations, _relation, "tables or views named")
     columns = inventory.of_tables("column")
@@ -192,17 +193,17 @@ def names(inventory: Inventory) -> Iterator[Problem]:
         yield from _clashing(inventory, inventory.of(kind), _fields(*key), what)
 
 
-def _lower(column: str) -> Callable[[Any], tuple[str, ...]]:
-    return lambda row: (getattr(row, column).lower(),)
+def _folded(column: str) -> Callable[[Any], tuple[str, ...]]:
+    return lambda row: (fold(getattr(row, column)),)
 
 
 def _relation(row: Any) -> tuple[object, ...]:
     name = str(getattr(row, "table_name", None) or row.view_name)
-    return (row.schema_id, name.lower())
+    return (row.schema_id, fold(name))
 
 
 def _column(row: Any) -> tuple[object, ...]:
-    return (row.table_id, row.parent_column, row.column_name.lower())
+    return (row.table_id, row.parent_column, fold(row.column_name))
 
 
 def _fields(*names: str) -> Callable[[Any], tuple[object, ...]]:

@@ -18,7 +18,7 @@ from tidelake.catalog.files import among, chunks
 from tidelake.errors import Conflict, NotFound
 from tidelake.model.change import Change, SeenFile, TableChange, Write
 from tidelake.model.changes import split_changes
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, fold
 from tidelake.model.table import TableInfo
 
 _AGAIN = "read the table again and repeat the write"
@@ -119,7 +119,7 @@ def _schema_id(reader: Reader, at: int, name: str) -> int | None:
     rows = reader.rows(
         f"SELECT schema_id, schema_name FROM ducklake_schema WHERE {read.visible()}", at=at
     )
-    same = [row for row in rows if row[1].casefold() == name.casefold()]
+    same = [row for row in rows if fold(row[1]) == fold(name)]
     return same[0][0] if same else None
 
 

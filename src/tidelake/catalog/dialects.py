@@ -12,7 +12,8 @@ class Dialect:
     """`types` maps our kinds (see `layout`) to column types; `exists` asks for a table :name
     and `index_exists` for an index, `every_column` lists (table, column) of all there are;
     `instant` reads a column `{}` of moments, as a driver can;
-    `clock` is the server's own time, where all writers should go by one."""
+    `clock` is the server's own time, where all writers should go by one; a table for rows of
+    the catalog takes `widest` columns, whatever is in them."""
 
     name: str
     types: Mapping[str, str]
@@ -21,6 +22,7 @@ class Dialect:
     every_column: str
     instant: str = "{}"
     clock: str | None = None
+    widest: int | None = None
 
     def moment(self, at: datetime) -> object:
         """An instant as the database's column for it takes it."""
@@ -49,6 +51,7 @@ DIALECTS = {
         index_exists="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = :name",
         every_column="SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c"
         " WHERE t.type = 'table' ORDER BY t.name, c.cid",
+        widest=1_900,  # 2,000 in a table or a statement
     ),
     "duckdb": Dialect(
         name="duckdb",
@@ -73,6 +76,7 @@ DIALECTS = {
         " WHERE t.relnamespace = CAST(current_schema() AS regnamespace) AND t.relkind = 'r'"
         " AND c.attnum > 0 AND NOT c.attisdropped ORDER BY t.relname, c.attnum",
         clock="clock_timestamp()",
+        widest=300,  # a row is 8,160 bytes, of which a long decimal needs 24
     ),
     "mysql": Dialect(
         name="mysql",
@@ -92,5 +96,6 @@ DIALECTS = {
         every_column="SELECT table_name, column_name FROM information_schema.columns"
         " WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position",
         clock="UTC_TIMESTAMP(6)",
+        widest=180,  # a row is 8,126 bytes, of which a text needs 41
     ),
 }

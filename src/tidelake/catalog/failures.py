@@ -68,6 +68,7 @@ _MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
     2013: (LostRace, "closed the connection", _SERVER),
 }
 
+_SHOWN = 100
 _DRIVERS = {"sqlite3", "duckdb", "_duckdb", "sqlalchemy", "psycopg", "pymysql"}
 
 
@@ -88,6 +89,8 @@ def translated(url: CatalogUrl) -> Iterator[None]:
             f"the address {url} has an option that its driver does not know: {said}",
             hint="check what stands behind the question mark",
         ) from None
+    except UnicodeEncodeError as error:
+        raise _no_text(error.object) from None
     except Exception as error:
         if type(error).__module__.split(".")[0] not in _DRIVERS:
             raise
@@ -103,6 +106,13 @@ def _explain(url: CatalogUrl, cause: Any) -> TidelakeError:
     return kind(f"the catalog {url} {what}: {detail}", hint=hint)
 
 
+def _no_text(text: str) -> Invalid:
+    shown = text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
+    return Invalid(
+        f"{shown!r} holds characters that no database takes", hint="leave out lone surrogates"
+    )
+
+
 def _classify(url: CatalogUrl, cause: Any) -> tuple[type[TidelakeError], str, str]:
     known: tuple[type[TidelakeError], str, str] | None = None
     if url.kind == "sqlite":
@@ -111,6 +121,8 @@ def _classify(url: CatalogUrl, cause: Any) -> tuple[type[TidelakeError], str, st
     elif url.kind == "postgresql":
         state = getattr(cause, "sqlstate", None) or ""
         known = _POSTGRES.get(state) or _POSTGRES.get(state[:2])
+        if known is None and not state and "DataError" in type(cause).__name__:
+            return Invalid, "does not take a text", "leave out NUL characters"
         if known is None and not state and "Operational" in type(cause).__name__:
             known = _POSTGRES[_login_failure(str(cause))]
     elif url.kind == "mysql":

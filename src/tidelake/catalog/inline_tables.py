@@ -16,12 +16,17 @@ from tidelake.catalog.database import Reader
 from tidelake.catalog.dialects import Dialect
 from tidelake.catalog.entries import Entries
 from tidelake.catalog.read import columns_of_version
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
+from tidelake.model.table import TableInfo
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OWN_NAMES = {"row_id", "begin_snapshot", "end_snapshot"}
 _POSTGRES_NAME_BYTES = 63
+_MYSQL_NAME = re.compile(r"[\x01-\x7f]{0,63}[\x01-\x1f!-\x7f]")
+"""Of other letters it passes over more than case."""
+_SHOWN_AS_IT_IS = re.compile(r"[ !#-&(-\[\]-~]*")
+"""Bytes that DuckDB shows as characters."""
 _SMALL_INTEGERS = {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 
 _POSTGRES = {
@@ -47,18 +52,41 @@ _POSTGRES = {
 
 def can_inline(dialect: Dialect, columns: Iterable[Column]) -> bool:
     """Whether the catalog can keep rows of these columns exactly, and DuckDB finds them."""
-    return all(_can_inline(dialect, column) for column in columns)
+    listed = list(columns)
+    fits = dialect.widest is None or len(listed) <= dialect.widest
+    return fits and all(_can_inline(dialect, column) for column in listed)
 
 
 def _can_inline(dialect: Dialect, column: Column) -> bool:
-    name = column.name.casefold()
+    name = fold(column.name)
     if name in _OWN_NAMES or name.startswith("_ducklake_internal_"):
         return False
     if any(below.type in ("variant", "geometry") for below in column.walk()):
         return False
     if dialect.name == "postgresql":
         return len(column.name.encode()) <= _POSTGRES_NAME_BYTES and "%" not in column.name
+    if dialect.name == "mysql":
+        return bool(_MYSQL_NAME.fullmatch(column.name))
     return True
+
+
+def can_flush(dialect: Dialect, table: TableInfo, rows: Iterable[Sequence[object]]) -> bool:
+    """Whether DuckDB, when it moves these rows to files, tells those that have been deleted by
+    then. PostgreSQL keeps text as bytes, and DuckDB takes the way in which it shows bytes for
+    the partition's value."""
+    if dialect.name != "postgresql" or table.partitioning is None:
+        return True
+    keys = {key.column_id for key in table.partitioning.keys}
+    texts = [
+        place
+        for place, column in enumerate(table.schema)
+        if column.type in ("varchar", "json") and column.id in keys
+    ]
+    return all(
+        value is None or (isinstance(value, str) and _SHOWN_AS_IT_IS.fullmatch(value) is not None)
+        for row in rows
+        for value in (row[place] for place in texts)
+    )
 
 
 def create(entries: Entries, dialect: Dialect, table_id: int, columns: Sequence[Column]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidelake.catalog.database import Reader
 from tidelake.catalog.read import columns_of_version, visible
 from tidelake.model.file import InlinedRows
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
 
@@ -118,7 +118,7 @@ def _rows(
 ) -> tuple[tuple[object, ...], ...]:
     stored = _stored_names(reader, name)
     values = "".join(
-        f", {_value_sql(reader.dialect.name, column, stored.get(column.name.lower(), column.name))}"
+        f", {_value_sql(reader.dialect.name, column, stored.get(fold(column.name), column.name))}"
         for column in chosen
     )
     rows = reader.rows(
@@ -142,7 +142,7 @@ def _stored_names(reader: Reader, table: str) -> dict[str, str]:
         " WHERE table_schema = current_schema() AND table_name = :name",
         name=table,
     )
-    return {name.lower(): name for (name,) in rows}
+    return {fold(name): name for (name,) in rows}
 
 
 def _value_sql(database: str, column: Column, stored_name: str) -> str:

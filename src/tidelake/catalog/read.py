@@ -10,7 +10,7 @@ from tidelake.catalog.database import Reader, Row
 from tidelake.catalog.layout import VERSION
 from tidelake.errors import Corrupt, NotFound, Unsupported
 from tidelake.model.changes import split_changes
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, fold
 from tidelake.model.physical import parents_of, physical_names, with_new_columns
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import (
@@ -103,28 +103,17 @@ def every_name(reader: Reader) -> dict[int, str]:
 
 
 def find(reader: Reader, at: int, kind: str, name: TableName) -> int | None:
-    """The id behind a name; an exact spelling wins over one that differs in case."""
-    wanted = (name.schema.casefold(), name.name.casefold())
+    """The id behind a name; an exact spelling wins over one that differs in case. Databases pass
+    over the case of more or fewer letters, but never of fewer than we do."""
+    wanted = (fold(name.schema), fold(name.name))
     rows = reader.rows(
         f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
         " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
-        f" WHERE {visible('t')} AND {visible('s')} AND lower(t.{kind}_name) IN (:lower, :exact)",
+        f" WHERE {visible('t')} AND {visible('s')} AND lower(t.{kind}_name) = lower(:name)",
         at=at,
-        lower=name.name.lower(),
-        exact=name.name,
+        name=name.name,
     )
-    rows += (
-        []
-        if name.name.isascii()
-        else reader.rows(
-            f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name FROM ducklake_{kind} t"
-            " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
-            f" WHERE {visible('t')} AND {visible('s')} AND t.{kind}_name = :exact",
-            at=at,
-            exact=name.name,
-        )
-    )
-    same = [row for row in rows if (row[1].casefold(), row[2].casefold()) == wanted]
+    same = [row for row in rows if (fold(row[1]), fold(row[2])) == wanted]
     exact = [row for row in same if (row[1], row[2]) == (name.schema, name.name)]
     return (exact or same)[0][0] if same else None
 
@@ -283,7 +272,7 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     for column_id, parent, name, kind, ended, default in rows:
         types[column_id].add(kind.lower())
         names[column_id].add(name)
-        bearers[parent, name.casefold()].add(column_id)
+        bearers[parent, fold(name)].add(column_id)
         if parent is not None and (ended is not None or default is not None):
             reshaped.add(_top(column_id, parents))
     shared = {column_id for ids in bearers.values() if len(ids) > 1 for column_id in ids}

@@ -16,6 +16,7 @@ from tidelake.cli.program import (
     pass_options,
 )
 from tidelake.cli.rows import limit_option, print_rows
+from tidelake.model.names import fold
 
 if TYPE_CHECKING:
     from tidelake.model.schema import Column
@@ -59,15 +60,15 @@ def _key(table: Table, words: Sequence[str]) -> Any:
     from tidelake.model.event_time import EventTime
 
     event = EventTime.maybe(table.info)
-    columns = {column.name.casefold(): column for column in event.key} if event else {}
+    columns = {fold(column.name): column for column in event.key} if event else {}
     pairs = [word.partition("=") for word in words]
-    named = all(mark and name.casefold() in columns for name, mark, _ in pairs)
+    named = all(mark and fold(name) in columns for name, mark, _ in pairs)
     if len(words) == 1 and len(columns) <= 1 and not named:
         return typed(next(iter(columns.values()), None), words[0])
     if not all(mark for _, mark, _ in pairs):
         listed = " ".join(f"{column.name}=…" for column in columns.values())
         raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
-    return {name: typed(columns.get(name.casefold()), value) for name, _, value in pairs}
+    return {name: typed(columns.get(fold(name)), value) for name, _, value in pairs}
 
 
 def typed(column: Column | None, text: str) -> Any:

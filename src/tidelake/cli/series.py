@@ -13,6 +13,7 @@ import click
 
 from tidelake.cli.facts import typed
 from tidelake.cli.rows import split_columns
+from tidelake.model.names import fold
 
 if TYPE_CHECKING:
     from tidelake.model.calendar import Calendar
@@ -80,7 +81,7 @@ def _since_now(series: Series, span: str | None, what: str) -> Moment:
 
 def _entity(series: Series, text: str) -> Any:
     """A value, or values by column; each as the column has it, or as text if it is none."""
-    columns = {column.name.casefold(): column for column in series.entity}
+    columns = {fold(column.name): column for column in series.entity}
     if len(columns) == 1:
         return (typed(series.entity[0], text),)
     if text.startswith(("{", "[")):
@@ -89,7 +90,7 @@ def _entity(series: Series, text: str) -> Any:
     if not all(mark for _, mark, _ in pairs):
         listed = ",".join(f"{column.name}=…" for column in series.entity)
         raise click.UsageError(f"--entity {text} is not {listed or 'there: it has no columns'}")
-    return {name: typed(columns.get(name.casefold()), value) for name, _, value in pairs}
+    return {name: typed(columns.get(fold(name)), value) for name, _, value in pairs}
 
 
 def _from_json(text: str) -> Any:

@@ -21,7 +21,7 @@ from tidelake.engine.type_fit import (
     type_name,
 )
 from tidelake.errors import Invalid
-from tidelake.model.names import quote, text_literal
+from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
 
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
@@ -48,16 +48,16 @@ def match(names: Sequence[str], columns: Sequence[Column], place: str) -> dict[i
     """Where each of the columns is among the names; Invalid when a name is nobody's."""
     folded: dict[str, int] = {}
     for index, name in enumerate(names):
-        first = folded.setdefault(name.casefold(), index)
+        first = folded.setdefault(fold(name), index)
         if first != index:
             raise Invalid(
                 f"{place}: the data has two columns of one name, {names[first]!r} and {name!r}",
                 hint="rename or leave out one of them; case does not tell columns apart",
             )
     found = {
-        place_: folded[column.name.casefold()]
+        place_: folded[fold(column.name)]
         for place_, column in enumerate(columns)
-        if column.name.casefold() in folded
+        if fold(column.name) in folded
     }
     if len(found) < len(names):
         known = set(found.values())

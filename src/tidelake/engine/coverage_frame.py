@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Unsupported
+from tidelake.model.names import fold
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +62,7 @@ def _plain(value: object) -> str | None:
 def _distinct(names: Iterable[str]) -> list[str]:
     found: dict[str, str] = {}
     for name in names:
-        while name.casefold() in found:
+        while fold(name) in found:
             name += "_"
-        found[name.casefold()] = name
+        found[fold(name)] = name
     return list(found.values())

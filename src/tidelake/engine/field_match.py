@@ -16,7 +16,7 @@ from tidelake.engine.parquet_footer import INT96, NULLS, Field, Footer
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.comparable import INTEGERS, WIDE_INTEGERS, decimal_shape, is_decimal
 from tidelake.model.file import MappedField
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
 
 _WIDER = {
@@ -51,11 +51,9 @@ def matched(footer: Footer, columns: Sequence[Column], table: TableName, *, hive
     """Pair the file's fields with the columns, or say what stands in the way."""
     pairing = _Pairing(footer.path, table)
     spelled = dict(_folders(footer.path)) if hive else {}
-    named = {column.name.casefold(): column for column in columns if not column.is_nested}
+    named = {fold(column.name): column for column in columns if not column.is_nested}
     told = {
-        named[key.casefold()].id: (key, value)
-        for key, value in spelled.items()
-        if key.casefold() in named
+        named[fold(key)].id: (key, value) for key, value in spelled.items() if fold(key) in named
     }
     mapping = pairing.fields(columns, footer.fields, told)
     inside = pairing.found
@@ -118,9 +116,9 @@ class _Pairing:
         self, columns: Sequence[Column], fields: Sequence[Field], prefix: str
     ) -> list[tuple[Column, Field]]:
         """In the order of the file."""
-        named = {column.name.casefold(): column for column in columns}
+        named = {fold(column.name): column for column in columns}
         exact = {column.name: column for column in columns}
-        pairs = [(exact.get(f.name) or named.get(f.name.casefold()), f) for f in fields]
+        pairs = [(exact.get(f.name) or named.get(fold(f.name)), f) for f in fields]
         known = [(column, field) for column, field in pairs if column is not None]
         if extra := [prefix + field.name for column, field in pairs if column is None]:
             raise Invalid(

@@ -12,6 +12,7 @@ from tidelake.model.bounds import is_above, is_below
 from tidelake.model.checked_file import CheckedFile
 from tidelake.model.deletion_vector import positions
 from tidelake.model.file import MappedField
+from tidelake.model.names import fold
 from tidelake.model.schema import ROW_ID_FIELD, ROW_SNAPSHOT_FIELD, Column
 from tidelake.model.statistics import UNCOUNTED
 from tidelake.model.verify import Problem
@@ -115,9 +116,9 @@ def _has_values(file: CheckedFile, field: MappedField) -> bool:
 def field_ids(file: CheckedFile, footer: Footer) -> Iterator[Problem]:
     """Fields say which columns they are, down to the last."""
     if file.mapping is not None:
-        there = {field.name.casefold() for field in footer.fields}
+        there = {fold(field.name) for field in footer.fields}
         for each in file.mapping:
-            missing = not each.is_partition and each.source_name.casefold() not in there
+            missing = not each.is_partition and fold(each.source_name) not in there
             if missing and _has_values(file, each):
                 yield problem(
                     "field-ids",
@@ -251,9 +252,9 @@ def _leaves(file: CheckedFile, footer: Footer) -> Iterator[tuple[Column, Field]]
 def _number(
     found: Sequence[Field], mapping: Sequence[MappedField] | None, into: dict[int, Field]
 ) -> None:
-    by_name = {each.source_name.casefold(): each for each in mapping or ()}
+    by_name = {fold(each.source_name): each for each in mapping or ()}
     for field in found:
-        mapped = by_name.get(field.name.casefold())
+        mapped = by_name.get(fold(field.name))
         number = field.id if mapping is None else mapped.field_id if mapped else None
         if number is not None:
             into[number] = field

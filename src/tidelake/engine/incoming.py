@@ -16,7 +16,7 @@ from tidelake.engine.csv_files import CsvSource
 from tidelake.engine.duck_errors import refused
 from tidelake.engine.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.model.source_files import SourceFiles
 
@@ -124,7 +124,7 @@ class _Taking:
         kind, found = incoming_files.listed(self.connection, paths, self.place)
         if kind == "json":
             take = self._from(found)
-            documents = {c.name.casefold() for c in self.columns if c.type == "json"}
+            documents = {fold(c.name) for c in self.columns if c.type == "json"}
             return take.items(
                 incoming_files.json_rows(self.connection, found, take.place, documents)
             )

@@ -13,7 +13,7 @@ from tidelake.engine.conform import Shape
 from tidelake.engine.row_values import Number, json_text
 from tidelake.engine.type_fit import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, type_name
 from tidelake.errors import Invalid, NotFound, TidelakeError
-from tidelake.model.names import text_literal
+from tidelake.model.names import fold, text_literal
 from tidelake.model.source_files import CsvFormat, SourceFiles
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def json_rows(
 ) -> Iterator[dict[str, Any]]:
     """The objects in JSON files (one array, or one object after another), numbers with all their
     digits: DuckDB's own reader would round them before a column could be asked. What stands
-    under the names in `documents` (casefolded) remains JSON text, strings included."""
+    under the names in `documents` (folded) remains JSON text, strings included."""
     import duckdb
 
     cursor = connection.cursor()
@@ -207,6 +207,6 @@ def _object(text: str, path: str, place: str, documents: Collection[str]) -> dic
     if not isinstance(found, dict):
         raise Invalid(f"{place}: {path} holds {text[:100]}, not an object", hint="give objects")
     for name, value in found.items() if documents else ():
-        if value is not None and name.casefold() in documents:
+        if value is not None and fold(name) in documents:
             found[name] = json_text(value)
     return found

@@ -20,7 +20,7 @@ from tidelake.engine.row_values import Converter, converter, is_missing
 from tidelake.engine.type_fit import INTEGERS, WIDE
 from tidelake.errors import Invalid
 from tidelake.model.literal import sql_literal
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Plan:
 def plan_of(columns: tuple[Column, ...]) -> _Plan:
     fields = tuple(_Field(column, converter(column)) for column in columns)
     names = frozenset(column.name for column in columns)
-    return _Plan(fields, names, {column.name.casefold(): column.name for column in columns})
+    return _Plan(fields, names, {fold(column.name): column.name for column in columns})
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def _spelled(plan: _Plan, row: Row, number: int, place: str) -> Row:
         return row
     found: dict[str, Any] = {}
     for key, value in row.items():
-        name = key if key in plan.names else plan.folded.get(str(key).casefold())
+        name = key if key in plan.names else plan.folded.get(fold(str(key)))
         if name is None:
             columns = [field.column for field in plan.fields]
             raise unknown([str(key)], columns, f"{place}: row {number}")

@@ -20,7 +20,7 @@ from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.literal import Value
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
@@ -156,7 +156,7 @@ class Reading:
 
     def _arrow_table(self) -> pa.Table:
         sql = self._arrow_sql()
-        names = {column.name.casefold() for column in self._described()}
+        names = {fold(column.name) for column in self._described()}
         if len(names) < len(self._described()):
             return self._run(sql).to_arrow_table()
         return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()

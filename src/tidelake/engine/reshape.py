@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.model.file import MappedField
-from tidelake.model.names import quote, text_literal
+from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
 
 
@@ -36,10 +36,10 @@ def by_id(sources: Sequence[Source], field_id: int) -> Source | None:
 
 def renumber(sources: Sequence[Source], mapped: Sequence[MappedField]) -> tuple[Source, ...]:
     """Give the fields of a foreign file the ids that a name mapping says they have."""
-    by_name = {field.source_name.casefold(): field for field in mapped if not field.is_partition}
+    by_name = {fold(field.source_name): field for field in mapped if not field.is_partition}
     result = []
     for source in sources:
-        field = by_name.get(source.name.casefold())
+        field = by_name.get(fold(source.name))
         if field is None and len(sources) == len(mapped) == 1:
             field = mapped[0]
         if field is not None:

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from tidelake.engine.type_fit import INTEGERS, WIDE
 from tidelake.model.instant import fraction_digits, parse_date, parse_moment, parse_time
+from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import is_not_a_time, python_value
 from tidelake.model.schema import Column
 
@@ -308,18 +309,18 @@ def _geometry(value: Any) -> str:
 
 def _struct(column: Column) -> Converter:
     fields = {child.name: optional(converter(child)) for child in column.children}
-    spelled = {name.casefold(): name for name in fields}
+    spelled = {fold(name): name for name in fields}
 
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise _not(value, "a dict")
         found: dict[str, Any] = dict.fromkeys(fields)
         for key, inner in value.items():
-            name = key if key in fields else spelled.get(str(key).casefold())
+            name = key if key in fields else spelled.get(fold(str(key)))
             if name is None:
                 raise ValueError(f"there is no field {key!r}")
             found[name] = _inside(name, fields[name], inner)
-        if len({str(key).casefold() for key in value}) < len(value):
+        if len({fold(str(key)) for key in value}) < len(value):
             raise ValueError("a field is there twice; case does not tell fields apart")
         return found
 

@@ -11,7 +11,7 @@ from tidelake.engine.reshape import Source, by_id, missing, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.comparable import TIMESTAMPS
 from tidelake.model.file import DataFile, InlinedRows, MappedField
-from tidelake.model.names import quote, text_literal
+from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import (
     LINEAGE,
     ROW_BEGAN,
@@ -177,7 +177,7 @@ def _sought(column: Column, value: str) -> str:
 
 
 def _virtual(plan: ScanPlan) -> list[str]:
-    names = {column.name.casefold() for column in plan.columns}
+    names = {fold(column.name) for column in plan.columns}
     return [name for name in LINEAGE if name not in names]
 
 

@@ -289,6 +289,6 @@ def _is_plain_parquet(file: DataFile) -> bool:
 
 def _lineage(plan: ScanPlan) -> list[str]:
     """What of a row's lineage is asked for, or may be in the filter."""
-    columns = {column.name.casefold() for column in plan.columns}
-    words = {*plan.output, *re.findall(r"\w+", (plan.where or "").casefold())}
+    columns = {fold(column.name) for column in plan.columns}
+    words = {*plan.output, *re.findall(r"\w+", fold(plan.where or ""))}
     return [name for name in LINEAGE if name in words and name not in columns]

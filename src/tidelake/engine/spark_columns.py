@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as t
 
 from tidelake.engine.spark_types import spark_type
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_literal import ticked
@@ -131,7 +132,7 @@ def _name_is_safe(plan: ScanPlan, column: Column) -> bool:
 
     Not so for floats: writers leave NaN out of their statistics, and NaN is above all numbers.
     """
-    if plan.renamed is None or column.name.casefold() == "_metadata" or _has_float(column):
+    if plan.renamed is None or fold(column.name) == "_metadata" or _has_float(column):
         return False
     changed = plan.renamed | plan.reshaped | plan.promoted | plan.former_types.keys()
     return not any(below.id in changed for below in column.walk())

@@ -48,7 +48,7 @@ from tidelake.engine.spark_tasks import (
 from tidelake.model.buckets import united
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.plan.write import Target
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tidelake.engine.duck_tree import Node
 from tidelake.engine.type_fit import INTEGERS
 from tidelake.errors import Unsupported
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -121,9 +122,9 @@ def source_of(tree: exp.Query, aggregates: frozenset[str]) -> exp.Expr | None:
         for node in part.walk():
             if isinstance(node, exp.Query | exp.AggFunc | exp.Window | exp.UDTF):
                 return None
-            if isinstance(node, exp.Func) and node.sql_name().casefold() in aggregates:
+            if isinstance(node, exp.Func) and fold(node.sql_name()) in aggregates:
                 return None
-            if isinstance(node, exp.Anonymous) and node.name.casefold() in aggregates | {"unnest"}:
+            if isinstance(node, exp.Anonymous) and fold(node.name) in aggregates | {"unnest"}:
                 return None
     return source
 
@@ -149,7 +150,7 @@ def passed_on(tree: exp.Query, name: str) -> str | None:
     for part in tree.expressions:
         if isinstance(part, exp.Star) and not any(part.args.values()):
             found = name
-        elif part.alias_or_name.casefold() == name.casefold():
+        elif fold(part.alias_or_name) == fold(name):
             inner = part.unalias()
             return inner.name if isinstance(inner, exp.Column) else None
     return found
@@ -169,7 +170,7 @@ def _is_plain(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
     if isinstance(node, exp.Star):
         return not any(node.args.values())
     if isinstance(node, exp.Column):
-        return node.name.casefold() in columns or isinstance(node.this, exp.Star)
+        return fold(node.name) in columns or isinstance(node.this, exp.Star)
     if isinstance(node, exp.Literal):
         return not node.is_string and node.is_int
     if isinstance(node, exp.Boolean | exp.Null):
@@ -196,7 +197,7 @@ def _is_whole(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
 
     if isinstance(node, exp.Literal):
         return not node.is_string and node.is_int
-    column = columns.get(node.name.casefold()) if isinstance(node, exp.Column) else None
+    column = columns.get(fold(node.name)) if isinstance(node, exp.Column) else None
     return column is not None and column.type in INTEGERS
 
 
@@ -207,7 +208,7 @@ def _unchanged(cast: exp.Cast, columns: Mapping[str, Column]) -> exp.Expr | None
     inner = cast.this.unnest()
     if isinstance(inner, exp.Null):
         return cast
-    column = columns.get(inner.name.casefold()) if isinstance(inner, exp.Column) else None
+    column = columns.get(fold(inner.name)) if isinstance(inner, exp.Column) else None
     if column is None:
         return None
     same = exp.DataType.build(column.duckdb_type, dialect="duckdb") == cast.to
@@ -219,7 +220,7 @@ def _is_error(node: exp.Expr) -> bool:
 
     return (
         isinstance(node, exp.Anonymous)
-        and node.name.casefold() == "error"
+        and fold(node.name) == "error"
         and all(isinstance(each, exp.Literal) for each in node.expressions)
     )
 
@@ -237,7 +238,7 @@ def spark_text(tree: exp.Query, columns: Mapping[str, Column] | None = None) -> 
     from sqlglot import exp
 
     def said(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.name.casefold() == "error":
+        if isinstance(node, exp.Anonymous) and fold(node.name) == "error":
             return exp.Anonymous(this="raise_error", expressions=node.expressions)
         if isinstance(node, exp.Cast):
             if isinstance(node.this, exp.Null):

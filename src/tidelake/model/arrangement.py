@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.bucket import SIGNED, UNSIGNED
 from tidelake.model.comparable import FLOATS, TIMESTAMPS, decimal_shape, is_decimal
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import PartitionKey, SortKey
 
@@ -165,8 +165,8 @@ def _column(name: str, schema: Schema, text: str) -> Column:
     try:
         return schema.column(name)
     except NotFound as error:
-        inside = name.partition(".")[0].casefold()
-        if any(c.name.casefold() == inside and c.is_nested for c in schema):
+        inside = fold(name.partition(".")[0])
+        if any(fold(c.name) == inside and c.is_nested for c in schema):
             raise Invalid(
                 f"{text!r}: {name!r} is inside a column, and files are laid out by whole columns",
                 hint="copy the field into a column of its own",

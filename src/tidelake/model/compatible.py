@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.errors import Invalid
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.widening import why_not, widens
 
@@ -77,9 +78,9 @@ class _Sides:
 
 def _obstacles(written: Sequence[Column], read: Sequence[Column], sides: _Sides) -> Iterator[str]:
     """What keeps readers of one schema from data of the other."""
-    there = {column.name.casefold(): column for column in written}
+    there = {fold(column.name): column for column in written}
     for column in read:
-        source = there.get(column.name.casefold())
+        source = there.get(fold(column.name))
         if source is None:
             yield from _missing(column, written, read, sides)
         else:
@@ -92,11 +93,11 @@ def _missing(
     dropped = sides.reader == "old"
     if not dropped and (column.nullable or column.default is not None or sides.path):
         return
-    known = {other.name.casefold() for other in read}
+    known = {fold(other.name) for other in read}
     alike = [
         other.name
         for other in written
-        if other.name.casefold() not in known and other.duckdb_type == column.duckdb_type
+        if fold(other.name) not in known and other.duckdb_type == column.duckdb_type
     ]
     renamed = f" (if {alike[0]!r} was renamed: that is a drop and an addition)" if alike else ""
     if dropped:

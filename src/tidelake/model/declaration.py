@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from tidelake.errors import Invalid
+from tidelake.model.names import fold, is_unicode
 from tidelake.model.schema import Column
 
 _OURS = "_tidelake_"
@@ -38,13 +39,13 @@ def check_names(columns: Sequence[Column], inside: str = "") -> None:
     seen: dict[str, str] = {}
     for column in columns:
         check_name(column.name, where)
-        other = seen.get(column.name.casefold())
+        other = seen.get(fold(column.name))
         if other is not None:
             raise Invalid(
                 f"two columns{where} are called {other!r} and {column.name!r}",
                 hint="names must differ in more than case: rename one of them",
             )
-        seen[column.name.casefold()] = column.name
+        seen[fold(column.name)] = column.name
         if column.is_nested:
             check_names(column.children, f"{inside}.{column.name}" if inside else column.name)
 
@@ -58,11 +59,7 @@ def check_name(name: object, where: str = "") -> None:
         )
     if not name:
         raise Invalid(f"a column{where} has an empty name", hint="give it a name")
-    if "\x00" in name or not _is_unicode(name):
-        raise Invalid(
-            f"the column name {name!r}{where} holds characters that no database takes",
-            hint="leave out NUL characters and lone surrogates",
-        )
+    check_characters(name, f"the column name {name!r}{where}")
     if name.lower() in _RESERVED or name.lower().startswith(_OURS):
         raise Invalid(
             f"the column name {name!r}{where} is taken: DuckLake or Tidelake itself uses it",
@@ -70,9 +67,10 @@ def check_name(name: object, where: str = "") -> None:
         )
 
 
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def check_characters(text: str, what: str) -> None:
+    """Raise Invalid unless all databases can keep a text."""
+    if "\x00" in text or not is_unicode(text):
+        raise Invalid(
+            f"{what} holds characters that no database takes",
+            hint="leave out NUL characters and lone surrogates",
+        )

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.literal import Value
+from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import Compare
 from tidelake.model.schema import Column
@@ -93,8 +94,8 @@ class EventTime:
         listed = ", ".join(names(self.key))
         hint = "give it as {" + ", ".join(f"{column.name!r}: …" for column in self.key) + "}"
         if isinstance(given, Mapping):
-            folded = {str(name).casefold(): value for name, value in given.items()}
-            found = {column.name: folded.pop(column.name.casefold(), None) for column in self.key}
+            folded = {fold(str(name)): value for name, value in given.items()}
+            found = {column.name: folded.pop(fold(column.name), None) for column in self.key}
             if folded or len(given) != len(found):
                 raise Invalid(f"key={dict(given)!r} does not name the key ({listed})", hint=hint)
         elif len(self.key) > 1 or isinstance(given, list | tuple | set | frozenset):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.declaration import check_name, check_names, numbered
-from tidelake.model.names import split_dotted
+from tidelake.model.declaration import check_characters, check_name, check_names, numbered
+from tidelake.model.names import fold, split_dotted
 from tidelake.model.schema import Column, Schema
 from tidelake.model.widening import why_not, widens
 
@@ -116,6 +116,7 @@ def _edits(columns: Sequence[Column], wanted: Evolution) -> dict[int, dict[str, 
         edit = edits[find(columns, path).id]
         edit |= {"default": like.default, "default_is_expression": like.default_is_expression}
     for path, comment in wanted.comment.items():
+        check_characters(comment or "", f"the comment {comment!r}")
         edits[find(columns, path).id]["comment"] = comment
     return edits
 
@@ -243,7 +244,7 @@ def _changed(
 def _refuse_clashes(columns: Sequence[Column], touched: Collection[int]) -> None:
     """Names must differ in more than case from those that are new or renamed."""
     for column in columns:
-        same = [c for c in columns if c.name.casefold() == column.name.casefold()]
+        same = [c for c in columns if fold(c.name) == fold(column.name)]
         if column.id in touched and len(same) > 1:
             names = " and ".join(repr(c.name) for c in same)
             raise Invalid(

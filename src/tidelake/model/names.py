@@ -17,6 +17,15 @@ def quote(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+_FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def fold(name: str) -> str:
+    """What two names have in common that are one name to DuckDB: it passes over the case of the
+    letters A to Z, and of no others."""
+    return name.lower() if name.isascii() else name.translate(_FOLD)
+
+
 def text_literal(value: str) -> str:
     """A string as a standard SQL literal."""
     return "'" + value.replace("'", "''") + "'"
@@ -39,6 +48,15 @@ def split_dotted(text: str) -> tuple[str, ...]:
     return ()
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogates, which cannot be written anywhere."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class TableName:
     """A schema and a table (or view) in it."""
@@ -50,7 +68,7 @@ class TableName:
     def parse(text: str) -> TableName:
         """Read `t`, `s.t` or `"odd schema"."odd.table"`; without a schema it is in `main`."""
         parts = split_dotted(text) if isinstance(text, str) else ()
-        if len(parts) not in (1, 2):
+        if len(parts) not in (1, 2) or not is_unicode(text):
             raise Invalid(
                 f"{text!r} is not a table name",
                 hint='write table, schema.table, or quote odd names: "my schema"."my.table"',

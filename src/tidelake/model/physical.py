@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 
 
@@ -18,9 +19,9 @@ def physical_names(versions: Iterable[tuple[int, int | None, str]]) -> dict[int,
     taken: set[tuple[int | None, str]] = set()
     for column_id, parent, name in versions:
         if column_id not in found:
-            while (parent, name.casefold()) in taken:
+            while (parent, fold(name)) in taken:
                 name = f"{name}_{column_id}"
-            taken.add((parent, name.casefold()))
+            taken.add((parent, fold(name)))
             found[column_id] = name
     return found
 
@@ -31,13 +32,13 @@ def with_new_columns(
     """The names, and those of columns that a transaction has just added. `parents` are the columns
     that others are inside of."""
     found = dict(names)
-    taken = {(parents.get(column_id), name.casefold()) for column_id, name in names.items()}
+    taken = {(parents.get(column_id), fold(name)) for column_id, name in names.items()}
     inside = parents_of(columns)
     new = sorted((c.id, c.name) for top in columns for c in top.walk() if c.id not in names)
     for column_id, name in new:
-        while (inside[column_id], name.casefold()) in taken:
+        while (inside[column_id], fold(name)) in taken:
             name = f"{name}_{column_id}"
-        taken.add((inside[column_id], name.casefold()))
+        taken.add((inside[column_id], fold(name)))
         found[column_id] = name
     return found
 

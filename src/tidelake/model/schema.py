@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidelake.errors import NotFound
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 
 ROW_ID = "rowid"
 ROW_SNAPSHOT = "snapshot_id"
@@ -129,8 +129,8 @@ class Schema:
         """The column of that name; as in SQL, case does not matter unless two differ only in it."""
         if not isinstance(name, str):
             raise NotFound(f"{name!r} names no column", hint=f"there are: {', '.join(self.names)}")
-        folded = name.casefold()
-        same = [c for c in self.columns if c.name.casefold() == folded]
+        folded = fold(name)
+        same = [c for c in self.columns if fold(c.name) == folded]
         exact = [c for c in same if c.name == name]
         if found := (exact or same):
             return found[0]

@@ -16,6 +16,7 @@ from tidelake.model.clock import COUNT, SIGN, Clock
 from tidelake.model.comparable import INTEGERS
 from tidelake.model.event_time import as_moment
 from tidelake.model.instant import of_date, parse_date
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.settings import ENTITIES, Settings
 from tidelake.model.table import TableInfo
@@ -112,11 +113,11 @@ class Series:
         """An entity as callers spell it: the value of one column, a tuple, or a dict by column."""
         names = [column.name for column in self.entity]
         if isinstance(entity, Mapping):
-            folded = {str(name).casefold(): value for name, value in entity.items()}
-            missing = [name for name in names if name.casefold() not in folded]
+            folded = {fold(str(name)): value for name, value in entity.items()}
+            missing = [name for name in names if fold(name) not in folded]
             if missing or len(entity) != len(names):
                 raise Invalid(f"entity={dict(entity)!r} does not name {self._spelled}", hint=_SHAPE)
-            values = tuple(folded[name.casefold()] for name in names)
+            values = tuple(folded[fold(name)] for name in names)
         elif isinstance(entity, tuple):
             values = entity
         else:

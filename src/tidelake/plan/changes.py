@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import (
     ROW_BEGAN,
     ROW_ENDED,
@@ -250,10 +250,10 @@ def feed_names(columns: Iterable[Column]) -> tuple[str, ...]:
 
 def free_names(wanted: Iterable[str], columns: Iterable[Column]) -> tuple[str, ...]:
     """These names, with underscores in front where a column has one of them."""
-    taken = {column.name.casefold() for column in columns}
+    taken = {fold(column.name) for column in columns}
     found = []
     for name in wanted:
-        while name.casefold() in taken:
+        while fold(name) in taken:
             name = f"_{name}"
         found.append(name)
     return tuple(found)

@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from tidelake.model.compaction import CompactAction, Kind
 from tidelake.model.comparable import Point, domain, lower_bound
+from tidelake.model.names import fold
 from tidelake.model.schema import Schema
 from tidelake.model.table import SortKey
 
@@ -214,7 +215,7 @@ def sort_column(sorting: Sequence[SortKey], schema: Schema) -> int | None:
         return None
     text = sorting[0].expression
     plain = text[1:-1].replace('""', '"') if text.startswith('"') and text.endswith('"') else text
-    return next((c.id for c in schema if c.name.casefold() == plain.casefold()), None)
+    return next((c.id for c in schema if fold(c.name) == fold(plain)), None)
 
 
 def sort_point(column_type: str, text: str | None) -> Point | None:

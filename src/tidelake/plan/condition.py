@@ -46,8 +46,8 @@ def column_name(name: str, schema: Schema) -> str:
     try:
         return schema.column(name).name
     except NotFound:
-        if name.casefold() in VIRTUAL:
-            return name.casefold()
+        if fold(name) in VIRTUAL:
+            return fold(name)
     raise Invalid(
         f"the condition names {name!r}, which is not a column",
         hint=f"the columns are: {', '.join(schema.names)}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.condition import is_called, references, refuse_more_than_a_row
 from tidelake.syntax import tree
@@ -93,7 +93,7 @@ def _column(
 
 
 def _has(schema: Schema, name: str) -> bool:
-    return any(column.name.casefold() == name.casefold() for column in schema)
+    return any(fold(column.name) == fold(name) for column in schema)
 
 
 def _tree(written: str, text: str) -> Node:

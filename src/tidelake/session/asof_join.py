@@ -24,7 +24,7 @@ from tidelake.model.asof_join import (
 )
 from tidelake.model.event_time import names
 from tidelake.model.literal import sql_literal
-from tidelake.model.names import quote, text_literal
+from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.plan import asof_join as plan_of
@@ -159,7 +159,7 @@ class AsofJoin(LazyRows):
     def _own_moment(self, left: Sequence[Column]) -> Column | None:
         """The left column that `known_at` names, if it does."""
         name = self._asked.known_at
-        if not isinstance(name, str) or name.casefold() not in {c.name.casefold() for c in left}:
+        if not isinstance(name, str) or fold(name) not in {fold(c.name) for c in left}:
             return None
         return column_of(self._left, left, name, "known_at")
 
@@ -266,16 +266,16 @@ def _time(side: Side, columns: Sequence[Column], name: str | None) -> Column:
 def _named(
     left: Sequence[Column], brought: Sequence[Column], suffix: str
 ) -> tuple[tuple[Column, str], ...]:
-    taken = {column.name.casefold() for column in left}
+    taken = {fold(column.name) for column in left}
     found = []
     for column in brought:
-        name = column.name if column.name.casefold() not in taken else f"{column.name}{suffix}"
-        if name.casefold() in taken:
+        name = column.name if fold(column.name) not in taken else f"{column.name}{suffix}"
+        if fold(name) in taken:
             raise Invalid(
                 f"two columns of the result would be called {name!r}",
                 hint="rename one, or give another suffix",
             )
-        taken.add(name.casefold())
+        taken.add(fold(name))
         found.append((column, name))
     return tuple(found)
 

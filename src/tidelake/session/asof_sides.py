@@ -10,7 +10,7 @@ from typing import Any
 from tidelake.engine.definition import from_duckdb_type
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.event_time import EventTime
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
@@ -102,9 +102,9 @@ class Rows(Side):
         wanted = list(table.schema.names if columns is None else columns)
         event = self.event
         if columns is not None and event and event.tombstone:
-            lowered = {str(each).casefold() for each in columns}
+            lowered = {fold(str(each)) for each in columns}
             end = event.tombstone.name
-            wanted += [] if end.casefold() in lowered else [end]
+            wanted += [] if fold(end) in lowered else [end]
         return table._plan([*wanted, ROW_NUMBER], self.scan._where)
 
 
@@ -206,8 +206,8 @@ def side_of(what: str, data: Any) -> Side:
 
 
 def column_of(side: Side, columns: Sequence[Column], name: object, as_what: str) -> Column:
-    folded = name.casefold() if isinstance(name, str) else None
-    same = [column for column in columns if column.name.casefold() == folded]
+    folded = fold(name) if isinstance(name, str) else None
+    same = [column for column in columns if fold(column.name) == folded]
     exact = [column for column in same if column.name == name]
     if found := (exact or same):
         return found[0]
@@ -225,8 +225,8 @@ def _define(job: Any, name: str, sql: str, *, numbered: bool) -> None:
 
 
 def _check_names(what: str, columns: Sequence[Column]) -> None:
-    folded = [column.name.casefold() for column in columns]
-    twice = next((c.name for c in columns if folded.count(c.name.casefold()) > 1), None)
+    folded = [fold(column.name) for column in columns]
+    twice = next((c.name for c in columns if folded.count(fold(c.name)) > 1), None)
     if twice is not None:
         raise Invalid(f"the {what} side has two columns {twice!r}", hint="rename one with AS")
 

@@ -19,7 +19,8 @@ from tidelake.model.arrangement import (
     sorted_column,
 )
 from tidelake.model.change import ViewChange, WriteResult
-from tidelake.model.names import TableName, quote
+from tidelake.model.declaration import check_characters
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
 from tidelake.model.series import Series
 from tidelake.model.settings import Settings, declared, with_required
@@ -47,9 +48,10 @@ DONE = WriteResult(None)
 def create_schema(tx: Transaction, name: str) -> WriteResult:
     if not name or not isinstance(name, str):
         raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
+    check_characters(name, f"the name {name!r} of a schema")
     with tx._reading() as reader:
         known = tx._schema_infos(reader, tx._base)
-    if any(schema.name.casefold() == name.casefold() for schema in known):
+    if any(fold(schema.name) == fold(name) for schema in known):
         raise Invalid(f"there is a schema {name} already", hint="use it, or choose another name")
     own = str(uuid.uuid4())
     path = f"{tx.data_path}{_folder(name, own)}"
@@ -65,7 +67,7 @@ def _folder(name: str, own: str) -> str:
 
 def drop_schema(tx: Transaction, name: str, *, cascade: bool) -> WriteResult:
     schema = schema_named(tx, name)
-    if schema.name.casefold() == "main":
+    if fold(schema.name) == "main":
         raise Invalid("the schema main cannot be dropped", hint="drop its tables instead")
     with tx._reading() as reader:
         inside = {
@@ -93,7 +95,7 @@ def drop_schema(tx: Transaction, name: str, *, cascade: bool) -> WriteResult:
 def schema_named(tx: Transaction, name: str) -> SchemaInfo:
     with tx._reading() as reader:
         known = tx._schema_infos(reader, tx._base)
-    same = [schema for schema in known if schema.name.casefold() == str(name).casefold()]
+    same = [schema for schema in known if fold(schema.name) == fold(str(name))]
     if not same:
         listed = ", ".join(schema.name for schema in known)
         raise NotFound(f"there is no schema {name}", hint=f"there are: {listed}; create_schema()")
@@ -101,6 +103,7 @@ def schema_named(tx: Transaction, name: str) -> SchemaInfo:
 
 
 def free_name(tx: Transaction, name: TableName) -> SchemaInfo:
+    check_characters(name.name, f"the name {name.name!r}")
     schema = schema_named(tx, name.schema)
     with tx._reading() as reader:
         for kind in ("table", "view"):
@@ -195,6 +198,8 @@ def create_view(
     tx: Transaction, name: TableName, sql: str, *, columns: Sequence[str], replaces: bool
 ) -> WriteResult:
     """A view in DuckDB's SQL; what it selects from must be there."""
+    for said in (name.name, sql, *columns):
+        check_characters(said, f"the view {name}")
     with tx._reading() as reader:
         existing = tx._find(reader, tx._base, "view", name)
         before = None if existing is None else tx._view_info(reader, tx._base, existing)
@@ -385,4 +390,5 @@ def _with_comment(tags: Mapping[str, str], comment: str | None) -> dict[str, str
         return others
     if not isinstance(comment, str):
         raise Invalid(f"a comment is text, not {comment!r}", hint='comment="what it is for"')
+    check_characters(comment, f"the comment {comment!r}")
     return {**others, "comment": comment}

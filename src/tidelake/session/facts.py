@@ -11,7 +11,7 @@ from tidelake.engine.row_values import converter, is_missing
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, names, spelled
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, Predicate
 from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
@@ -97,16 +97,16 @@ def put(tx: Transaction, name: TableName, facts: Any) -> WriteResult:
 
 
 def _complete(name: TableName, event: EventTime, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = {str(key).casefold(): value for key, value in row.items()}
+    given = {fold(str(key)): value for key, value in row.items()}
     needed = names((*event.key, event.time))
-    lacking = [each for each in needed if _is_nothing(given.get(each.casefold()))]
+    lacking = [each for each in needed if _is_nothing(given.get(fold(each)))]
     if lacking:
         raise Invalid(
             f"a fact in {name} needs {', '.join(lacking)}",
             hint=f"its key and event time are {', '.join(needed)}",
         )
     end = event.tombstone
-    if end is None or end.nullable or end.default is not None or end.name.casefold() in given:
+    if end is None or end.nullable or end.default is not None or fold(end.name) in given:
         return row
     return {**row, end.name: False}
 

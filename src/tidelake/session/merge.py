@@ -15,7 +15,7 @@ from tidelake.engine.conform import filled, unknown
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.comparable import FLOATS
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.model.settings import Settings
@@ -137,11 +137,11 @@ def merge(
 
 def _extras(draft: TableDraft, columns: Sequence[Column]) -> tuple[Column, ...]:
     """Columns that only the source has: conditions and values may name them."""
-    known = {column.name.casefold() for column in draft.columns}
+    known = {fold(column.name) for column in draft.columns}
     return tuple(
         replace(column, id=-place)
         for place, column in enumerate(columns, 1)
-        if column.name.casefold() not in known
+        if fold(column.name) not in known
     )
 
 

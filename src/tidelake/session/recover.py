@@ -24,6 +24,7 @@ from tidelake.mirror.vectors import decoded
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.delta import Add, Txn
 from tidelake.model.mirror import FIRST_ROW, Mirror, Ratified
+from tidelake.model.names import fold
 from tidelake.model.recovery import RecoveredTable, RecoverResult, SkippedLog
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column, Schema
 from tidelake.session import definitions
@@ -123,12 +124,12 @@ def _found(lake: Lake, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedL
         except TidelakeError as error:
             skipped.append(SkippedLog(root, str(error)))
             continue
-        other = by_name.get(lost.name.casefold())
+        other = by_name.get(fold(lost.name))
         older = min(filter(None, [lost, other]), key=lambda each: each.snapshot_id)
         if other is not None:
             skipped.append(SkippedLog(older.log.root, f"another log of {lost.name} is newer"))
             lost = other if older is lost else lost
-        by_name[lost.name.casefold()] = lost
+        by_name[fold(lost.name)] = lost
     return list(by_name.values()), skipped, last
 
 
@@ -175,8 +176,8 @@ def _declared(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
     """The tables by the first names of their columns, and with those that are gone."""
     for schema in sorted({each.declaration.name.schema for each in found}):
         with tx._reading() as reader:
-            known = {each.name.casefold() for each in tx._schema_infos(reader, tx._base)}
-        if schema.casefold() not in known:
+            known = {fold(each.name) for each in tx._schema_infos(reader, tx._base)}
+        if fold(schema) not in known:
             definitions.create_schema(tx, schema)
     for each in found:
         said = each.declaration

@@ -350,7 +350,7 @@ def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
     for node in tree.find_all(exp.Table):
         if not isinstance(node.this, exp.Identifier):
             continue
-        if not node.db and node.name.casefold() in _ctes_in_sight(node):
+        if not node.db and fold(node.name) in _ctes_in_sight(node):
             refuse_clauses(node, f"{node.name}, a name of the query's own,")
             continue
         yield node
@@ -378,7 +378,7 @@ def _names_before(with_: exp.Expr, within: exp.Expr | None) -> set[str]:
     for cte in with_.expressions:
         if cte is within and not with_.args.get("recursive"):
             break
-        names.add(cte.alias_or_name.casefold())
+        names.add(fold(cte.alias_or_name))
         if cte is within:
             break
     return names
@@ -403,13 +403,13 @@ def _shorten_columns(statement: exp.Expr) -> None:
     bare = [node for node in _tables(statement) if not node.alias]
     schemas: dict[str, set[str]] = {}
     for node in bare:
-        schemas.setdefault(node.name.casefold(), set()).add(node.db.casefold())
+        schemas.setdefault(fold(node.name), set()).add(fold(node.db))
     for node in bare:
-        node.meta["qualified"] = bool(node.db) and len(schemas[node.name.casefold()]) > 1
+        node.meta["qualified"] = bool(node.db) and len(schemas[fold(node.name)]) > 1
     for column in list(statement.find_all(exp.Column)):
         if not column.db:
             continue
-        if len(schemas.get(column.table.casefold(), ())) > 1:
+        if len(schemas.get(fold(column.table), ())) > 1:
             name = f"{column.db}.{column.table}"
             column.set("table", exp.to_identifier(name, quoted=True))
         column.set("db", None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.literal import Value
+from tidelake.model.names import fold
 from tidelake.model.schema import Schema
 from tidelake.plan.where import as_where
 from tidelake.session.sql_parameters import put_literals
@@ -46,12 +47,12 @@ def _is_changed(node: exp.Table) -> bool:
 def _own_parts(condition: exp.Expr, name: str, *, alone: bool) -> Iterator[exp.Expr]:
     from sqlglot import exp
 
-    alias = name.casefold()
+    alias = fold(name)
     for part in conjuncts(condition):
         columns = list(part.find_all(exp.Column))
         if part.find(exp.Query) or not columns:
             continue
-        qualifiers = {column.table.casefold() for column in columns}
+        qualifiers = {fold(column.table) for column in columns}
         if qualifiers == {alias} or (alone and qualifiers <= {alias, ""}):
             bare = part.copy()
             for column in bare.find_all(exp.Column):

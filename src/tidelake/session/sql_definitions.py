@@ -9,7 +9,7 @@ from tidelake.engine.declare import columns_of
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.evolve import find
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.session import definitions, writes
 from tidelake.session.definitions import DONE
@@ -60,7 +60,7 @@ def _create_schema(words: Words) -> Operation:
     name = words.parts()[-1]
 
     def create(tx: Transaction) -> WriteResult:
-        if tolerant and name.casefold() in _schemas(tx):
+        if tolerant and fold(name) in _schemas(tx):
             return DONE
         return definitions.create_schema(tx, name)
 
@@ -159,7 +159,7 @@ def _drop_schema(words: Words) -> Operation:
     words.take("RESTRICT")
 
     def drop(tx: Transaction) -> WriteResult:
-        if tolerant and name.casefold() not in _schemas(tx):
+        if tolerant and fold(name) not in _schemas(tx):
             return DONE
         return definitions.drop_schema(tx, name, cascade=cascade)
 
@@ -277,7 +277,7 @@ def _exists(tx: Transaction, kind: str, name: TableName) -> bool:
 
 
 def _schemas(tx: Transaction) -> set[str]:
-    return {schema.casefold() for schema in tx.schemas()}
+    return {fold(schema) for schema in tx.schemas()}
 
 
 def _has_column(tx: Transaction, name: TableName, path: str) -> bool:

@@ -11,7 +11,7 @@ from tidelake.engine.selection import Selection
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value
-from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold
 from tidelake.model.schema import Column, Schema
 from tidelake.session import merge as merging
 from tidelake.session import writes
@@ -126,13 +126,13 @@ def _assignments(
     for each in given:
         column = each.this
         plain = isinstance(each, exp.EQ) and isinstance(column, exp.Column)
-        if not plain or column.table.casefold() not in {"", *names}:
+        if not plain or fold(column.table) not in {"", *names}:
             raise Unsupported(
                 f"cannot set {each.sql('duckdb')}", hint="write column = expression for each column"
             )
-        if column.name.casefold() in seen:
+        if fold(column.name) in seen:
             raise Invalid(f"column {column.name!r} is set twice", hint="set it once")
-        seen.add(column.name.casefold())
+        seen.add(fold(column.name))
         yield column.name, _text(each.expression, names)
 
 
@@ -166,8 +166,8 @@ def _split(
     table may have its schema before it, and a struct its field behind it."""
     parts = column.parts
     for place in range(min(len(parts) - 1, 2)):
-        if parts[place].name.casefold() in names:
-            return parts[place].name.casefold(), parts[place + 1 :]
+        if fold(parts[place].name) in names:
+            return fold(parts[place].name), parts[place + 1 :]
     return None, parts
 
 
@@ -181,7 +181,7 @@ def _name(table: exp.Expr) -> TableName:
 
 
 def _own(table: exp.Expr) -> dict[str, str | None]:
-    return {table.alias_or_name.casefold(): None}
+    return {fold(table.alias_or_name): None}
 
 
 def _merge(statement: exp.Expr, values: Mapping[str, Value], beside: Beside) -> Operation:
@@ -220,7 +220,7 @@ class _Match:
         from sqlglot import exp
 
         using = statement.args["using"].copy()
-        target, other = statement.this.alias_or_name.casefold(), using.alias_or_name.casefold()
+        target, other = fold(statement.this.alias_or_name), fold(using.alias_or_name)
         if target == other:
             raise Invalid(f"both sides of the MERGE are called {target}", hint="give one an alias")
         source = exp.select("*").from_(using)
@@ -238,8 +238,8 @@ def _keys(statement: exp.Expr, names: Mapping[str, str | None]) -> Iterator[str]
     for part in conjuncts(statement.args["on"]) if statement.args.get("on") else ():
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
         columns = [side for side in sides if isinstance(side, exp.Column)]
-        places = {names.get(column.table.casefold()) for column in columns}
-        if places != {"target", "source"} or len({c.name.casefold() for c in columns}) != 1:
+        places = {names.get(fold(column.table)) for column in columns}
+        if places != {"target", "source"} or len({fold(c.name) for c in columns}) != 1:
             raise Unsupported(
                 f"MERGE cannot match rows ON {part.sql('duckdb')}",
                 hint="match by equal columns of one name, target.x = source.x; for others, give"
@@ -302,9 +302,7 @@ class _Reading:
 
     def _check_everything(self) -> None:
         """All columns go by name for Spark and by position for DuckDB: so both must be the same."""
-        if self.exact and [n.casefold() for n in self.given] != [
-            n.casefold() for n in self.schema.names
-        ]:
+        if self.exact and [fold(n) for n in self.given] != [fold(n) for n in self.schema.names]:
             raise Invalid(
                 f"the source has other columns than the table: {', '.join(self.given)}",
                 hint="list the columns: UPDATE SET x = source.x, INSERT (x) VALUES (source.x)",

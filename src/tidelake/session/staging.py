@@ -41,7 +41,8 @@ def add(
         return []
     if may_inline(tx, draft, count):
         rows = job.catalog_rows(sql, draft.columns, numbered=numbered)
-        if rows is not None:
+        first = int(numbered)
+        if rows is not None and tx.can_flush(draft.after, (row[first:] for row in rows)):
             draft.add_rows(rows, numbered=numbered)
             return []
     if not numbered:

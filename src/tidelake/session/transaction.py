@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -26,7 +26,8 @@ from tidelake.model.change import (
     ViewChange,
     WriteResult,
 )
-from tidelake.model.names import TableName
+from tidelake.model.declaration import check_characters
+from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -78,6 +79,8 @@ class Transaction(Lake):
         self._reads = reads_of(isolation)
         self._pid = os.getpid()
         self._token = token or uuid.uuid4().hex
+        for what, said in (("author", author), ("message", message)):
+            check_characters(said or "", f"the {what} {said!r}")
         self._author = author
         self._message = message
         self._is_blind = base is not None
@@ -449,6 +452,10 @@ class Transaction(Lake):
         """Whether the catalog can keep rows of these columns."""
         return inline_tables.can_inline(self._database.dialect, columns)
 
+    def can_flush(self, table: TableInfo, rows: Iterable[Sequence[object]]) -> bool:
+        """Whether DuckDB can move these rows from the catalog to files without harm."""
+        return inline_tables.can_flush(self._database.dialect, table, rows)
+
     def job(self, doing: str, data: object = None) -> Any:
         """The statements of one write, on Spark if the lake or the data is Spark's."""
         if self.engine == "local" and not is_spark_frame(data):
@@ -597,9 +604,9 @@ def is_spark_frame(data: object) -> bool:
 
 
 def _same(one: TableName, other: TableName) -> bool:
-    return (one.schema.casefold(), one.name.casefold()) == (
-        other.schema.casefold(),
-        other.name.casefold(),
+    return (fold(one.schema), fold(one.name)) == (
+        fold(other.schema),
+        fold(other.name),
     )
 
 

@@ -25,7 +25,7 @@ from tidelake.engine import file_checks, row_checks
 from tidelake.engine.duck_errors import translated
 from tidelake.errors import NotFound, TidelakeError
 from tidelake.model.checked_file import CheckedFile
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, fold
 from tidelake.model.verify import Problem, VerifyReport
 from tidelake.session import verify_deep
 from tidelake.session.expected_files import expected_files
@@ -128,8 +128,8 @@ def _ids(known: Inventory, tables: Sequence[str]) -> frozenset[int]:
         name: row.table_id
         for row in known.of("table")
         for name in wanted
-        if row.table_name.casefold() == name.name.casefold()
-        and known.schemas[row.schema_id].schema_name.casefold() == name.schema.casefold()
+        if fold(row.table_name) == fold(name.name)
+        and fold(known.schemas[row.schema_id].schema_name) == fold(name.schema)
     }
     for name in wanted:
         if name not in found:

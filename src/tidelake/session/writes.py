@@ -85,7 +85,7 @@ def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: Watch | None) -
     if not tx.can_inline(draft.columns):
         return None
     rows = plain_rows(data, draft.columns, str(draft.after.name), draft.options.inline_rows)
-    if rows is None:
+    if rows is None or not tx.can_flush(draft.after, rows):
         return None
     if watch is not None and not watch.may_add(rows):
         return None
