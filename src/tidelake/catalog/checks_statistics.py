@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tidelake.catalog import counting, files
 from tidelake.catalog.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.model.bounds import is_above, is_below
+from tidelake.model.bounds import certain_high, certain_low, is_above, is_below
 from tidelake.model.schema import Column
 from tidelake.model.statistics import UNCOUNTED, ColumnStats
 from tidelake.model.verify import Problem
@@ -56,10 +57,18 @@ def table_bounds(
             continue
         for file in live:
             known = statistics.get(file.data_file_id, {}).get(leaf.id)
-            said = outside(leaf, row, known) if known else None
+            said = outside(leaf, row, _certain(leaf, row, known)) if known else None
             if said:
                 yield bounds_problem(inventory.name(table_id), leaf.name, said, file.path)
                 break
+
+
+def _certain(leaf: Column, row: Any, known: ColumnStats) -> ColumnStats:
+    """Without bounds of long texts, as far as they do not prove anything."""
+    if leaf.type not in ("varchar", "json"):
+        return known
+    low, high = certain_low(known.min, row.min_value), certain_high(known.max, row.max_value)
+    return replace(known, min=low, max=high)
 
 
 def bounds_problem(table: str | None, column: str, said: str, file: str | None) -> Problem:

@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from tidelake.catalog import cells
 from tidelake import duck
 from tidelake.catalog.statement import dollar, insert_into
 from tidelake.catalog.url import CatalogUrl
@@ -65,7 +66,10 @@ class DuckDBSession:
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
         text, names = dollar(sql)
         self._connection.execute(text, {name: parameters[name] for name in names} or None)
-        found: list[Any] = self._connection.fetchall() if self._connection.description else []
+        described = self._connection.description
+        found: list[Any] = self._connection.fetchall() if described else []
+        if found:
+            cells.check(sql, [column[0] for column in described], found, typed=True)
         return found
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:

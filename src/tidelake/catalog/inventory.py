@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
+from tidelake.catalog.cells import NEEDED
 from tidelake.catalog.database import Reader
 from tidelake.catalog.layout import TABLES
 from tidelake.catalog.read import join_path
@@ -30,38 +31,6 @@ VERSIONED = tuple(name for name, layout in TABLES.items() if "begin_snapshot int
 INLINED = "ducklake_inlined_data_"
 INLINED_DELETES = "ducklake_inlined_delete_"
 
-_NEEDED = {
-    "ducklake_metadata": "key value",
-    "ducklake_snapshot": "snapshot_id snapshot_time schema_version next_catalog_id next_file_id",
-    "ducklake_snapshot_changes": "snapshot_id",
-    "ducklake_schema": "schema_id begin_snapshot schema_name",
-    "ducklake_table": "table_id begin_snapshot schema_id table_name",
-    "ducklake_view": "view_id begin_snapshot schema_id view_name sql",
-    "ducklake_tag": "object_id begin_snapshot key",
-    "ducklake_column_tag": "table_id column_id begin_snapshot key",
-    "ducklake_data_file": (
-        "data_file_id table_id begin_snapshot path record_count file_size_bytes"
-    ),
-    "ducklake_delete_file": (
-        "delete_file_id table_id begin_snapshot data_file_id path format delete_count"
-        " file_size_bytes"
-    ),
-    "ducklake_column": "column_id begin_snapshot table_id column_order column_name column_type",
-    "ducklake_table_stats": "table_id record_count next_row_id",
-    "ducklake_table_column_stats": "table_id column_id",
-    "ducklake_partition_info": "partition_id table_id begin_snapshot",
-    "ducklake_partition_column": "partition_id table_id partition_key_index column_id transform",
-    "ducklake_files_scheduled_for_deletion": "path schedule_start",
-    "ducklake_inlined_data_tables": "table_id table_name schema_version",
-    "ducklake_column_mapping": "mapping_id table_id type",
-    "ducklake_name_mapping": "mapping_id column_id source_name target_field_id",
-    "ducklake_schema_versions": "begin_snapshot schema_version",
-    "ducklake_macro": "schema_id macro_id macro_name begin_snapshot",
-    "ducklake_macro_impl": "macro_id impl_id sql type",
-    "ducklake_macro_parameters": "macro_id impl_id column_id",
-    "ducklake_sort_info": "sort_id table_id begin_snapshot",
-    "ducklake_sort_expression": "sort_id table_id sort_key_index expression",
-}
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "int": lambda value: isinstance(value, int),
     "bool": lambda value: isinstance(value, int),
@@ -292,11 +261,13 @@ def _shape_problems(physical: dict[str, list[str]]) -> Iterator[Problem]:
 
 
 def _select(reader: Reader, name: str) -> str:
+    """Under names of their own cells come out whatever they hold."""
     columns = [
         reader.dialect.instant.format(f'"{column}"') if kind == "time" else f'"{column}"'
         for column, kind in _columns(name)
     ]
-    return f'SELECT {", ".join(columns)} FROM "{name}"'
+    listed = ", ".join(f"{column} AS cell{place}" for place, column in enumerate(columns))
+    return f'SELECT {listed} FROM "{name}"'
 
 
 @cache
@@ -313,7 +284,7 @@ def _kind_of_row(name: str) -> Any:
 def _sound(name: str, found: Iterable[Any], problems: list[Problem]) -> Iterator[Any]:
     """The rows whose values are of the right kind; the others become problems. A time that is none
     is left open, and its row kept."""
-    needed = set(_NEEDED[name].split())
+    needed = set(NEEDED[name].split())
     columns = [(at, *pair, pair[0] in needed) for at, pair in enumerate(_columns(name))]
     make = _kind_of_row(name)._make
     for values in found:

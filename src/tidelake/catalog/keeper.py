@@ -48,6 +48,12 @@ class Kept:
         assert self._connection is not None
         return self._connection.execute(sql, parameters).fetchall()
 
+    def ask(self, sql: str, parameters: Any) -> tuple[list[str], list[Any]]:
+        """The names of an answer's columns, and its rows."""
+        assert self._connection is not None
+        cursor = self._connection.execute(sql, parameters)
+        return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
     def many(self, sql: str, rows: Any) -> None:
         assert self._connection is not None
         self._connection.executemany(sql, rows)
@@ -67,6 +73,7 @@ def answer(kept: Kept, request: list[tuple[str, tuple[Any, ...]]]) -> tuple[str,
     steps: dict[str, Callable[..., Any]] = {
         "open": kept.open,
         "query": kept.query,
+        "ask": kept.ask,
         "many": kept.many,
         "undo": kept.undo,
         "close": kept.close,

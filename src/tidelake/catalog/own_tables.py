@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidelake.catalog import cells
 from tidelake.catalog.database import Reader, Writer
 from tidelake.catalog.layout import create_table
 from tidelake.catalog.snapshots import as_instant
@@ -58,6 +59,7 @@ LAYOUT: dict[str, str] = {
         "table_id int!, series int!, data_file_id int!, deleted_through int"
     ),
 }
+cells.know(LAYOUT)
 INDEXES: dict[str, tuple[str, str]] = {
     "tidelake_coverage": ("tidelake_coverage_of_file", "table_id, data_file_id"),
 }

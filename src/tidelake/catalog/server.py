@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tidelake.catalog import cells
 from tidelake.catalog.statement import insert_into, pyformat
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import TidelakeError, Unavailable
@@ -45,7 +46,7 @@ class ServerSession:
         cursors = [self._driver.cursor() for _ in queries]
         for cursor, (sql, parameters) in zip(cursors, queries, strict=True):
             cursor.execute(pyformat(sql), dict(parameters))
-        return [list(cursor.fetchall()) for cursor in cursors]
+        return [_checked(sql, cursor) for (sql, _), cursor in zip(queries, cursors, strict=True)]
 
     def execute(self, sql: str, parameters: Parameters) -> None:
         self._driver.cursor().execute(pyformat(sql), dict(parameters))
@@ -58,6 +59,13 @@ class ServerSession:
             cursor.execute(text, tuple(rows[0]))
         else:
             cursor.executemany(text, [tuple(row) for row in rows])
+
+
+def _checked(sql: str, cursor: Any) -> list[Any]:
+    rows = list(cursor.fetchall())
+    if rows:
+        cells.check(sql, [column[0] for column in cursor.description], rows, typed=True)
+    return rows
 
 
 class ServerDatabase:

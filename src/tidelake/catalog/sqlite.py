@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from tidelake.catalog import cells
 from tidelake.catalog.failures import LostRace
 from tidelake.catalog.keepers import WAITING, Keeper, Step
 from tidelake.catalog.libraries import has_duckdb_sqlite
@@ -74,7 +75,11 @@ class SQLiteSession:
         self._connection = connection
 
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
-        return self._connection.execute(sql, parameters).fetchall()
+        cursor = self._connection.execute(sql, parameters)
+        rows = cursor.fetchall()
+        if rows:
+            cells.check(sql, [column[0] for column in cursor.description], rows, typed=False)
+        return rows
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
@@ -98,10 +103,12 @@ class KeptSession:
         return self.query_all([(sql, parameters)])[0]
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
-        steps: list[Step] = [("query", (sql, dict(values))) for sql, values in queries]
+        steps: list[Step] = [("ask", (sql, dict(values))) for sql, values in queries]
         ahead, self._ahead = self._ahead, []
-        found: list[list[Any]] = self._keeper.run([*ahead, *steps])[len(ahead) :]
-        return found
+        answers = self._keeper.run([*ahead, *steps])[len(ahead) :]
+        for (sql, _), (names, rows) in zip(queries, answers, strict=True):
+            cells.check(sql, names, rows, typed=False)
+        return [rows for _, rows in answers]
 
     def execute(self, sql: str, parameters: Parameters) -> None:
         self._ahead.append(("query", (sql, dict(parameters))))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from tidelake.model.comparable import Point, domain, lower_bound, upper_bound
 from tidelake.model.extremes import exact_point
 
+_CUT = 256
+"""Texts of as many bytes may be the beginning of longer ones."""
+
 
 def is_below(column_type: str, value: str | None, bound: str | None) -> bool:
     """Whether a value is certainly less than a minimum. Of rounded numbers the last digits, and
@@ -16,6 +19,26 @@ def is_below(column_type: str, value: str | None, bound: str | None) -> bool:
 def is_above(column_type: str, value: str | None, bound: str | None) -> bool:
     point, limit = exact_point(column_type, value), _limit(column_type, bound, upper=True)
     return point is not None and limit is not None and _less(limit, point)
+
+
+def certain_low(text: str | None, bound: str | None) -> str | None:
+    """A minimum of texts, unless it may be the beginning of that which a bound is: DuckDB cuts
+    long texts in its statistics."""
+    begins = text is not None and _is_long(text) and bound is not None and bound.startswith(text)
+    return None if begins else text
+
+
+def certain_high(text: str | None, bound: str | None) -> str | None:
+    """A maximum of texts, unless it may be the beginning of that which a bound is, with its last
+    letter made greater, and without letters that cannot be."""
+    if not text or bound is None or not _is_long(bound):
+        return text
+    beginning = text[:-1] + chr(max(ord(text[-1]) - 1, 0))
+    return None if bound >= beginning else text
+
+
+def _is_long(text: str) -> bool:
+    return len(text.encode()) >= _CUT
 
 
 def _limit(column_type: str, text: str | None, *, upper: bool) -> Point | None:

@@ -1,0 +1,161 @@
+"""What the cells of a catalog must hold. SQLite takes any value for any column, and no database
+minds a NULL that makes no sense: what our code relies on is checked as it is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from operator import itemgetter
+from types import NoneType
+from typing import Any
+
+from tidelake.catalog.layout import OWN_TABLES, TABLES
+from tidelake.errors import Corrupt
+
+NEEDED: dict[str, str] = {
+    "ducklake_metadata": "key value",
+    "ducklake_snapshot": "snapshot_id snapshot_time schema_version next_catalog_id next_file_id",
+    "ducklake_snapshot_changes": "snapshot_id",
+    "ducklake_schema": "schema_id begin_snapshot schema_name",
+    "ducklake_table": "table_id begin_snapshot schema_id table_name",
+    "ducklake_view": "view_id begin_snapshot schema_id view_name sql",
+    "ducklake_tag": "object_id begin_snapshot key",
+    "ducklake_column_tag": "table_id column_id begin_snapshot key",
+    "ducklake_data_file": (
+        "data_file_id table_id begin_snapshot path record_count file_size_bytes"
+    ),
+    "ducklake_delete_file": (
+        "delete_file_id table_id begin_snapshot data_file_id path format delete_count"
+        " file_size_bytes"
+    ),
+    "ducklake_column": "column_id begin_snapshot table_id column_order column_name column_type",
+    "ducklake_table_stats": "table_id record_count next_row_id",
+    "ducklake_table_column_stats": "table_id column_id",
+    "ducklake_partition_info": "partition_id table_id begin_snapshot",
+    "ducklake_partition_column": "partition_id table_id partition_key_index column_id transform",
+    "ducklake_files_scheduled_for_deletion": "path schedule_start",
+    "ducklake_inlined_data_tables": "table_id table_name schema_version",
+    "ducklake_column_mapping": "mapping_id table_id type",
+    "ducklake_name_mapping": "mapping_id column_id source_name target_field_id",
+    "ducklake_schema_versions": "begin_snapshot schema_version",
+    "ducklake_macro": "schema_id macro_id macro_name begin_snapshot",
+    "ducklake_macro_impl": "macro_id impl_id sql type",
+    "ducklake_macro_parameters": "macro_id impl_id column_id",
+    "ducklake_sort_info": "sort_id table_id begin_snapshot",
+    "ducklake_sort_expression": "sort_id table_id sort_key_index expression",
+}
+"""Columns without which a row of DuckLake's says nothing."""
+
+_OWN_NEEDED: dict[str, str] = {
+    "tidelake_tag": "tag_name snapshot_id created_at",
+    "tidelake_consumer": "consumer_name updated_at",
+    "tidelake_fingerprint": "table_id snapshot_id row_count content_hash made_at",
+    "tidelake_rollup": (
+        "rollup_id table_id as_of snapshot_id next_row_id next_file_id settings record_count"
+        " file_size_bytes made_at"
+    ),
+    "tidelake_rollup_file": "rollup_id file_index table_id path record_count file_size_bytes",
+    "tidelake_mirror": "table_id delta_id root status",
+    "tidelake_mirror_count": "table_id publishes publish_ms failures",
+    "tidelake_mirror_commit": "table_id version snapshot_id committed_at digest",
+    "tidelake_mirror_file": "table_id data_file_id removed_at path size modified",
+    "tidelake_import": (
+        "table_id root delta_id version snapshot_id next_file_id committed_at columns"
+    ),
+    "tidelake_import_file": "table_id data_file_id source",
+    "tidelake_coverage": (
+        "table_id series entity_hash data_file_id part begin_snapshot first_bucket last_bucket"
+        " bucket_count entity"
+    ),
+    "tidelake_coverage_file": "table_id series data_file_id",
+    "tidelake_zone": "table_id column_id zone",
+}
+_INLINED = {
+    "ducklake_inlined_data_": "row_id int, begin_snapshot int, end_snapshot int",
+    "ducklake_inlined_delete_": "file_id int, row_id int, begin_snapshot int",
+}
+_INLINED_NEEDED = {"row_id", "begin_snapshot", "file_id"}
+_TABLE = re.compile(r"\b(?:ducklake|tidelake)_[a-z0-9_]+")
+_SQLITE_TYPES: dict[str, frozenset[type]] = {
+    "int": frozenset({int}),
+    "bool": frozenset({int}),
+    "text": frozenset({str}),
+    "name": frozenset({str}),
+    "time": frozenset({str}),
+    "blob": frozenset({bytes}),
+}
+_KIND_WORDS = {"int": "number", "bool": "truth value", "time": "timestamp", "blob": "bytes"}
+_SHOWN = 60
+_KNOWN: dict[str, str] = TABLES | OWN_TABLES
+
+
+def know(layouts: Mapping[str, str]) -> None:
+    """Of tables that are made later, what their columns are."""
+    _KNOWN.update(layouts)
+
+
+def check(sql: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, typed: bool) -> None:
+    """Corrupt if a cell of an answer holds what it must not. `typed`: the database itself sees to
+    the types, so that only NULLs are looked for."""
+    for place, column, kind, allowed in _wanted(sql, tuple(names), typed):
+        cells = map(itemgetter(place), rows)
+        if typed:
+            if None in list(cells):
+                raise _wrong(sql, column, kind, next(r for r in rows if r[place] is None), place)
+        elif not allowed.issuperset(map(type, cells)):
+            row = next(row for row in rows if type(row[place]) not in allowed)
+            raise _wrong(sql, column, kind, row, place)
+
+
+Cell = tuple[int, str, str, frozenset[type]]
+
+
+@lru_cache(maxsize=1024)
+def _wanted(sql: str, names: tuple[str, ...], typed: bool) -> tuple[Cell, ...]:
+    """Of which columns of an answer it is known what they must hold, as they are called like
+    those of the tables that the query is of."""
+    tables = sorted(set(_TABLE.findall(sql)))
+    own = [name for name in tables if name.startswith(tuple(_INLINED)) and name not in TABLES]
+    layouts = [_layout(name) for name in own or tables]
+    outer = "LEFT" in sql.upper()
+    found = []
+    for place, name in enumerate(names):
+        told = [layout[name] for layout in layouts if name in layout]
+        kinds = {kind for kind, _ in told}
+        if len(kinds) != 1 or not kinds <= _SQLITE_TYPES.keys():
+            continue
+        (kind,) = kinds
+        needed = not outer and all(is_needed for _, is_needed in told)
+        allowed = _SQLITE_TYPES[kind] | (frozenset() if needed else {NoneType})
+        if needed or not typed:
+            found.append((place, name, kind, allowed))
+    return tuple(found)
+
+
+@cache
+def _layout(table: str) -> dict[str, tuple[str, bool]]:
+    """The kinds of a table's columns, and whether they are needed."""
+    for prefix, layout in _INLINED.items():
+        if table.startswith(prefix) and table not in TABLES:
+            return {name: (kind, name in _INLINED_NEEDED) for name, kind in _pairs(layout)}
+    layout = _KNOWN.get(table, "")
+    needed = (NEEDED | _OWN_NEEDED).get(table, "").split()
+    return {name: (kind, name in needed) for name, kind in _pairs(layout)}
+
+
+def _pairs(layout: str) -> Iterator[tuple[str, str]]:
+    for definition in filter(None, layout.split(", ")):
+        name, kind = definition.split(" ")
+        yield name, kind.rstrip("!")
+
+
+def _wrong(sql: str, column: str, kind: str, row: Sequence[Any], place: int) -> Corrupt:
+    tables = [name for name in sorted(set(_TABLE.findall(sql))) if column in _layout(name)]
+    value = "nothing" if row[place] is None else repr(row[place])[:_SHOWN]
+    beside = ", ".join(repr(cell)[:_SHOWN] for cell in row[:4])
+    return Corrupt(
+        f"{' or '.join(tables)} has {value} as {column}, where a"
+        f" {_KIND_WORDS.get(kind, 'text')} must be, in the row ({beside}, …)",
+        hint="`tidelake verify` tells what else is wrong; restore the catalog from a backup",
+    )
