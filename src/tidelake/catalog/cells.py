@@ -77,6 +77,7 @@ _INLINED = {
 }
 _INLINED_NEEDED = {"row_id", "begin_snapshot", "file_id"}
 _TABLE = re.compile(r"\b(?:ducklake|tidelake)_[a-z0-9_]+")
+_GATHERED = re.compile(r"(?:(?:max|min|coalesce)\()+(?:\w+\.)?(\w+)\)(?:, [\d:]\w*\))*", re.I)
 _SQLITE_TYPES: dict[str, frozenset[type]] = {
     "int": frozenset({int}),
     "bool": frozenset({int}),
@@ -120,17 +121,25 @@ def _wanted(sql: str, names: tuple[str, ...], typed: bool) -> tuple[Cell, ...]:
     layouts = [_layout(name) for name in own or tables]
     outer = "LEFT" in sql.upper()
     found = []
-    for place, name in enumerate(names):
+    for place, said in enumerate(names):
+        name, is_whole = _column(said)
         told = [layout[name] for layout in layouts if name in layout]
         kinds = {kind for kind, _ in told}
         if len(kinds) != 1 or not kinds <= _SQLITE_TYPES.keys():
             continue
         (kind,) = kinds
-        needed = not outer and all(is_needed for _, is_needed in told)
+        needed = is_whole and not outer and all(is_needed for _, is_needed in told)
         allowed = _SQLITE_TYPES[kind] | (frozenset() if needed else {NoneType})
         if needed or not typed:
             found.append((place, name, kind, allowed))
     return tuple(found)
+
+
+def _column(said: str) -> tuple[str, bool]:
+    """Which column a part of an answer is of, and whether it is that column itself: it may be its
+    maximum or the like, which is there or not."""
+    found = _GATHERED.fullmatch(said)
+    return (found.group(1), False) if found else (said, True)
 
 
 @cache

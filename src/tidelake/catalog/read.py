@@ -179,6 +179,7 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
 
     def build(row: Row) -> Column:
         default = row[6] if row[6] != "NULL" else None
+        _check_inside(row, len(below[row[0]]), table_id)
         return Column(
             id=row[0],
             name=row[2],
@@ -192,6 +193,17 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
         )
 
     return tuple(build(row) for row in below[None])
+
+
+def _check_inside(row: Row, count: int, table_id: int) -> None:
+    """Corrupt unless a column has as many columns inside it as its type says."""
+    wanted = {"list": 1, "map": 2, "struct": max(count, 1)}.get(row[3].lower(), count)
+    if count != wanted:
+        raise Corrupt(
+            f"column {row[2]!r} of table {table_id} is a {row[3].lower()} with {count} columns"
+            " inside it (ducklake_column)",
+            hint="`tidelake verify` tells what else is wrong; restore the catalog from a backup",
+        )
 
 
 def columns_of_version(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:

@@ -96,9 +96,7 @@ def _stats(values: Sequence[Any]) -> ColumnStats:
 def summarise(writer: Writer, table_id: int, columns: Iterable[Column]) -> bool:
     """Summarise some of the zones that have become complete; False when none is left."""
     first = _boundary(writer, table_id)
-    row = writer.row("SELECT max(next_file_id) FROM ducklake_snapshot")
-    complete = int(row[0]) // WIDTH if row and row[0] is not None else 0
-    stop = min(first + _AT_ONCE, complete)
+    stop = min(first + _AT_ONCE, _complete(writer))
     if stop <= first:
         return False
     leaves = {leaf.id: leaf for column in columns for leaf in column.leaves()}
@@ -108,6 +106,15 @@ def summarise(writer: Writer, table_id: int, columns: Iterable[Column]) -> bool:
     )
     writer.insert(TABLE, [{"table_id": table_id, "column_id": _BOUNDARY, "zone": stop}])
     return True
+
+
+def _complete(reader: Reader) -> int:
+    """How many zones no file will come to any more, up to the last that has files."""
+    counter = reader.row("SELECT max(next_file_id) FROM ducklake_snapshot")
+    newest = reader.row("SELECT max(data_file_id) FROM ducklake_data_file")
+    if not counter or not newest or None in (counter[0], newest[0]):
+        return 0
+    return int(min(counter[0] // WIDTH, newest[0] // WIDTH + 1))
 
 
 def forget(writer: Writer, table_id: int, files: Iterable[int]) -> None:

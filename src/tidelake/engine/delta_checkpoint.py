@@ -18,6 +18,7 @@ from tidelake.model.delta import (
     Sidecar,
     Txn,
     Vector,
+    plainly,
 )
 from tidelake.model.mirror import FIRST_ROW, ShownFiles
 from tidelake.model.names import quote, text_literal
@@ -54,7 +55,7 @@ def _checked(paths: Sequence[str]) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Corrupt(
-            f"{paths[0]} is not a checkpoint of a Delta log: {error!r}",
+            f"{paths[0]} is not a checkpoint of a Delta log: {plainly(error)}",
             hint="restore it from a copy, or the commits before it",
         ) from None
 

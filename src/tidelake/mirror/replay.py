@@ -80,10 +80,16 @@ class State:
         elif isinstance(action, CommitInfo):
             self.info = action
 
+    @property
+    def is_described(self) -> bool:
+        """Whether the log has said what the table is."""
+        return self.protocol is not None and bool(self.metadata and self.metadata.schema)
+
     def checked(self, where: str) -> tuple[Protocol, Metadata]:
         """What the table is. Corrupt if the log does not say."""
-        if self.protocol is None or self.metadata is None:
-            lacking = "protocol" if self.protocol is None else "metadata"
+        if self.protocol is None or self.metadata is None or not self.metadata.schema:
+            lacking = "protocol" if self.protocol is None else "columns"
+            lacking = "metadata" if self.protocol and self.metadata is None else lacking
             raise Corrupt(
                 f"the log at {where} has no {lacking} up to version {self.version}",
                 hint="restore the log from a copy",

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from tidelake.errors import Corrupt, Unsupported
+from tidelake.model.delta import plainly
 from tidelake.model.schema import Column
 
 ID, PHYSICAL = "delta.columnMapping.id", "delta.columnMapping.physicalName"
@@ -161,7 +162,7 @@ def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[Field, ...]:
         ) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Corrupt(
-            f"the table's schema is not one: {error!r}", hint="restore the log from a copy"
+            f"the table's schema is not one: {plainly(error)}", hint="restore the log from a copy"
         ) from None
 
 

@@ -175,7 +175,7 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the table is. `schema` is Delta's JSON."""
+    """What the table is. `schema` is Delta's JSON; empty where a log does not say."""
 
     id: str
     schema: str
@@ -206,7 +206,7 @@ class Metadata:
     def of(given: Mapping[str, Any]) -> Metadata:
         return Metadata(
             id=str(given.get("id") or ""),
-            schema=str(given["schemaString"]),
+            schema=str(given.get("schemaString") or ""),
             partition_columns=_listed(given.get("partitionColumns") or []),
             configuration={
                 str(name): str(value) for name, value in (given.get("configuration") or {}).items()
@@ -327,14 +327,28 @@ def parse_commit(data: bytes, where: str) -> list[Action]:
         values = _values(data.decode())
         return [action for value in values for action in _actions(value)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise _not_a_commit(where, error) from None
+        raise _not_a_commit(where, plainly(error)) from None
     except RecursionError:
         raise _not_a_commit(where, "it is nested without end") from None
 
 
-def _not_a_commit(where: str, why: object) -> Corrupt:
+def plainly(error: Exception) -> str:
+    """What is wrong with something that could not be taken apart."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]} is missing"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON from character {error.pos:,} on"
+    if isinstance(error, UnicodeError):
+        return "it is no text"
+    if isinstance(error, AttributeError):
+        return "a value stands where fields must be"
+    said = str(error).splitlines()
+    return said[0] if said else "a value is none that may be there"
+
+
+def _not_a_commit(where: str, why: str) -> Corrupt:
     return Corrupt(
-        f"{where} is not a commit of a Delta log: {why!r}",
+        f"{where} is not a commit of a Delta log: {why}",
         hint="restore it from a copy, or from a checkpoint before it",
     )
 

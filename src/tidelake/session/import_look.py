@@ -73,7 +73,8 @@ def look(job: Import) -> Look:
     earliest = job.last if job.mode == "fast" else reachable(job.log, job.last)
     first = earliest if job.before is None else max(earliest, job.before.version + 1)
     walk, steps = _walked(job, ground, first)
-    if (cut := _sized(job, ground, steps)) > first:
+    told = steps[0].version
+    if (cut := _sized(job, ground, steps)) > told:
         walk, steps = _walked(job, ground, cut)
     steps, doubtful = loosened(steps)
     ground.counts = counted(job.lake._local, steps)
@@ -81,7 +82,7 @@ def look(job: Import) -> Look:
     notes = walk.notes + [
         f"column {name} may be null here: the log does not rule it out" for name in doubtful
     ]
-    notes += _cut_short(job, first, steps[0].version)
+    notes += _cut_short(job, first, told, steps[0].version)
     return Look(steps, ground, walk.live, notes)
 
 
@@ -176,13 +177,13 @@ def _check(job: Import, ground: Ground, steps: Sequence[Step]) -> None:
             gone_of(add, ground, fetch)
 
 
-def _cut_short(job: Import, first: int, begins: int) -> list[str]:
+def _cut_short(job: Import, first: int, told: int, begins: int) -> list[str]:
     if job.mode == "fast":
         return []
     after = -1 if job.before is None else job.before.version
     notes = []
     if first > after + 1:
         notes.append(f"versions {after + 1} to {first - 1} are not told by the log any more")
-    if begins > first:
-        notes.append(f"versions {first} to {begins - 1} need files that are gone")
+    if begins > told:
+        notes.append(f"versions {told} to {begins - 1} need files that are gone")
     return notes

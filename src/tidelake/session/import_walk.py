@@ -77,6 +77,7 @@ class Walk:
 
     def steps(self, first: int, last: int) -> Iterator[Step]:
         state = state_at(self.store, self.log, first, self.checkpoints)
+        first = self._described(state, last)
         self.live = self._live(state)
         kept = self.live.keys() & set(self.held)
         shape = self._shape(state, bool(kept))
@@ -90,6 +91,19 @@ class Walk:
         for version, actions in commits(self.store, self.log, first + 1, last):
             yield self._next(state, shape, actions, version)
             shape = self._shape_now
+
+    def _described(self, state: State, last: int) -> int:
+        """Go on until the log has said what the table is; the version that does."""
+        first = state.version
+        for version, actions in commits(self.store, self.log, first + 1, last):
+            if state.is_described:
+                break
+            state.apply(actions, version)
+        if state.version > first:
+            self.notes.append(
+                f"versions {first} to {state.version - 1} do not say what the table is"
+            )
+        return state.version
 
     def _next(self, state: State, shape: Shape, actions: list[Action], version: int) -> Step:
         before, kept = state.metadata, {}
