@@ -705,7 +705,13 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     "no protocol": ([metadata([("x", "integer")])], "no protocol"),
     "two metadata": ([protocol(), *[metadata([("x", "integer")])] * 2], "twice"),
     "no columns": ([protocol(), metadata([])], "no columns"),
-    "void": ([protocol(), metadata([("x", "void")])], "void"),
+    "array of void": (
+        [
+            protocol(),
+            metadata([("x", {"type": "array", "elementType": "void", "containsNull": True})]),
+        ],
+        "array of void",
+    ),
     "variant": ([protocol(), metadata([("x", "variant")])], "variant"),
     "interval": ([protocol(), metadata([("x", "interval day")])], "interval"),
     "collated": ([protocol(), metadata([("x", "string collate UNICODE")])], "collate"),

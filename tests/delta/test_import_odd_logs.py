@@ -16,6 +16,7 @@ from tests.delta.logs import (
     Log,
     brought,
     checkpoint,
+    column,
     lake_at,
     metadata,
     plain,
@@ -24,7 +25,7 @@ from tests.delta.logs import (
     rows,
     snapshots_by_version,
 )
-from tidelake.errors import Corrupt, TidelakeError
+from tidelake.errors import Corrupt, TidelakeError, Unsupported
 
 STRANGE: list[Action] = [
     {"txn": {"appId": "a", "version": 3}},
@@ -215,3 +216,41 @@ def test_what_is_not_legal_is_refused_in_plain_words(tmp_path: Path, words: str,
     with pytest.raises(TidelakeError, match=words) as refusal:
         brought(tmp_path, log, mode=mode)
     assert "Error(" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("mode", ["fast", "full-history"])
+@pytest.mark.parametrize("kind", ["void", "null"])
+def test_columns_of_nothing(tmp_path: Path, mode: str, kind: str) -> None:
+    """A column of type void is all NULL, whatever a file has by its name, until it has a type."""
+    log = Log(tmp_path / "table")
+    inside = {"type": "struct", "fields": [column("a", "integer"), column("nothing", kind)]}
+    log.begin([("x", "integer"), ("nothing", kind), ("s", inside)])
+    nested = pa.array([{"a": 1}, {"a": 2}], pa.struct({"a": pa.int32()}))
+    log.commit(log.add({"x": pa.array([1, 2], pa.int32()), "s": nested}))
+    odd = pa.table({"x": pa.array([3], pa.int32()), "nothing": ["hidden"]})
+    log.commit(log.add(odd))
+    typed = {"type": "struct", "fields": [column("a", "integer"), column("nothing", "string")]}
+    log.commit(metadata([("x", "integer"), ("nothing", "string"), ("s", typed)]))
+    with lake_at(tmp_path) as lake:
+        tidelake.import_delta(lake, str(log.root), "t", mode=mode, up_to_version=2)
+        before = lake.table("t").snapshots()[-1].snapshot_id
+        assert lake.table("t").schema.column("nothing").duckdb_type == "INTEGER"
+        was = [(1, None, {"a": 1, "nothing": None}), (2, None, {"a": 2, "nothing": None})]
+        assert rows(lake, "t") == [*was, (3, None, None)]
+        tidelake.import_delta(lake, str(log.root), "t", mode=mode, resume=True)
+        assert rows(lake, "t") == [*was, (3, "hidden", None)]
+        assert rows(lake, "t", before) == [*was, (3, None, None)]
+        assert lake.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("feature", ["variantType", "variantType-preview"])
+def test_variants(tmp_path: Path, feature: str) -> None:
+    """The feature alone does no harm; a column of that type is refused by its name."""
+    log = Log(tmp_path / "table")
+    log.begin([("x", "integer")], features=[feature])
+    log.commit(log.add({"x": pa.array([1, 2], pa.int32())}))
+    assert brought(tmp_path, log) == [(1,), (2,)]
+    log.commit(metadata([("x", "integer"), ("v", "variant")]))
+    with lake_at(tmp_path) as lake, pytest.raises(Unsupported, match="variant") as refusal:
+        tidelake.import_delta(lake, str(log.root), "other")
+    assert "to_json" in str(refusal.value)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.duck_errors import translated
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, TidelakeError
 from tidelake.model.delta import (
     Action,
     Add,
@@ -53,6 +53,8 @@ def _checked(paths: Sequence[str]) -> Iterator[None]:
     """What is not as a checkpoint should be comes out as an error of our own."""
     try:
         yield
+    except TidelakeError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Corrupt(
             f"{paths[0]} is not a checkpoint of a Delta log: {plainly(error)}",

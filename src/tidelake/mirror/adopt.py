@@ -41,6 +41,7 @@ def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[
         MappedField(field.physical, field.column.id, _children(field), field.column.name in names)
         for names in [set(partitioned_by)]
         for field in fields
+        if not field.void
     )
 
 
@@ -50,6 +51,7 @@ def _children(field: Field) -> tuple[MappedField, ...]:
     return tuple(
         MappedField(name, child.column.id, _children(child))
         for name, child in zip(names, field.children, strict=True)
+        if not child.void
     )
 
 
@@ -136,7 +138,9 @@ def _facts(
     lows, highs, nulls = parts
     for field in fields:
         column, name = field.column, field.physical
-        if column.id in partition:
+        if field.void:
+            yield ColumnFacts(column.id, None, 0, rows)
+        elif column.id in partition:
             yield _constant(column, partition[column.id], rows)
         elif column.type == "struct":
             below = [_dict(part.get(name)) for part in parts]

@@ -18,6 +18,10 @@ READABLE = frozenset(
         "typeWidening-preview",
     }
 )
+_OF_VARIANTS = frozenset(
+    {"variantType", "variantType-preview", "variantShredding", "variantShredding-preview"}
+)
+"""They matter to tables with columns of that type, which are refused by their names."""
 _OF_READERS = READABLE | {"catalogManaged", "catalogOwned-preview", "variantType"}
 """Features that, where they are in force, readers must be told of."""
 _MAPPING = "delta.columnMapping.mode"
@@ -48,7 +52,7 @@ def check_readable(protocol: Protocol) -> None:
             hint="restore the log",
         )
     _check_lists(protocol)
-    unknown = sorted((protocol.reader_features or frozenset()) - READABLE)
+    unknown = sorted((protocol.reader_features or frozenset()) - READABLE - _OF_VARIANTS)
     if unknown:
         raise Unsupported(
             f"the table uses {', '.join(unknown)}, which Tidelake cannot read exactly",

@@ -16,6 +16,7 @@ from tidelake.model.schema import Column
 from tidelake.model.widening import widens
 
 Path = tuple[str, ...]
+_VOID = "void"
 Known = Mapping[str, Any]
 """By what it is called in files: a column's `id`, its last `type`, and what is `below` it."""
 
@@ -45,11 +46,11 @@ class Numbering:
             entry = known.get(each.physical)
             path = None if above is None else (*above, each.physical)
             if entry is None or not _fits(entry, each):
-                if path is not None and entry is not None:
+                if path is not None and entry is not None and entry["type"] != _VOID:
                     self.retyped.append(path)
                 path = None
                 entry = known[each.physical] = {"id": self._take(), "below": {}}
-            entry["type"] = each.column.type
+            entry["type"] = _VOID if each.void else each.column.type
             found.append(self._with_id(each, entry, path))
         return tuple(found)
 
@@ -66,6 +67,8 @@ class Numbering:
 
 def _fits(entry: Known, wanted: Field) -> bool:
     """Whether a column can go on as this one: what is inside a list or a map must go on too."""
+    if wanted.void or entry["type"] == _VOID:
+        return wanted.void and bool(entry["type"] == _VOID)
     kind = wanted.column.type
     if not wanted.children:
         return not entry["below"] and widens(entry["type"], kind)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from tidelake.errors import Corrupt, Unsupported
+from tidelake.errors import Corrupt, TidelakeError, Unsupported
 from tidelake.model.delta import plainly
 from tidelake.model.schema import Column
 
@@ -51,6 +51,9 @@ _FROM_DELTA = {
     "string": "varchar",
     "binary": "blob",
 }
+_VOID = ("void", "null")
+_OF_NOTHING = "int32"
+"""What DuckDB makes of a column of nothing but NULL."""
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 _WIDEST = 38
 _TEXT = re.compile(r"(?:varchar|char)\(\d+\)")
@@ -70,12 +73,13 @@ _REASONS = {
 @dataclass(frozen=True, slots=True)
 class Field:
     """A column of a Delta table: ours, with the name that it has in files and, where columns are
-    mapped, the id that Delta gave it."""
+    mapped, the id that Delta gave it. One that is `void` has no values, whatever files have."""
 
     column: Column
     physical: str
     delta_id: int | None
     children: tuple[Field, ...] = ()
+    void: bool = False
 
 
 def obstacles(columns: Iterable[Column]) -> list[str]:
@@ -156,6 +160,8 @@ def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[Field, ...]:
         found = tuple(_column(field, mode, ids) for field in given["fields"])
         _check_distinct(found)
         return found
+    except TidelakeError:
+        raise
     except RecursionError:
         raise Unsupported(
             "the table's columns are nested without end", hint="flatten them in Delta"
@@ -216,7 +222,9 @@ def _comment(said: Mapping[str, Any]) -> str | None:
 def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
     number = next(ids)
     if not isinstance(kind, dict):
-        return Field(Column(number, name, _ours(str(kind))), name, None)
+        void = kind in _VOID
+        ours = _OF_NOTHING if void else _ours(str(kind))
+        return Field(Column(number, name, ours), name, None, void=void)
     if kind["type"] == "struct":
         ours, children = "struct", tuple(_column(field, mode, ids) for field in kind["fields"])
     elif kind["type"] == "array":
@@ -226,6 +234,8 @@ def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
         ours, children = "map", tuple(_built(n, k, ids, mode) for n, k in parts)
     else:
         raise _unknown(kind["type"])
+    if ours != "struct" and any(child.void for child in children):
+        raise _unknown(f"{kind['type']} of void")
     below = tuple(child.column for child in children)
     return Field(Column(number, name, ours, children=below), name, None, children)
 
@@ -246,6 +256,12 @@ def _ours(kind: str) -> str:
 
 
 def _unknown(kind: object) -> Unsupported:
+    if kind == "variant":
+        return Unsupported(
+            "the table has a column of Delta's type 'variant', which Tidelake does not read exactly"
+            " (features variantType and variantType-preview)",
+            hint="copy the table in Delta with the column as text, to_json(column), or without it",
+        )
     return Unsupported(
         f"the table has a column of Delta's type {kind!r}, which Tidelake does not read exactly",
         hint="drop the column in Delta, or copy the table without it",

@@ -313,7 +313,7 @@ def _mapped_by_id(path: str, fields: Sequence[Source], shape: Shape) -> tuple[Ma
 
 def _by_id(fields: Sequence[Source], wanted: Sequence[Field]) -> tuple[MappedField, ...]:
     found = []
-    for each in wanted:
+    for each in (given for given in wanted if not given.void):
         source = next((f for f in fields if f.id == each.delta_id and f.id is not None), None)
         if source is not None:
             found.append(MappedField(source.name, each.column.id, _below(source, each)))
