@@ -15,7 +15,7 @@ from tidelake.catalog.database import Reader
 from tidelake.catalog.entries import Entries
 from tidelake.errors import Conflict, NotFound
 from tidelake.model.change import Revival
-from tidelake.model.names import TableName
+from tidelake.model.names import TableName, fold
 
 _ENDED = (
     "ducklake_column",
@@ -53,11 +53,11 @@ def dropped(reader: Reader, kind: str) -> list[Dropped]:
 
 def named(reader: Reader, kind: str, name: TableName) -> list[Dropped]:
     """Those that had the name when they were dropped."""
-    wanted = (name.schema.casefold(), name.name.casefold())
+    wanted = (fold(name.schema), fold(name.name))
     return [
         each
         for each in dropped(reader, kind)
-        if (each.name.schema.casefold(), each.name.name.casefold()) == wanted
+        if (fold(each.name.schema), fold(each.name.name)) == wanted
     ]
 
 
