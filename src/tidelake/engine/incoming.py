@@ -190,10 +190,10 @@ class _Taking:
     def _maps(self, frame: Any) -> dict[str, pa.Array]:
         """Columns of pandas that hold maps: as dicts or lists of pairs, of which Arrow would make
         something else."""
-        by_name = {c.name.casefold(): c for c in self.columns}
+        by_name = {fold(c.name): c for c in self.columns}
         found = {}
         for name, kind in frame.dtypes.items():
-            column = by_name[str(name).casefold()]
+            column = by_name[fold(str(name))]
             if str(kind) == "object" and any(below.type == "map" for below in column.walk()):
                 values = [None if is_nan(value) else value for value in frame[name]]
                 found[str(name)] = incoming_rows.converted_array(column, values, self.place)

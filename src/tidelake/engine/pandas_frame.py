@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid
+from tidelake.model.names import fold
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +26,14 @@ def with_index(frame: Any, place: str) -> Any:
             f"{place}: the index of the frame has no name, so it is not clear what it is",
             hint=f"call reset_index() to make it a column; {_LEAVE_OUT}",
         )
-    taken = {str(name).casefold() for name in frame.columns}
+    taken = {fold(str(name)) for name in frame.columns}
     for name in names:
-        if str(name).casefold() in taken:
+        if fold(str(name)) in taken:
             raise Invalid(
                 f"{place}: the index of the frame is called {name!r}, and so is a column",
                 hint=f"rename one of them, for example with rename_axis(…); {_LEAVE_OUT}",
             )
-        taken.add(str(name).casefold())
+        taken.add(fold(str(name)))
     return frame.reset_index()
 
 
@@ -44,9 +45,9 @@ def _is_default(index: Any) -> bool:
 
 def refuse_unknown_index(frame: Any, known: Sequence[str], place: str) -> None:
     """Raise if the index carries data for a column that there is not."""
-    folded = {name.casefold() for name in known}
+    folded = {fold(name) for name in known}
     for name in frame.index.names:
-        if name is not None and str(name).casefold() not in folded:
+        if name is not None and fold(str(name)) not in folded:
             raise Invalid(
                 f"{place}: the index of the frame is called {name!r}, and there is no such column",
                 hint=f"{_LEAVE_OUT}, or add the column first with evolve(add=…)",
