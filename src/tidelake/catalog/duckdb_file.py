@@ -12,8 +12,8 @@ from types import NoneType
 from typing import Any
 from weakref import WeakValueDictionary
 
-from tidelake.catalog import cells
 from tidelake import duck
+from tidelake.catalog import cells
 from tidelake.catalog.statement import dollar, insert_into
 from tidelake.catalog.url import CatalogUrl
 from tidelake.errors import Unavailable
