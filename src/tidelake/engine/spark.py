@@ -23,6 +23,7 @@ from tidelake.engine.spark_sql import parsed, spark_text
 from tidelake.engine.spark_types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
+from tidelake.model.names import fold
 from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
 from tidelake.plan.condition import VIRTUAL

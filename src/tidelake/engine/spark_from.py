@@ -11,7 +11,7 @@ from tidelake.engine.duck_tree import Node, everything, inside, reference, repla
 from tidelake.engine.spark_relation import Relation, refused, renamed
 from tidelake.engine.spark_scalar import Speech
 from tidelake.engine.spark_select import Selects
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 if TYPE_CHECKING:
@@ -50,20 +50,20 @@ class Source:
 
     def own_name(self, names: Sequence[str]) -> list[str] | None:
         """The column of the relation, and the fields inside it, that a name means."""
-        first, *rest = (name.casefold() for name in names)
+        first, *rest = (fold(name) for name in names)
         for each in self.seen:
-            if rest and (each.alias.casefold(), each.name.casefold()) == (first, rest[0]):
+            if rest and (fold(each.alias), fold(each.name)) == (first, rest[0]):
                 return [each.own, *names[2:]]
         if first in self.merged:
             return [self.merged[first], *names[1:]]
         for each in self.seen:
-            if each.name.casefold() == first and (not rest or self._has_fields(each)):
+            if fold(each.name) == first and (not rest or self._has_fields(each)):
                 return [each.own, *names[1:]]
         return None
 
     def _has_fields(self, seen: Seen) -> bool:
         """What is qualified by a column that has no fields means a table outside."""
-        return self.relation.by_name[seen.own.casefold()].type == "struct"
+        return self.relation.by_name[fold(seen.own)].type == "struct"
 
     def resolved(self, node: Any) -> Any:
         """A SELECT, or an expression, in terms of the relation's own names."""
@@ -72,7 +72,7 @@ class Source:
         local = {name for each in inside(node) for name in _parameters(each)}
 
         def own(each: Node) -> Node | None:
-            if each["class"] != "COLUMN_REF" or each["column_names"][0].casefold() in local:
+            if each["class"] != "COLUMN_REF" or fold(each["column_names"][0]) in local:
                 return None
             found = self.own_name(each["column_names"])
             return None if found is None else {**reference(""), "column_names": found}
@@ -92,11 +92,11 @@ class Source:
             raise refused("a star with REPLACE, RENAME or COLUMNS over a join")
         if item.get("qualified_exclude_list"):
             raise refused("a star with a qualified EXCLUDE over a join")
-        left_out = {str(name).casefold() for name in item["exclude_list"]}
+        left_out = {fold(str(name)) for name in item["exclude_list"]}
         merged = set()
         for each in self.seen:
-            name = each.name.casefold()
-            if item["relation_name"] and each.alias.casefold() != item["relation_name"].casefold():
+            name = fold(each.name)
+            if item["relation_name"] and fold(each.alias) != fold(item["relation_name"]):
                 continue
             if name in left_out or (name in merged and not item["relation_name"]):
                 continue
@@ -111,7 +111,7 @@ def _parameters(node: Node) -> list[str]:
     """The names that a lambda gives to what it is called with."""
     if node["class"] != "LAMBDA":
         return []
-    return [n.casefold() for each in inside(node["lhs"]) for n in each.get("column_names", ())]
+    return [fold(n) for each in inside(node["lhs"]) for n in each.get("column_names", ())]
 
 
 class Sources:
@@ -157,8 +157,8 @@ class Sources:
         left, right = (self._apart(self.source(node[side])) for side in ("left", "right"))
         using = list(node["using_columns"])
         if way == "NATURAL":
-            there = {each.name.casefold() for each in right.seen}
-            using = [each.name for each in left.seen if each.name.casefold() in there]
+            there = {fold(each.name) for each in right.seen}
+            using = [each.name for each in left.seen if fold(each.name) in there]
         both = _united(left, right)
         conditions = list(conjuncts(both.resolved(node["condition"]) if node["condition"] else []))
         for name in using:
@@ -285,11 +285,11 @@ def _merged(both: Source, kind: str, left: Source, right: Source, using: Sequenc
         a, b = left.own_name([name]), right.own_name([name])
         assert a is not None
         assert b is not None
-        merged[name.casefold()] = b[0] if kind == "RIGHT" else a[0]
+        merged[fold(name)] = b[0] if kind == "RIGHT" else a[0]
         if kind == "FULL":
             own = f"_tidelake_{next(_COLUMNS)}"
-            merged[name.casefold()] = own
-            column = replace(relation.by_name[a[0].casefold()], name=own)
+            merged[fold(name)] = own
+            column = replace(relation.by_name[fold(a[0])], name=own)
             text = f"coalesce({ticked(a[0])}, {ticked(b[0])}) AS {ticked(own)}"
             frame = relation.frame.selectExpr("*", text)
             relation = Relation(frame, (*relation.columns, column))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tidelake.engine.duck_tree import Node, inside
 from tidelake.engine.spark_scalar import Speech
 from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, ticked
 
@@ -21,9 +22,9 @@ def is_plain_grouping(node: Node) -> bool:
 
 class Groups:
     def __init__(self, columns: Sequence[Column], speech: Speech, alias: str) -> None:
-        self._columns = {column.name.casefold(): column for column in columns}
+        self._columns = {fold(column.name): column for column in columns}
         self._speech = speech
-        self._alias = alias.casefold()
+        self._alias = fold(alias)
 
     def texts(self, node: Node) -> tuple[list[str], list[str], str | None]:
         """What to select, the keys and the condition, in Spark's words; NotEqual if it cannot be
@@ -45,9 +46,9 @@ class Groups:
     def _key(self, node: Node) -> Column:
         """A column, of a kind of which equal values have one spelling."""
         names = list(node["column_names"]) if node["class"] == "COLUMN_REF" else []
-        if len(names) == 2 and names[0].casefold() == self._alias:
+        if len(names) == 2 and fold(names[0]) == self._alias:
             names = names[1:]
-        column = self._columns.get(names[0].casefold()) if len(names) == 1 else None
+        column = self._columns.get(fold(names[0])) if len(names) == 1 else None
         if column is None:
             raise NotEqual("a key that is no column")
         if not (column.type in _KEYS or column.type in TIMESTAMPS or is_decimal(column.type)):
@@ -68,7 +69,7 @@ class Groups:
         return text
 
     def _aggregate(self, item: Node) -> str:
-        name, children = item["function_name"].casefold(), item["children"]
+        name, children = fold(item["function_name"]), item["children"]
         if name == "count_star" or (name == "count" and not children):
             return "count(*)"
         if len(children) != 1 or (item["distinct"] and name not in ("count", "min", "max")):

@@ -331,14 +331,14 @@ class SparkJob:
         if source is None:
             return None
         inner = self._source(source, query)
-        there = {name.casefold(): name for name in inner.frame.columns}
+        there = {fold(name): name for name in inner.frame.columns}
         names = {}
         for column in _partitioned_by(target):
             passed = tree_of.passed_on(query.tree, column.name)
             if passed is None:
                 return None
-            if passed.casefold() in there:
-                names[column.id] = there[passed.casefold()]
+            if fold(passed) in there:
+                names[column.id] = there[fold(passed)]
         rows = self._executors.query(inner, self._sql(query.over(ROWS)))
         return inner.frame, rows, names
 

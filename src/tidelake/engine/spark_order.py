@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.duck_tree import Node, constant, inside
 from tidelake.engine.spark_relation import Relation
 from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
+from tidelake.model.names import fold
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def _places(node: Node, columns: Sequence[Column]) -> list[int] | None:
         return [place - 1] if is_place and isinstance(place, int) else None
     if node["class"] != "COLUMN_REF" or len(node["column_names"]) != 1:
         return None
-    name = node["column_names"][0].casefold()
-    found = [place for place, column in enumerate(columns) if column.name.casefold() == name]
+    name = fold(node["column_names"][0])
+    found = [place for place, column in enumerate(columns) if fold(column.name) == name]
     return found[:1] or None
 
 
@@ -134,11 +135,9 @@ def _is_unclear(node: Node, body: Node) -> bool:
     SELECT gives."""
     if body["aggregate_handling"] == "FORCE_AGGREGATES":
         return True
-    given = {item["alias"].casefold() for item in body["select_list"] if item["alias"]}
+    given = {fold(item["alias"]) for item in body["select_list"] if item["alias"]}
     names = [each["column_names"] for each in inside(node) if each["class"] == "COLUMN_REF"]
-    return any(len(each) == 1 and each[0].casefold() in given for each in names) or bool(
-        constant(node)
-    )
+    return any(len(each) == 1 and fold(each[0]) in given for each in names) or bool(constant(node))
 
 
 def _is_sorted(column: Column) -> bool:

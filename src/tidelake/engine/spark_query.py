@@ -40,7 +40,7 @@ from tidelake.engine.spark_select import Selects
 from tidelake.engine.spark_shapes import Shapes
 from tidelake.engine.spark_subqueries import Subqueries
 from tidelake.model.literal import Value
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Statement:
     def add(self, relation: Relation, name: str | None = None) -> str:
         """The name under which the rest of the statement finds the rows."""
         called = name or next(self._names)
-        lower = [column.name.casefold() for column in relation.columns]
+        lower = [fold(column.name) for column in relation.columns]
         if len(set(lower)) < len(lower):
             raise refused("a subquery with two columns of one name")
         self.shapes.declare(called, relation.columns)
@@ -219,10 +219,10 @@ def _renamed_tables(node: Any, name: str, new: str) -> Any:
         return [_renamed_tables(each, name, new) for each in node]
     if not isinstance(node, dict):
         return node
-    if any(e["key"].casefold() == name.casefold() for e in _ctes(node)):
+    if any(fold(e["key"]) == fold(name) for e in _ctes(node)):
         return node
     is_bare_table = node.get("type") == "BASE_TABLE" and not node["schema_name"]
-    if is_bare_table and node["table_name"].casefold() == name.casefold():
+    if is_bare_table and fold(node["table_name"]) == fold(name):
         return {**node, "table_name": new, "alias": node["alias"] or node["table_name"]}
     return {key: _renamed_tables(each, name, new) for key, each in node.items()}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidelake.engine.local import LocalEngine
-    from tidelake.model.names import TableName
+    from tidelake.model.names import TableName, fold
     from tidelake.model.schema import Column
 
 HINT = (
@@ -38,7 +38,7 @@ class Relation:
 
     @property
     def by_name(self) -> dict[str, Column]:
-        return {column.name.casefold(): column for column in self.columns}
+        return {fold(column.name): column for column in self.columns}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from tidelake.engine.spark_said import (
 )
 from tidelake.errors import Unsupported
 from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
+from tidelake.model.names import fold
 from tidelake.model.predicate import Like
 from tidelake.model.schema import Column
 from tidelake.model.zone import with_zone_of
@@ -48,8 +49,8 @@ class Speech:
     """Says expressions over the columns of one relation, which may have a name to qualify them."""
 
     def __init__(self, columns: Sequence[Column], alias: str = "") -> None:
-        self._columns = {column.name.casefold(): column for column in columns}
-        self._alias = alias.casefold()
+        self._columns = {fold(column.name): column for column in columns}
+        self._alias = fold(alias)
 
     def condition(self, node: Node) -> str:
         """A boolean."""
@@ -92,11 +93,11 @@ class Speech:
 
     def _column(self, node: Node) -> Said:
         names = list(node["column_names"])
-        if len(names) > 1 and names[0].casefold() == self._alias:
-            if names[1].casefold() not in self._columns:
+        if len(names) > 1 and fold(names[0]) == self._alias:
+            if fold(names[1]) not in self._columns:
                 raise NotEqual(".".join(names))
             names = names[1:]
-        column = self._columns.get(names[0].casefold())
+        column = self._columns.get(fold(names[0]))
         if column is None:
             raise NotEqual(".".join(names))
         return _field(Said(ticked(column.name), column), names[1:])
@@ -188,7 +189,7 @@ class Speech:
     def _function(self, node: Node) -> Said:
         if node["filter"] or node["distinct"] or node["order_bys"]["orders"]:
             raise NotEqual(node["function_name"])
-        name, children = node["function_name"].casefold(), node["children"]
+        name, children = fold(node["function_name"]), node["children"]
         if name in _SIGNS and len(children) == 2:
             return self._arithmetic(name, *(self._said(child) for child in children))
         say = _FUNCTIONS.get((name, len(children)))
@@ -289,7 +290,7 @@ def _known(said: Said) -> Said:
 def _field(said: Said, names: Sequence[str]) -> Said:
     for name in names:
         children = said.kind.children if said.kind and said.kind.type == "struct" else ()
-        found = [child for child in children if child.name.casefold() == name.casefold()]
+        found = [child for child in children if fold(child.name) == fold(name)]
         if len(found) != 1:
             raise NotEqual(name)
         said = Said(f"{said.text}.{ticked(found[0].name)}", found[0])

@@ -14,7 +14,7 @@ from tidelake.engine.spark_relation import Relation, as_columns, held, held_colu
 from tidelake.engine.spark_scalar import Speech
 from tidelake.engine.spark_tasks import ROWS
 from tidelake.model.comparable import INTEGERS, TIMESTAMPS, is_decimal
-from tidelake.model.names import quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, ticked
 
@@ -135,8 +135,8 @@ class Selects:
         nodes = list(inside(node))
         if any(each["class"] in ("STAR", "POSITIONAL_REFERENCE") for each in nodes):
             return Relation(frame, self._rows.columns)
-        named = {n.casefold() for each in nodes for n in each.get("column_names", ())}
-        kept = [c for c in self._rows.columns if c.name.casefold() in named]
+        named = {fold(n) for each in nodes for n in each.get("column_names", ())}
+        kept = [c for c in self._rows.columns if fold(c.name) in named]
         kept = kept or list(self._rows.columns[:1])
         return Relation(frame.select(*(ticked(c.name) for c in kept)), tuple(kept))
 
@@ -150,7 +150,7 @@ class Selects:
         if not needs:
             return None
         shared = set.intersection(*needs) - _renamed(self._alias, node)
-        return [c.name for c in self._rows.columns if c.name.casefold() in shared and _spreads(c)]
+        return [c.name for c in self._rows.columns if fold(c.name) in shared and _spreads(c)]
 
     def _group_keys(self, node: Node) -> set[str]:
         if node["aggregate_handling"] == "FORCE_AGGREGATES":
@@ -175,7 +175,7 @@ class Selects:
             return True
         aggregates = self._statement.shapes.aggregates
         return any(
-            each["class"] == "FUNCTION" and each["function_name"].casefold() in aggregates
+            each["class"] == "FUNCTION" and fold(each["function_name"]) in aggregates
             for each in inside([node["select_list"], node["qualify"]])
         )
 
@@ -193,10 +193,8 @@ def _plain(alias: str, nodes: Sequence[Node]) -> set[str]:
     """Those that are nothing but a column, by name in lower case."""
     found = set()
     for node in nodes:
-        names = (
-            [n.casefold() for n in node["column_names"]] if node["class"] == "COLUMN_REF" else []
-        )
-        if len(names) == 2 and names[0] == alias.casefold():
+        names = [fold(n) for n in node["column_names"]] if node["class"] == "COLUMN_REF" else []
+        if len(names) == 2 and names[0] == fold(alias):
             names = names[1:]
         if len(names) == 1:
             found.add(names[0])
@@ -206,9 +204,9 @@ def _plain(alias: str, nodes: Sequence[Node]) -> set[str]:
 def _renamed(alias: str, node: Node) -> set[str]:
     """Names that the SELECT gives to something else than the column of the name."""
     return {
-        item["alias"].casefold()
+        fold(item["alias"])
         for item in node["select_list"]
-        if item["alias"] and _plain(alias, [item]) != {item["alias"].casefold()}
+        if item["alias"] and _plain(alias, [item]) != {fold(item["alias"])}
     }
 
 

@@ -15,7 +15,7 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
-from tidelake.model.names import DEFAULT_SCHEMA, TableName, quote
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
