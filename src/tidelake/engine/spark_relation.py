@@ -10,6 +10,7 @@ from tidelake.engine.spark_arrow import nullable, seen
 from tidelake.engine.spark_tasks import RowsQuery
 from tidelake.engine.spark_types import is_exact
 from tidelake.errors import Unsupported
+from tidelake.model.names import fold
 from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidelake.engine.local import LocalEngine
-    from tidelake.model.names import TableName, fold
+    from tidelake.model.names import TableName
     from tidelake.model.schema import Column
 
 HINT = (
