@@ -158,8 +158,8 @@ class _Taking:
     def _csv_source(
         self, paths: Sequence[str], shapes: Sequence[Shape], source: SourceFiles
     ) -> CsvSource:
-        known = {column.name.casefold(): column.name for column in self.columns}
-        names = tuple(known.get(shape.name.casefold(), shape.name) for shape in shapes)
+        known = {fold(column.name): column.name for column in self.columns}
+        names = tuple(known.get(fold(shape.name), shape.name) for shape in shapes)
         return CsvSource(self.place, tuple(paths), names, source.csv)
 
     def unreadable(self, error: Exception, hint: str) -> Invalid:
