@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tidelake.errors import Invalid, NotFound
+from tidelake.model.names import fold
 from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
 from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
 from tidelake.plan.understand import understood
@@ -107,10 +108,10 @@ def references(node: object, bound: frozenset[str] = frozenset()) -> Iterator[No
             yield from references(each, bound)
     elif isinstance(node, dict):
         if node.get("class") == "COLUMN_REF":
-            if node["column_names"][0].casefold() not in bound:
+            if fold(node["column_names"][0]) not in bound:
                 yield node
             return
-        if (names := _before_a_dot(node)) and names[0].casefold() not in bound:
+        if (names := _before_a_dot(node)) and fold(names[0]) not in bound:
             yield {**node, "class": "COLUMN_REF", "column_names": names}
         for name, value in node.items():
             below = value
@@ -133,14 +134,14 @@ def _of_lambda(node: Node, bound: frozenset[str]) -> Iterator[Node]:
     """Elsewhere than in functions that take a lambda, its arrow is JSON's."""
     lhs = node["lhs"]
     listed = lhs["children"] if lhs["class"] == "FUNCTION" else [lhs]
-    names = {name.casefold() for each in listed for name in each.get("column_names", ())}
+    names = {fold(name) for each in listed for name in each.get("column_names", ())}
     return references(node["expr"], bound | names)
 
 
 def is_called(reference: Node) -> bool:
     """Whether, without a column of its name, it is a function that needs no brackets."""
     names = reference["column_names"]
-    return len(names) == 1 and names[0].casefold() in WITHOUT_BRACKETS
+    return len(names) == 1 and fold(names[0]) in WITHOUT_BRACKETS
 
 
 def _names(node: Node, schema: Schema) -> frozenset[str]:

@@ -68,7 +68,7 @@ def _column(
 ) -> tuple[str, str, int]:
     """Whose column is meant, its name as its table spells it, and how many of the names say so:
     the others are of fields inside it."""
-    place, taken = names[0].casefold() if names[1:] else None, 1
+    place, taken = fold(names[0]) if names[1:] else None, 1
     if bare is not None and _has(tables[bare], names[0]):
         place = bare
     elif place in tables:

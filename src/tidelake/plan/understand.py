@@ -10,6 +10,7 @@ from decimal import Decimal
 from tidelake.errors import NotFound
 from tidelake.model import instant
 from tidelake.model.literal import Value
+from tidelake.model.names import fold
 from tidelake.model.predicate import (
     Always,
     And,
@@ -83,8 +84,8 @@ def _column(node: Node, schema: Schema) -> tuple[str, Column | None]:
         column = schema.column(name)
         return column.name, column
     except NotFound:
-        if name.casefold() in (ROW_ID, ROW_SNAPSHOT):
-            return name.casefold(), None
+        if fold(name) in (ROW_ID, ROW_SNAPSHOT):
+            return fold(name), None
         raise _Foreign from None
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
@@ -48,7 +48,7 @@ class Binding:
                 name, view = own.resolve(reader, table.schema, table.name, schema)
             alias = _alias(table, text)
             if not table.node["alias"]:
-                homes.setdefault(table.name.casefold(), []).append((name, alias))
+                homes.setdefault(fold(table.name), []).append((name, alias))
             if view is not None:
                 inner, has_time = self._expanded(view, own, depth)
                 edits += table.replaced(inner, alias)
@@ -67,8 +67,8 @@ class Binding:
         self, table: Table, plan: ScanPlan | AsOfPlan, alias: str, depth: int
     ) -> list[Edit]:
         plain = not depth and not table.schema and alias == quote(table.name)
-        taken = {name.casefold() for name in self.tables}
-        if plain and table.name.casefold() not in taken and not _TAKEN.match(table.name):
+        taken = {fold(name) for name in self.tables}
+        if plain and fold(table.name) not in taken and not _TAKEN.match(table.name):
             self.tables[table.name] = plan
             return []
         handle = f"_tidelake_{len(self.tables)}"
@@ -96,11 +96,11 @@ class Binding:
 def _alias(table: Table, text: Text) -> str:
     """What an unaliased table is called in the rest of the query: with its schema where others of
     its name come from other schemas."""
-    name = table.name.casefold()
+    name = fold(table.name)
     others = {
-        each.schema.casefold()
+        fold(each.schema)
         for each in text.tables
-        if each.name.casefold() == name and not each.node["alias"]
+        if fold(each.name) == name and not each.node["alias"]
     }
     qualified = bool(table.schema) and len(others) > 1
     return quote(f"{table.schema}.{table.name}" if qualified else table.name)
@@ -116,8 +116,8 @@ def _shortened(text: Text, homes: dict[str, list[tuple[TableName, str]]]) -> lis
         for before in (1, 2):
             if len(names) <= before + 1 or place not in starts:
                 continue
-            for name, alias in homes.get(names[before].casefold(), ()):
-                if name.schema.casefold() == names[before - 1].casefold():
+            for name, alias in homes.get(fold(names[before]), ()):
+                if fold(name.schema) == fold(names[before - 1]):
                     first = starts[place]
                     stop = text.found[first + 2 * before].end + 1
                     edits.append(Edit(place, stop, alias))

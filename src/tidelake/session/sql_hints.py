@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidelake.model.literal import Value
+from tidelake.model.names import fold
 from tidelake.model.predicate import And, Predicate
 from tidelake.model.schema import Schema
 from tidelake.plan.condition import references
@@ -45,7 +46,7 @@ def _own(part: Node, table: Table, values: Mapping[str, Value]) -> Node | None:
     alone = table.select["from_table"]["type"] == "BASE_TABLE"
     for each in references(part):
         names = each["column_names"]
-        qualified = len(names) == 2 and names[0].casefold() == table.alias.casefold()
+        qualified = len(names) == 2 and fold(names[0]) == fold(table.alias)
         if not qualified and not (alone and len(names) == 1):
             return None
     found: Node = _bare(part, values)

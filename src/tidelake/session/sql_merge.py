@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tidelake.engine.selection import Selection
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.expression import respelled
 from tidelake.session import merge as merging
@@ -101,7 +101,7 @@ class _Merge:
 def _sides(target: str, source: Text) -> dict[str, str]:
     node = source.node["from_table"]
     called = node.get("alias") or node.get("table_name") or ""
-    other = str(called).casefold()
+    other = fold(str(called))
     if target == other:
         raise Invalid(f"both sides of the MERGE are called {target}", hint="give one an alias")
     return {target: "target", other: "source"}
@@ -119,8 +119,8 @@ def _keys(text: str, names: Mapping[str, str]) -> list[str]:
     for part in parts:
         sides = [part["left"], part["right"]] if part["type"] == "COMPARE_EQUAL" else []
         columns = [side["column_names"] for side in sides if side["class"] == "COLUMN_REF"]
-        places = {names.get(each[-2].casefold()) for each in columns if len(each) > 1}
-        if places != {"target", "source"} or len({each[-1].casefold() for each in columns}) != 1:
+        places = {names.get(fold(each[-2])) for each in columns if len(each) > 1}
+        if places != {"target", "source"} or len({fold(each[-1]) for each in columns}) != 1:
             raise Unsupported(f"MERGE cannot match rows ON {text.strip()}", hint=_ALIKE)
         found.append(columns[0][-1])
     return found
@@ -196,7 +196,7 @@ class _Whens:
 
     def _check_everything(self) -> None:
         """All columns go by position for DuckDB, and by name here: both must be the same."""
-        if [n.casefold() for n in self.given] != [n.casefold() for n in self.schema.names]:
+        if [fold(n) for n in self.given] != [fold(n) for n in self.schema.names]:
             raise Invalid(
                 f"the source has other columns than the table: {', '.join(self.given)}",
                 hint="list the columns: UPDATE SET x = source.x, INSERT (x) VALUES (source.x)",
@@ -207,7 +207,7 @@ class _Whens:
 
         def spelled(parts: Sequence[str]) -> tuple[int, str]:
             for place in range(min(len(parts) - 1, 2)):
-                if side := self.names.get(parts[place].casefold()):
+                if side := self.names.get(fold(parts[place])):
                     return place + 2, f"{side}.{quote(parts[place + 1])}"
             if bare is None:
                 raise Invalid(f"it is not clear whose column {'.'.join(parts)} is", hint=_QUALIFY)

@@ -10,7 +10,7 @@ from tidelake.engine.conform import filled
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value, sql_literal
-from tidelake.model.names import TableName, quote
+from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.expression import respelled
 from tidelake.session import writes
@@ -95,7 +95,7 @@ def target_of(words: Words) -> tuple[TableName, frozenset[str]]:
     words.take("AS")
     ends = ("WHERE", "SET", "USING", "FROM", "RETURNING", "")
     alias = words.parts()[0] if words.next not in (*ends, *_CLAUSES) else None
-    return name, frozenset({(alias or name.name).casefold()})
+    return name, frozenset({fold(alias or name.name)})
 
 
 def _delete(statement: Written, beside: Beside) -> Operation:
@@ -144,14 +144,14 @@ def assignments(text: str, own: frozenset[str]) -> Iterator[tuple[str, str]]:
         words = tokens(each)
         at = next((place for place, token in enumerate(words) if token.word == "="), 0)
         names = [token.text for token in words[:at] if token.word != "."]
-        if not names or len(names) > 2 or (names[1:] and names[0].casefold() not in own):
+        if not names or len(names) > 2 or (names[1:] and fold(names[0]) not in own):
             raise Unsupported(
                 f"cannot set {each}", hint="write column = expression for each column"
             )
         name = names[-1]
-        if name.casefold() in seen:
+        if fold(name) in seen:
             raise Invalid(f"column {name!r} is set twice", hint="set it once")
-        seen.add(name.casefold())
+        seen.add(fold(name))
         yield name, each[words[at].end + 1 :].strip()
 
 
@@ -160,7 +160,7 @@ def _bare(text: str, own: frozenset[str]) -> str:
 
     def spelled(names: Sequence[str]) -> tuple[int, str] | None:
         for place in range(min(len(names) - 1, 2)):
-            if names[place].casefold() in own:
+            if fold(names[place]) in own:
                 return place + 2, quote(names[place + 1])
         return None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
+from tidelake.model.names import fold
 from tidelake.session.sql_clauses import AFTER_A_TABLE, Clause, Finder, Found, with_clause
 from tidelake.session.sql_statement import SPELLED, parameters
 from tidelake.session.sql_words import HINT
@@ -198,14 +199,14 @@ def _references(
     if kind == "SHOW_REF" and not node.get("query"):
         raise Unsupported("SHOW is not supported", hint="lake.tables(), lake.views(), t.schema")
     if kind == "BASE_TABLE":
-        named = not node["schema_name"] and node["table_name"].casefold() in ctes
+        named = not node["schema_name"] and fold(node["table_name"]) in ctes
         yield node, _CTE if named else select
         return
     for name, value in node.items():
         if name == "cte_map":
             for key, inner in _in_sight(value["map"], ctes):
                 yield from _references(inner, key, None)
-    ctes |= {entry["key"].casefold() for entry in (node.get("cte_map") or {}).get("map", ())}
+    ctes |= {fold(entry["key"]) for entry in (node.get("cte_map") or {}).get("map", ())}
     for name, value in node.items():
         if name == "from_table":
             yield from _references(value, ctes, node if _is_plain(value) else None)
@@ -218,7 +219,7 @@ def _in_sight(
 ) -> Iterator[tuple[frozenset[str], Node]]:
     """A CTE sees those before it, and itself if it is recursive."""
     for entry in entries:
-        name, query = entry["key"].casefold(), entry["value"]
+        name, query = fold(entry["key"]), entry["value"]
         recursive = query["query"]["node"]["type"] == "RECURSIVE_CTE_NODE"
         yield (ctes | {name} if recursive else ctes), query
         ctes |= {name}
