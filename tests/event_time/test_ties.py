@@ -1,8 +1,11 @@
 """Facts with the same key and time: the one that was written later holds."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tidelake
@@ -163,3 +166,40 @@ def test_ids_that_duckdb_makes_up(lake, tmp_path):
     assert value(t) == 12
     t.merge(said(2), on=["k", "ts"])
     assert value(t) == 2
+
+
+@pytest.mark.parametrize("form", ["batches", "stream", "file"])
+def test_of_many_facts_in_one_write_the_last_holds(lake, tmp_path, form):
+    """Enough of them, in enough batches, for several threads to write at once."""
+    many, keys = 400_000, 7
+    numbers = pa.array(range(many), pa.int32())
+    facts = pa.table(
+        {
+            "k": [f"k{n % keys}" for n in range(many)],
+            "ts": pa.array([datetime(2024, 3, 12, 12)] * many, pa.timestamp("us")),
+            "v": numbers,
+        }
+    )
+    batches = facts.to_batches(max_chunksize=2_000)
+    if form == "file":
+        pq.write_table(facts, tmp_path / "facts.parquet", row_group_size=20_000)
+    t = create(lake)
+    t.append(
+        {
+            "batches": pa.Table.from_batches(batches),
+            "stream": pa.RecordBatchReader.from_batches(facts.schema, iter(batches)),
+            "file": tmp_path / "facts.parquet",
+        }[form]
+    )
+    ids = t.scan(columns=["v", "rowid"]).to_arrow().sort_by("rowid")
+    assert ids["v"].equals(pa.chunked_array([numbers]))
+    assert sorted(t.as_of(NOON).to_arrow()["v"].to_pylist()) == list(range(many - keys, many))
+    assert len(t.files()) == 1
+
+
+def test_no_facts_make_no_file(lake):
+    t = create(lake)
+    t.append(said(1, 50))
+    t.append(t.scan(where="v > 5").to_arrow())
+    assert lake.sql("INSERT INTO facts SELECT * FROM facts WHERE v > 5").rows == 0
+    assert len(t.files()) == 1

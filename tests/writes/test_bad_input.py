@@ -220,7 +220,7 @@ BAD_VALUES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("values", BAD_VALUES, ids=repr)
+@pytest.mark.parametrize("values", BAD_VALUES)
 def test_updates_that_cannot_be(place: Place, t: tidelake.Table, values: Any) -> None:
     for where in ("id = 1000", "id < 50", None):
         with place.refuses(TidelakeError):
@@ -341,7 +341,9 @@ def test_options_that_make_no_sense(place: Place, t: tidelake.Table, name: Any, 
 
 
 @pytest.mark.parametrize(
-    "data", [[], pd.DataFrame({"id": pd.Series(dtype="int64")}), of(v=[]), iter([])], ids=repr
+    "data",
+    [[], pd.DataFrame({"id": pd.Series(dtype="int64")}), of(v=[]), iter([])],
+    ids=["list", "pandas", "arrow", "iterator"],
 )
 def test_empty_frames_write_nothing(place: Place, t: tidelake.Table, data: Any) -> None:
     before = place.state()

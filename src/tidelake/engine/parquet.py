@@ -82,8 +82,11 @@ def _columns(target: Target, sql: str, carried: Carried) -> str:
 
 
 def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[NewFile, ...]:
-    options = [f"FILE_SIZE_BYTES {target.file_bytes}", "WRITE_EMPTY_FILE false"]
-    rows = _run(work, sql, target, _options(target, carried) + options)
+    options = [*_options(target, carried), "WRITE_EMPTY_FILE false"]
+    if target.in_order and not carried:
+        rows = _run_into_one(work, sql, target, options)
+    else:
+        rows = _run(work, sql, target, [*options, f"FILE_SIZE_BYTES {target.file_bytes}"])
     return tuple(_new_file(row, target, 0, carried) for row in rows)
 
 
@@ -128,12 +131,28 @@ def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> l
     mark = secrets.token_hex(4)
     named = [
         *options,
+        "APPEND",
         f"FILENAME_PATTERN 'ducklake-{{uuidv7}}-{mark}'",
         f"FILE_EXTENSION {text_literal(target.suffix)}",
     ]
+    return _copied(work, sql, target, (mark, _place(target.path), named))
+
+
+def _run_into_one(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
+    """DuckDB keeps the order of rows where it writes one file, and not where it keeps to a size."""
+    mark = secrets.token_hex(4)
+    ((name,),) = work.connection.execute("SELECT uuidv7()::VARCHAR").fetchall()
+    path = f"{_place(target.path)}/ducklake-{name}-{mark}.{target.suffix}"
+    return _copied(work, sql, target, (mark, path, options))
+
+
+def _copied(
+    work: Workbench, sql: str, target: Target, into: tuple[str, str, Sequence[str]]
+) -> list[Any]:
+    mark, path, options = into
     try:
         return work.connection.execute(
-            f"COPY ({sql}) TO {text_literal(_place(target.path))} ({', '.join(named)})"
+            f"COPY ({sql}) TO {text_literal(path)} ({', '.join(options)})"
         ).fetchall()
     except BaseException:
         _remove(target.path, f"{mark}.{target.suffix}")
@@ -199,7 +218,6 @@ def _options(target: Target, carried: Carried) -> list[str]:
         "FORMAT parquet",
         f"FIELD_IDS {{{', '.join(fields)}}}",
         "RETURN_STATS",
-        "APPEND",
         f"COMPRESSION {target.compression}",
         f"ROW_GROUP_SIZE {target.row_group_rows}",
         f"WRITE_BLOOM_FILTER {not _has_misleading(target)}",

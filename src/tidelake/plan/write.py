@@ -18,6 +18,8 @@ class Target:
     `path` is the folder, complete, with a slash at the end. `physical` are the names of all
     columns, at every depth, in files, by id: a column keeps the first name it had. `suffix` is how
     the names of files end. Of a `series`, what each file covers is found out as it is written.
+    `in_order`: the rows stay in the order in which they come, and so in one file, because ties
+    between them are decided by it.
     """
 
     table: TableName
@@ -31,3 +33,4 @@ class Target:
     row_group_rows: int = 122_880
     suffix: str = "parquet"
     series: Series | None = None
+    in_order: bool = False

@@ -85,6 +85,7 @@ class TableDraft:
             compression=self.options.compression,
             row_group_rows=self.options.row_group_rows,
             series=Series.maybe(self.after),
+            in_order=EventTime.maybe(self.after) is not None and not self.after.sorting,
         )
 
     def add_files(self, files: Iterable[NewFile], place: int | None = None) -> None:
