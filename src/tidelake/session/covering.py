@@ -63,8 +63,7 @@ def _known(
             hint="tidelake.Calendar.weekdays(), .sessions(…) or .of(…)",
         )
     wanted = _several(question.entity)
-    with lake._reading() as reader:
-        lake._note_rows(reader, name, snapshot_id)
+    lake._note_rows(name, snapshot_id)
     found = covered(lake, name, snapshot_id, wanted)
     known = _by_entity(found, wanted)
     chosen = _range(found.series, known.values(), question)

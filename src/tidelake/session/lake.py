@@ -628,7 +628,7 @@ class Lake:
             )
         return found
 
-    def _note_rows(self, reader: Reader, name: TableName, snapshot_id: int | None, /) -> None:
+    def _note_rows(self, name: TableName, snapshot_id: int | None, /) -> None:
         """All rows of a table are read, for those who remember what they have read."""
 
     def _note_declared(self, found: TableInfo, /) -> None:

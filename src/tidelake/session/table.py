@@ -126,8 +126,8 @@ class Table(Covering):
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
         have changed other tables too."""
+        self._lake._note_rows(self._name, self._snapshot_id)
         with self._lake._reading() as reader:
-            self._lake._note_rows(reader, self._name, self._snapshot_id)
             at = self._at(reader)
             table_id = self._info(reader, at).id
             ids = snapshots.of_table(reader, table_id)
@@ -462,8 +462,7 @@ class Table(Covering):
 
     def _end(self) -> int | None:
         """The snapshot up to which the table's past is told, all of which counts as read."""
-        with self._lake._reading() as reader:
-            self._lake._note_rows(reader, self._name, self._snapshot_id)
+        self._lake._note_rows(self._name, self._snapshot_id)
         return self._lake._last if self._snapshot_id is None else self._snapshot_id
 
     def _info(self, reader: Reader, at: int) -> TableInfo:

@@ -333,9 +333,12 @@ class Transaction(Lake):
         if before is not None:
             self._reads.table(before, only_rows=False)
 
-    def _note_rows(self, reader: Reader, name: TableName, snapshot_id: int | None, /) -> None:
-        if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
-            self._reads.rows(facts, None)
+    def _note_rows(self, name: TableName, snapshot_id: int | None, /) -> None:
+        if not self._reads.are_kept:
+            return
+        with self._reading() as reader:
+            if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
+                self._reads.rows(facts, None)
 
     def _drafted(
         self, reader: Reader, name: TableName, snapshot_id: int | None, /
@@ -347,8 +350,8 @@ class Transaction(Lake):
         return self._drafts.get(self._find(reader, self._base, "table", name) or 0)
 
     def _count_from_catalog(self, name: TableName, snapshot_id: int | None) -> int | None:
+        self._note_rows(name, snapshot_id)
         with self._reading() as reader:
-            self._note_rows(reader, name, snapshot_id)
             self._check_base(reader)
             if self._find(reader, self._base, "table", name) in self._drafts:
                 return None
