@@ -63,10 +63,10 @@ def run(
     beside = Beside(parameters, as_of, known_at)
     dialect = dialect_of(lake)
     operation = definition(Words(text, dialect), beside)
-    if operation is None and lake.engine == "local":
+    if operation is None:
         operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
-        asked, values = ask(text, dialect, beside, as_text=lake.engine == "local")
+        asked, values = ask(text, dialect, beside)
         if isinstance(asked, Text) or not is_write(asked):
             return Query(lake, text, asked, values, beside)
         operation = write(asked, values, beside)
@@ -74,23 +74,22 @@ def run(
 
 
 def ask(
-    text: str, dialect: str, beside: Beside = NOTHING, *, as_text: bool = True
+    text: str, dialect: str, beside: Beside = NOTHING
 ) -> tuple[Text | exp.Expr, dict[str, Value]]:
     """A statement and the values of its parameters. What DuckDB is to run it reads itself, and
-    shows if it is a query; all else, and what is for Spark, goes by a tree."""
-    if as_text:
-        try:
-            query = read(text)
-            return query, bound(query, beside.parameters)
-        except NotSelect:
-            refuse_others(text)
+    shows if it is a query; all else goes by a tree."""
+    try:
+        query = read(text)
+        return query, bound(query, beside.parameters)
+    except NotSelect:
+        refuse_others(text)
     statement = parsed(text, dialect)
     return statement.tree, bound(statement, beside.parameters)
 
 
 def written_query(lake: Lake, text: str, beside: Beside) -> Query:
     """A query whose rows are to be written."""
-    asked, values = ask(text, dialect_of(lake), beside, as_text=lake.engine == "local")
+    asked, values = ask(text, dialect_of(lake), beside)
     return Query(lake, text, asked, values, beside, written=True)
 
 
@@ -166,6 +165,8 @@ class Query:
 
     def _take_text(self, asked: Text, beside: Beside) -> bool:
         values = self._clock.values
+        source = asked.node.get("from_table") or {}
+        self._is_values = source.get("type") == "EXPRESSION_LIST"
         binding = Binding(self._clock, self._tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
         self._whole_sql = edited(asked.sql, [*edits, *asked.literals(values)])
