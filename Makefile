@@ -24,7 +24,7 @@ demo: $(INSTALLED)  ## see it work
 
 # Spark's tests share one process; all others go to whichever is free.
 JOBS ?= 2
-TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+TOGETHER := -n $(JOBS) --no-loadscope-reorder
 test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
 	$(PYTEST) $(TOGETHER) -m "not slow and not jvm"
 

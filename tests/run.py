@@ -7,9 +7,12 @@ import os
 import shutil
 import tempfile
 import time
+from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 _HOME = "TIDELAKE_TESTS_HOME"
 _ENDS = pytest.StashKey[float]()
@@ -40,16 +43,29 @@ def _remove_home() -> None:
     shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True)
 
 
-@pytest.hookimpl(tryfirst=True)
+class _ByFile(LoadScopeScheduling):
+    """The tests of a file share a process, and all files with tests of Spark share one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "spark" if _needs_spark(file) else file
+
+
+@cache
+def _needs_spark(file: str) -> bool:
+    return "mark.spark" in Path(file).read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    return _ByFile(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Spark's tests share one process and begin first; the tests of a file share one."""
+    """Spark's begin first: there is one process for all of them."""
     if _ENDS in config.stash:
         Random(_seed(config)).shuffle(items)
-        return
-    items.sort(key=lambda item: "spark" not in item.keywords)
-    for item in items:
-        group = "spark" if "spark" in item.keywords else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+    else:
+        items.sort(key=lambda item: "spark" not in item.keywords)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
