@@ -216,10 +216,9 @@ def test_a_table_that_is_replaced(tmp_path: Path) -> None:
     "declares",
     [
         metadata([("x", "string")]),
-        metadata([("x", "integer"), ("y", "integer")]),
         metadata([("x", "integer"), ("y", "string")], partitioned_by=["y"]),
     ],
-    ids=["another type", "a column that files have", "other partitions"],
+    ids=["another type", "other partitions"],
 )
 def test_what_no_snapshot_can_say_is_refused(tmp_path: Path, declares: dict[str, Any]) -> None:
     log = Log(tmp_path / "table")
