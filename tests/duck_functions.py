@@ -132,8 +132,9 @@ _PLAIN = (
     "NULL",
     "true",
 )
-# The last two give other values for a row when its neighbours are others.
-_NEVER = ("error", "write_log", "sleep_ms", "jaro_similarity", "jaro_winkler_similarity")
+# DuckDB gives other values for a row when its neighbours, or how they are held, are others.
+_MOODY = ("jaro_similarity", "jaro_winkler_similarity", "parse_filename", "parse_path")
+_NEVER = ("error", "write_log", "sleep_ms", "parse_dirname", "parse_dirpath", *_MOODY)
 
 
 def functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str], str | None]]:
