@@ -179,7 +179,9 @@ def test_sql_writes_and_says_what_it_did(lake):
 
 def test_a_write_does_not_create_a_lake(empty, tmp_path):
     for words in (["sql", "CREATE TABLE t (i INT)"], ["delete", "t", "--where", "true"]):
-        assert "there is no catalog" in empty(*words, ok=False).stderr
+        told = empty(*words, ok=False).stderr
+        assert "there is no lake at" in told
+        assert "tidelake init" in told
     assert [path for path in Path(tmp_path).iterdir() if "new.db" in path.name] == []
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid
+from tidelake.model.names import quote
 from tidelake.model.series import Series
 
 DAY = datetime(2024, 1, 1)
@@ -24,7 +25,7 @@ def change(t: tidelake.Table, chance: Random) -> None:
         t.append(rows)
     elif what == "delete":
         start = DAY + timedelta(minutes=chance.randrange(200))
-        t.delete(f"{clock} BETWEEN '{start}' AND '{start + timedelta(minutes=50)}'")
+        t.delete(f"{quote(clock)} BETWEEN '{start}' AND '{start + timedelta(minutes=50)}'")
     elif what == "overwrite":
         t.overwrite(rows)
     elif what == "bucket":

@@ -153,7 +153,7 @@ def test_queries(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range AS id, '{x}' AS v FROM range(10)")
     engine = SparkEngine(spark, LocalEngine())
-    sql = "SELECT v, sum(id) AS n FROM `t0` WHERE v = '{x}' GROUP BY v ORDER BY 1"
+    sql = "SELECT v, sum(id) AS n FROM t0 WHERE v = '{x}' GROUP BY v ORDER BY 1"
     found = engine.query(sql, {"t0": lake.plan()}).to_arrow()
     assert found.to_pylist() == [{"v": "{x}", "n": 45}]
     assert engine.query("SELECT 1 AS one", {}).count() == 1
