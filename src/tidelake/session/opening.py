@@ -124,7 +124,8 @@ def _create(database: Database, settings: Settings, *, wanted: bool | None, shar
     if database.read_only or wanted is False:
         how = "read_only=True" if database.read_only else "create=False"
         raise NotFound(
-            f"there is no lake at {database.url}", hint=f"create it with `tidelake init`, or connect without {how}"
+            f"there is no lake at {database.url}",
+            hint=f"create it with `tidelake init`, or connect without {how}",
         )
     place = absolute(_place(database.url, settings))
     check_usable(place)
