@@ -100,7 +100,7 @@ def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
         assert in_order(join.to_arrow().to_pylist()) == wanted
         assert in_order(join.to_batches().read_all().to_pylist()) == wanted
         assert join.count() == len(left)
-        query = lake.sql("SELECT k, n, at, p FROM facts WHERE NOT gone")
+        query = lake.sql('SELECT k, n, "at", p FROM facts WHERE NOT gone')
         told = tidelake.asof_join(query, table, left_time="at").to_arrow().to_pylist()
         alive = [{**row} for row in whole if not row["gone"]]
         mine = [{name: row[name] for name in ("k", "n", "at", "p")} for row in alive]
