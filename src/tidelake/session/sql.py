@@ -29,8 +29,8 @@ from tidelake.session.sql_parameters import (
     Beside,
     Given,
     bound,
-    name_parameters,
     put_literals,
+    used_in,
 )
 from tidelake.session.sql_seen import Seen
 from tidelake.session.sql_statement import parsed, query_of
@@ -61,35 +61,32 @@ def run(
     if not isinstance(text, str):
         raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
     beside = Beside(parameters, as_of, known_at)
-    dialect = dialect_of(lake)
-    operation = definition(Words(text, dialect), beside)
+    operation = definition(Words(text), beside)
     if operation is None:
         operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
-        asked, values = ask(text, dialect, beside)
+        asked, values = ask(text, beside)
         if isinstance(asked, Text) or not is_write(asked):
             return Query(lake, text, asked, values, beside)
         operation = write(asked, values, beside)
     return lake._write(operation)
 
 
-def ask(
-    text: str, dialect: str, beside: Beside = NOTHING
-) -> tuple[Text | exp.Expr, dict[str, Value]]:
-    """A statement and the values of its parameters. What DuckDB is to run it reads itself, and
-    shows if it is a query; all else goes by a tree."""
+def ask(text: str, beside: Beside = NOTHING) -> tuple[Text | exp.Expr, dict[str, Value]]:
+    """A statement, in DuckDB's SQL whoever runs it, and the values of its parameters. What DuckDB
+    is to run it reads itself, and shows if it is a query; all else goes by a tree."""
     try:
         query = read(text)
         return query, bound(query, beside.parameters)
     except NotSelect:
         refuse_others(text)
-    statement = parsed(text, dialect)
+    statement = parsed(text)
     return statement.tree, bound(statement, beside.parameters)
 
 
 def written_query(lake: Lake, text: str, beside: Beside) -> Query:
     """A query whose rows are to be written."""
-    asked, values = ask(text, dialect_of(lake), beside)
+    asked, values = ask(text, beside)
     return Query(lake, text, asked, values, beside, written=True)
 
 
@@ -98,24 +95,19 @@ def is_query(text: str) -> bool:
     from tidelake.session.sql_definitions import defines
     from tidelake.session.sql_writes import is_write
 
-    if defines(Words(text, "duckdb")):
+    if defines(Words(text)):
         return False
     try:
         read(text)
     except NotSelect:
-        return not is_write(parsed(text, "duckdb").tree)
+        return not is_write(parsed(text).tree)
     return True
 
 
 def check_view(lake: Lake, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
-    asked, values = ask(text, "duckdb")
-    Query(lake, text, asked, values, dialect="duckdb")
-
-
-def dialect_of(_: Lake) -> str:
-    """Statements are in DuckDB's SQL, whoever runs them."""
-    return "duckdb"
+    asked, values = ask(text)
+    Query(lake, text, asked, values)
 
 
 class Query:
@@ -135,13 +127,11 @@ class Query:
         beside: Beside = NOTHING,
         *,
         written: bool = False,
-        dialect: str | None = None,
     ) -> None:
         self._lake = lake
         self._text = text
         self._asked = asked, values, beside
         self._written = written
-        self._dialect = dialect or dialect_of(lake)
         self._find_tables()
 
     def _find_tables(self) -> None:
@@ -175,14 +165,13 @@ class Query:
         return timed
 
     def _take_tree(self, tree: exp.Expr, beside: Beside) -> bool:
-        values, dialect = self._clock.values, self._dialect
+        values = self._clock.values
         self._is_values = tree.key == "values"
         timed = self._bind(tree, DEFAULT_SCHEMA, self._start(beside))
-        if dialect == "duckdb":
-            self._whole_sql = put_literals(tree.copy(), values).sql(dialect="duckdb")
-            tree = put_literals(tree, values) if self._written else tree
-        tree, self._parameters = name_parameters(tree, values, dialect)
-        self._sql = tree.sql(dialect=dialect)
+        self._whole_sql = put_literals(tree.copy(), values).sql(dialect="duckdb")
+        tree = put_literals(tree, values) if self._written else tree
+        self._parameters = used_in(tree, values)
+        self._sql = tree.sql(dialect="duckdb")
         return timed
 
     def _look_again(self) -> None:
@@ -233,11 +222,6 @@ class Query:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Any:
-        if self._dialect == "spark" and self._lake.engine == "local":
-            raise Invalid(
-                "this query is in Spark's SQL, and there is no Spark session here",
-                hint="make one with SparkSession.builder.getOrCreate(), or send a scan instead",
-            )
         self._look_again()
         return self._lake._engine.query(self._sql, self._tables, self._parameters)
 
@@ -324,7 +308,7 @@ class Query:
                 f"view {view.name} is written in {view.dialect}'s SQL",
                 hint="query the tables behind it",
             )
-        inner = query_of(parsed(view.sql, "duckdb").tree)
+        inner = query_of(parsed(view.sql).tree)
         within = replace(seen, insists=False)
         timed = self._bind(inner, view.name.schema, within, depth + 1)
         if seen.insists and not timed:

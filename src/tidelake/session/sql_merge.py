@@ -61,7 +61,7 @@ class _Merge:
         whole = Written.of(statement.with_literals(bound(statement, beside.parameters)))
         verb = whole.verb()
         assert verb is not None
-        words = Words(whole.sql[verb.start :], "duckdb")
+        words = Words(whole.sql[verb.start :])
         words.expect("MERGE", "INTO")
         name, own = target_of(words)
         if not words.take("USING"):
@@ -108,7 +108,7 @@ def _sides(target: str, source: Text) -> dict[str, str]:
 
 
 def _using(text: str) -> list[str]:
-    return [Words(each, "duckdb").parts()[-1] for each in Words(text, "duckdb").listed()]
+    return [Words(each).parts()[-1] for each in Words(text).listed()]
 
 
 def _keys(text: str, names: Mapping[str, str]) -> list[str]:
@@ -145,7 +145,7 @@ class _Whens:
         then = next((token for token in top(when) if token.word == "THEN"), None)
         if then is None:
             raise Unsupported(f"cannot read {when.strip()!r}: expected THEN", hint=HINT)
-        words = Words(when[: then.start], "duckdb")
+        words = Words(when[: then.start])
         words.expect("WHEN")
         negated = words.take("NOT")
         words.expect("MATCHED")
@@ -155,7 +155,7 @@ class _Whens:
         bare = _BARE[which]
         condition = self._text(words.rest(), bare) if words.take("AND") else None
         words.end()
-        return which, self._action(Words(when[then.end + 1 :], "duckdb"), condition, bare)
+        return which, self._action(Words(when[then.end + 1 :]), condition, bare)
 
     def _action(self, words: Words, condition: str | None, bare: str | None) -> Clause:
         if words.take("DELETE"):
@@ -217,4 +217,4 @@ class _Whens:
 
 
 def _names(words: Words) -> list[str]:
-    return [Words(each, "duckdb").parts()[-1] for each in words.listed()]
+    return [Words(each).parts()[-1] for each in words.listed()]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import UUID
 
-from tidelake.errors import Invalid, TidelakeError, Unsupported
-from tidelake.model.literal import Value, in_utc, plain, sql_literal
+from tidelake.errors import Invalid, TidelakeError
+from tidelake.model.literal import Value, plain, sql_literal
 from tidelake.session.sql_clauses import clauses_of, set_clauses
 from tidelake.session.sql_statement import SPELLED
 
@@ -19,14 +18,9 @@ if TYPE_CHECKING:
 
 Given = Sequence[object] | Mapping[str, object] | None
 
-_LONG = 2**63
-
 
 class Asking(Protocol):
     """A statement with parameters, of which `marks` are written as `?`."""
-
-    @property
-    def dialect(self) -> str: ...
 
     @property
     def marks(self) -> int: ...
@@ -71,7 +65,7 @@ def bound(statement: Asking, given: Given) -> dict[str, Value]:
     wanted = _wanted(statement)
     if given is None and not wanted:
         return {}
-    values = _by_name(given, wanted, statement.dialect)
+    values = _by_name(given, wanted)
     missing = [name for name in wanted if name not in values]
     unknown = [name for name in values if name not in wanted]
     if missing or unknown:
@@ -86,13 +80,13 @@ def _wanted(statement: Asking) -> list[str]:
     if (statement.marks and len(given) > statement.marks) or 0 < len(numbers) < len(names):
         raise Invalid(
             "the statement mixes kinds of parameters",
-            hint=f"use one of {SPELLED[statement.dialect]} throughout",
+            hint=f"use one of {SPELLED} throughout",
         )
     highest = max(map(int, numbers), default=0)
     return [str(n + 1) for n in range(highest)] if numbers else names
 
 
-def _by_name(given: Given, wanted: Sequence[str], dialect: str) -> dict[str, object]:
+def _by_name(given: Given, wanted: Sequence[str]) -> dict[str, object]:
     numbered = bool(wanted) and wanted[0].isdigit()
     if isinstance(given, Mapping):
         if numbered and given:
@@ -108,7 +102,7 @@ def _by_name(given: Given, wanted: Sequence[str], dialect: str) -> dict[str, obj
     if wanted and not numbered:
         raise Invalid(
             f"the statement's parameters have names: {', '.join(wanted)}",
-            hint=f"give a dict of them, or write {SPELLED[dialect].split(' or ')[0]}",
+            hint=f"give a dict of them, or write {SPELLED.split(' or ')[0]}",
         )
     return {str(place + 1): value for place, value in enumerate(given)}
 
@@ -161,44 +155,8 @@ def _literal(value: Value) -> exp.Expr:
     return found if isinstance(found, exp.Literal) else exp.Paren(this=found)
 
 
-def name_parameters(
-    tree: exp.Expr, values: Mapping[str, Value], dialect: str
-) -> tuple[exp.Expr, dict[str, Any]]:
-    """The tree with a name for each parameter that is left in it, and what the engine is to bind
-    to them."""
+def used_in(tree: exp.Expr, values: Mapping[str, Value]) -> dict[str, Any]:
+    """What the engine is to bind to the parameters that are left in the tree."""
     from sqlglot import exp
 
-    used: dict[str, Any] = {}
-
-    def said(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Placeholder):
-            return node
-        value = values[node.name]
-        if dialect == "duckdb":
-            used[node.name] = value
-            return node
-        renamed = exp.Placeholder(this=f"p{node.name}")
-        used[renamed.name] = _for_spark(value)
-        kind = _spark_type(value)
-        return exp.Cast(this=renamed, to=exp.DataType.build(kind, "spark")) if kind else renamed
-
-    return tree.transform(said, copy=False), used
-
-
-def _for_spark(value: Value) -> object:
-    """Times go as text: Spark would read those without a zone in the zone of this process."""
-    if isinstance(value, datetime):
-        return str(value if value.tzinfo is None else in_utc(value))
-    if isinstance(value, UUID) or (isinstance(value, int) and not -_LONG <= value < _LONG):
-        return str(value)
-    if isinstance(value, time) and value.tzinfo is not None:
-        raise Unsupported(f"{value} has a zone, and Spark's TIME has none", hint="leave it out")
-    return value
-
-
-def _spark_type(value: Value) -> str | None:
-    if isinstance(value, datetime):
-        return "TIMESTAMP_NTZ" if value.tzinfo is None else "TIMESTAMP"
-    if isinstance(value, int) and not -_LONG <= value < _LONG:
-        return "DECIMAL(38, 0)"
-    return None
+    return {node.name: values[node.name] for node in tree.find_all(exp.Placeholder)}

@@ -49,8 +49,6 @@ class Written:
     found: Sequence[Token]
     marks: int
 
-    dialect = "duckdb"
-
     @staticmethod
     def of(text: str) -> Written:
         words = tokens(text)
@@ -100,7 +98,7 @@ def target_of(words: Words) -> tuple[TableName, frozenset[str]]:
 
 def _delete(statement: Written, beside: Beside) -> Operation:
     beside.refuse_moments("DELETE")
-    words = Words(statement.with_literals(bound(statement, beside.parameters)), "duckdb")
+    words = Words(statement.with_literals(bound(statement, beside.parameters)))
     words.expect("DELETE", "FROM")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
@@ -111,7 +109,7 @@ def _delete(statement: Written, beside: Beside) -> Operation:
 
 def _update(statement: Written, beside: Beside) -> Operation:
     beside.refuse_moments("UPDATE")
-    words = Words(statement.with_literals(bound(statement, beside.parameters)), "duckdb")
+    words = Words(statement.with_literals(bound(statement, beside.parameters)))
     words.expect("UPDATE")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
@@ -171,13 +169,13 @@ def _insert(statement: Written, beside: Beside) -> Operation:
     values = bound(statement, beside.parameters)
     verb = statement.verb()
     assert verb is not None
-    words = Words(statement.sql[verb.start :], "duckdb")
+    words = Words(statement.sql[verb.start :])
     if not words.take("INSERT", "INTO"):
         raise words.strange("expected INSERT INTO")
     name = words.table()
     if words.next in _CLAUSES:
         statement.refuse_moments(name.name)
-    listed = [Words(each, "duckdb").parts()[-1] for each in _column_list(words)]
+    listed = [Words(each).parts()[-1] for each in _column_list(words)]
     by_name = words.take("BY", "NAME")
     words.take("BY", "POSITION")
     rest = words.rest()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 
-SPELLED = {"duckdb": "?, $1 or $name", "spark": "? or :name"}
+SPELLED = "?, $1 or $name"
 """How parameters are written."""
 
 
@@ -25,7 +25,6 @@ class Statement:
     the order of the text."""
 
     text: str
-    dialect: str
     tree: exp.Expr
     marks: int = 0
 
@@ -36,10 +35,7 @@ class Statement:
         nodes = list(parameters(self.tree))
         for node in nodes:
             if not isinstance(node, exp.Placeholder) or not node.name:
-                spelled = SPELLED[self.dialect]
-                raise Invalid(
-                    f"{node.sql(self.dialect)} is not a parameter", hint=f"write {spelled}"
-                )
+                raise Invalid(f"{node.sql('duckdb')} is not a parameter", hint=f"write {SPELLED}")
         return [node.name for node in nodes]
 
 
@@ -55,16 +51,16 @@ def parameters(tree: exp.Expr) -> Iterator[exp.Expr]:
                 yield from parameters(clause.moment)
 
 
-def parsed(text: str, dialect: str) -> Statement:
+def parsed(text: str) -> Statement:
     import sqlglot
     from sqlglot.dialects.dialect import Dialect
 
-    speech = Dialect.get_or_raise(dialect)
+    speech = Dialect.get_or_raise("duckdb")
     try:
         tokens = list(_whole(speech.tokenize(text)))
         finder = Finder(text, tokens)
         found = list(finder.clauses())
-        numbered, marks = _numbered(tokens, dialect)
+        numbered, marks = _numbered(tokens)
         clauses = [_clause(each, finder, numbered, text, speech) for each in found]
         rest = [place for place in range(len(tokens)) if not _is_inside(place, found)]
         kept = [token for place in rest for token in numbered[place]]
@@ -76,7 +72,7 @@ def parsed(text: str, dialect: str) -> Statement:
         raise Invalid(f"{len(trees)} statements in one query", hint=HINT)
     starts = [tokens[each.span[0]].start for each in found]
     attach(trees[0], [tokens[place] for place in rest], clauses, starts)
-    return Statement(text, dialect, trees[0], marks)
+    return Statement(text, trees[0], marks)
 
 
 def query_of(tree: exp.Expr) -> exp.Expr:
@@ -88,7 +84,7 @@ def query_of(tree: exp.Expr) -> exp.Expr:
 
 
 def _whole(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The tokens, with `?::` as a parameter and a cast, which it is in our dialects."""
+    """The tokens, with `?::` as a parameter and a cast, which it is in DuckDB."""
     from sqlglot.tokenizer_core import Token, TokenType
 
     for token in tokens:
@@ -100,20 +96,22 @@ def _whole(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _numbered(tokens: Sequence[Token], dialect: str) -> tuple[list[list[Token]], int]:
+def _numbered(tokens: Sequence[Token]) -> tuple[list[list[Token]], int]:
     """For each token what the parser is to see: `?` gets its number. And how many they are."""
     from sqlglot.tokenizer_core import Token, TokenType
 
-    duckdb = dialect == "duckdb"
-    sign = TokenType.PARAMETER if duckdb else TokenType.COLON
-    kind = TokenType.NUMBER if duckdb else TokenType.VAR
     marks = 0
     found = []
     for token in tokens:
         if token.token_type is TokenType.PLACEHOLDER:
             marks += 1
             at = (token.line, token.col, token.start, token.end)
-            found.append([Token(sign, "?", *at), Token(kind, str(marks), *at)])
+            found.append(
+                [
+                    Token(TokenType.PARAMETER, "?", *at),
+                    Token(TokenType.NUMBER, str(marks), *at),
+                ]
+            )
         else:
             found.append([token])
     return found, marks

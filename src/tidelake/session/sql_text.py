@@ -71,8 +71,6 @@ class Text:
     marks: int = 0
     moments: Sequence[Clause] = field(default=())
 
-    dialect = "duckdb"
-
     def parameter_names(self) -> list[str]:
         """Of every parameter, those in moments too."""
         own = [token.text[1:] for token in self.found if token.kind == "parameter"]
@@ -124,7 +122,7 @@ def refuse_mixture(words: Sequence[Token]) -> None:
     if len({name.isdigit() for name in names}) > 1:
         raise Invalid(
             "the statement mixes kinds of parameters",
-            hint=f"use one of {SPELLED['duckdb']} throughout",
+            hint=f"use one of {SPELLED} throughout",
         )
 
 

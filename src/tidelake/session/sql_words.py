@@ -42,8 +42,8 @@ def refuse_others(text: str) -> None:
 
 
 class Words:
-    def __init__(self, text: str, dialect: str) -> None:
-        found = tokens(text) if dialect == "duckdb" else _of_spark(text)
+    def __init__(self, text: str) -> None:
+        found = tokens(text)
         while found and found[-1].word == ";":
             found.pop()
         if not found:
@@ -166,19 +166,3 @@ class Words:
 
     def _written(self, token: Token) -> str:
         return self._text[token.start : token.end + 1]
-
-
-def _of_spark(text: str) -> list[Token]:
-    import sqlglot
-    from sqlglot.tokenizer_core import TokenType
-
-    kinds = {
-        TokenType.IDENTIFIER: "name",
-        TokenType.STRING: "text",
-        TokenType.COMMAND: "command",
-    }
-    try:
-        found = sqlglot.tokenize(text, read="spark")
-    except sqlglot.errors.SqlglotError as error:
-        raise Invalid(f"cannot read the SQL: {error}", hint=HINT) from error
-    return [Token(kinds.get(t.token_type, "word"), t.text, t.start, t.end) for t in found]
