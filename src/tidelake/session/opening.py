@@ -116,7 +116,7 @@ def _report(lost: Sequence[Tag]) -> None:
         " its files from a backup if you need them, or forget the tags with lake.untag(…);"
         " expire with Tidelake, which keeps what is tagged",
         TidelakeWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
