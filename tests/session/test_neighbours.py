@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -127,6 +127,11 @@ def test_the_mark_says_nothing_of_who_may_come_in() -> None:
     assert url.place == "postgresql://host:5432/lakes?schema=x"
 
 
+def _files(options: dict[str, Any], root: str) -> set[str]:
+    """All that lies there but the leases of writers, which come and go."""
+    return {each.uri for each in Store(options).walk(root) if "/writer-" not in each.uri}
+
+
 @pytest.mark.parametrize("second", ["lake", "lake/deeper", ""])
 def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path, second: str) -> None:
     bucket, options = s3_server.new_bucket(), s3_server.storage_options
@@ -138,8 +143,8 @@ def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path, second: str) 
             )
         shared = f"s3://{bucket}/{second}"
         with made(tmp_path, "b", shared, storage_options=options, share_data_path=True) as b:
-            before = {each.uri for each in Store(options).walk(first)}
+            before = _files(options, first)
             for lake in (a, b):
                 assert lake.cleanup("0 seconds").files == 0
-            assert {each.uri for each in Store(options).walk(first)} >= before
+            assert _files(options, first) >= before
             assert len(a.table("t").to_arrow()) == len(b.table("t").to_arrow()) == 100
