@@ -305,12 +305,12 @@ def test_superseded_tables_of_the_catalog_are_no_longer_listed(lake, t, duck, pl
     t.append([{"a": 1, "b": "x"}])
     t.evolve(add={"c": "INTEGER"})
     t.append([{"a": 2, "b": "x", "c": 2}])
-    assert duck.sql("SELECT count(*) FROM t").fetchone() == (2,)
+    assert duck.sql("SELECT count(*) FROM t").fetchall() == [(2,)]
     with nothing_changes(lake, duck):
         t.compact()
     listed = place.catalog("SELECT table_name FROM ducklake_inlined_data_tables")
     assert listed == [("ducklake_inlined_data_1_2",)]
-    assert duck.sql("SELECT count(*) FROM t AT (VERSION => 2)").fetchone() == (1,)
+    assert duck.sql("SELECT count(*) FROM t AT (VERSION => 2)").fetchall() == [(1,)]
     t.append([{"a": 3, "b": "x", "c": 3}])
     place.catalog("UPDATE ducklake_snapshot SET snapshot_time = '2020-01-01 00:00:00+00'")
     t.compact()
