@@ -304,7 +304,7 @@ def test_windows(lake: tidelake.Lake) -> None:
     assert t.changes(since=1).count() == 4
     batches = t.changes(since=1).to_batches(2)
     assert batches.read_all().num_rows == 4
-    assert t.changes(since=1).to_duckdb().aggregate("count(*)").fetchone() == (4,)
+    assert t.changes(since=1).to_duckdb().aggregate("count(*)").fetchall() == [(4,)]
     assert list(t.changes(since=3).to_pandas()["id"]) == [2, 3]
     assert t.changes(since=3).to_polars()["change_type"].to_list() == ["insert"] * 2
     some = t.changes(columns=["ID"], where="rowid >= 2").to_arrow()

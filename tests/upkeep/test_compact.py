@@ -282,7 +282,7 @@ def test_rows_leave_the_catalog(lake, t, duck, place):
     assert [(r["a"], r["b"]) for r in rows(t, "a")] == [(0, "x"), (1, "y"), (3, "x"), (9, None)]
     t.append([{"a": 10, "b": "after"}])
     assert t.count() == 5
-    assert duck.sql("SELECT max(a), count(*) FROM t").fetchone() == (10, 5)
+    assert duck.sql("SELECT max(a), count(*) FROM t").fetchall() == [(10, 5)]
 
 
 def test_deletes_leave_the_catalog(lake, t, duck, place):
@@ -387,7 +387,7 @@ def test_a_duckdb_that_began_before_may_insert(lake, t, duck):
     t.compact()
     duck.execute("COMMIT")
     assert t.count() == 101
-    assert duck.sql("SELECT count(*) FROM t").fetchone() == (101,)
+    assert duck.sql("SELECT count(*) FROM t").fetchall() == [(101,)]
 
 
 # Others meanwhile
@@ -483,7 +483,7 @@ def test_rows_that_no_snapshot_sees_are_left_out(lake, t, duck):
     (file,) = t.files()
     assert (file.rows, file.deletes) == (148, ())
     t.append(many(200))
-    assert duck.sql("SELECT count(*), max(a), min(rowid) FROM t").fetchone() == (198, 249, 0)
+    assert duck.sql("SELECT count(*), max(a), min(rowid) FROM t").fetchall() == [(198, 249, 0)]
 
 
 # Tables of every kind, all catalogs

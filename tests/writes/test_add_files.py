@@ -166,7 +166,7 @@ def test_folders_give_values(found: Path, lake: tidelake.Lake, duck: Duck, agree
         ("é/x", "2024-03-05"),
     }
     assert len(t.scan(where="p = 'b c'").files()) == 1
-    assert duck.execute("SELECT count(*) FROM h WHERE p = 'b c'").fetchone() == (20,)
+    assert duck.execute("SELECT count(*) FROM h WHERE p = 'b c'").fetchall() == [(20,)]
     t.delete("p = 'a' AND id < 5")
     t.update({"p": "'z'"}, where="p = 'é/x'")
     assert t.scan(where="p = 'z'").count() == 20

@@ -52,7 +52,7 @@ def test_a_tables_own_limit_goes_before_the_lakes(
     lake.set_option("data_inlining_row_limit", 5)
     assert lake.table("a").append(ids(0, 5)).files == 0
     assert lake.table("b").append(ids(0, 4)).files == 1
-    assert duck.execute("SELECT count(*) FROM a").fetchone() == (6,)
+    assert duck.execute("SELECT count(*) FROM a").fetchall() == [(6,)]
     agree()
 
 

@@ -135,7 +135,7 @@ def test_what_landed_while_we_waited_for_the_lock(place: Place) -> None:
 
 def _until_somebody_waits(connection: psycopg.Connection) -> None:
     query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    while connection.execute(query).fetchone() == (0,):
+    while connection.execute(query).fetchall() == [(0,)]:
         pass
 
 
