@@ -28,8 +28,8 @@ def test_flush_of_odd_partition_values(
     at = lake.snapshots()[-1].snapshot_id
     wanted = sorted(t.to_arrow()["id"].to_pylist())
     duck.execute("CALL ducklake_flush_inlined_data('lake')").fetchall()
-    found = duck.execute("SELECT list(id ORDER BY id) FROM t").fetchone()
-    past = duck.execute(f"SELECT list(id ORDER BY id) FROM t AT (VERSION => {at})").fetchone()
+    found = duck.execute("SELECT list(id ORDER BY id) FROM t").fetchall()[0]
+    past = duck.execute(f"SELECT list(id ORDER BY id) FROM t AT (VERSION => {at})").fetchall()[0]
     assert found[0] == past[0] == wanted == sorted(t.to_arrow()["id"].to_pylist())
     assert sorted(t.known_at(at).to_arrow()["id"].to_pylist()) == wanted
     assert lake.verify(deep=True).ok

@@ -145,10 +145,10 @@ class Asked:
             f"SELECT count(*) FROM memory.c WHERE ({inside}) {number}", {"low": low, "high": high}
         )
         assert outside.fetchall() == [(0,)]
-        nulls = self.duck.execute("SELECT count(*) FROM memory.c WHERE v IS NULL").fetchone()
+        nulls = self.duck.execute("SELECT count(*) FROM memory.c WHERE v IS NULL").fetchall()[0]
         assert null or nulls == (0,)
         if floats:
-            nans = self.duck.execute("SELECT count(*) FROM memory.c WHERE isnan(v)").fetchone()
+            nans = self.duck.execute("SELECT count(*) FROM memory.c WHERE isnan(v)").fetchall()[0]
             assert nan or nans == (0,)
 
 
