@@ -86,7 +86,7 @@ def duck_state(duck: duckdb.DuckDBPyConnection, at: int, state: State, label: st
         source = f"lake.{spelled(name)} AT (VERSION => {at})"
         rows = exact_arrow(duck.sql(f"SELECT * FROM {source}"))
         found += _labelled(here, same_table(expected_arrow(table), rows))
-        (count,) = duck.execute(f"SELECT count(*) FROM {source}").fetchone() or (None,)
+        (count,) = duck.execute(f"SELECT count(*) FROM {source}").fetchall()[0]
         found += _labelled(here, unequal("count(*)", len(table.rows), count))
     return found
 

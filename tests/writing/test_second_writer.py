@@ -30,7 +30,7 @@ def attach(duck: Callable[[], Duck], tmp_path: Path) -> Callable[[], Duck]:
 
 
 def _value(duck: Duck, sql: str) -> Any:
-    row = duck.execute(sql).fetchone()
+    row = duck.execute(sql).fetchall()[0]
     return row[0] if row else None
 
 
