@@ -256,20 +256,14 @@ def _everything(terminal: int) -> bytes:
     return found
 
 
-@pytest.mark.parametrize(
-    ("kind", "strip"),
-    [
-        ("dumb", "█" * 20 + " " * 10 + "█" * 28),
-        ("xterm", "█" * 10 + " " * 5 + "▄" + "█" * 14 + "  "),
-    ],
-    ids=["dumb", "xterm"],
-)
-def test_a_terminal_gets_the_picture(bars: Tidelake, kind: str, strip: str) -> None:
+@pytest.mark.parametrize("kind", ["dumb", "xterm"])
+def test_a_terminal_gets_the_picture(bars: Tidelake, kind: str) -> None:
     ours, theirs = pty.openpty()
-    said = {"COLUMNS": "52", "TERM": kind, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    size = {"COLUMNS": "52", "LINES": "25"}  # both: a dumb terminal with one of them is 80 wide
+    said = {**size, "TERM": kind, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "tidelake", "coverage", "bars", "--catalog", bars.url]
     subprocess.run(command, stdout=theirs, env={**os.environ, **said}, check=True, timeout=300)
     os.close(theirs)
     told = _everything(ours).decode()
     os.close(ours)
-    assert f"BOLT {strip}" in told
+    assert "BOLT " + "█" * 10 + " " * 5 + "▄" + "█" * 14 + "  " in told
