@@ -13,26 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, Unsupported
+from tidelake.syntax.tokens import Token
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from sqlglot import exp
 
-    class Token(Protocol):
-        """A word and its place, the last character included."""
-
-        @property
-        def text(self) -> str: ...
-
-        @property
-        def start(self) -> int: ...
-
-        @property
-        def end(self) -> int: ...
-
-
-_META = "tidelake_clauses"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NAMED = {
     "VALID_TIME": ("valid time", "time"),
@@ -69,20 +54,6 @@ class Found:
     kind: str
     span: tuple[int, int]
     moment: tuple[int, int]
-
-
-def clauses_of(table: exp.Expr) -> tuple[Clause, ...]:
-    found: tuple[Clause, ...] = table.meta.get(_META, ())
-    return found
-
-
-def set_clauses(table: exp.Expr, clauses: Sequence[Clause]) -> None:
-    table.meta[_META] = tuple(clauses)
-
-
-def refuse_clauses(table: exp.Expr, what: str) -> None:
-    for clause in clauses_of(table):
-        raise Invalid(f"{what} cannot be asked for {clause.written}", hint=AFTER_A_TABLE)
 
 
 class Finder:
@@ -247,23 +218,6 @@ class Finder:
         raise Invalid("a parenthesis is not closed", hint="close it")
 
 
-def attach(
-    tree: exp.Expr, tokens: Sequence[Token], clauses: Sequence[Clause], starts: Sequence[int]
-) -> None:
-    """Give every clause to the table that it follows; `tokens` are the others, and `starts` say
-    where in the text the clauses began."""
-    from sqlglot import exp
-
-    named = (node for node in tree.find_all(exp.Table) if isinstance(node.this, exp.Identifier))
-    tables = [node for node in named if "end" in node.this.meta]
-    for clause, start in zip(clauses, starts, strict=True):
-        before = [node for node in tables if node.this.meta["end"] < start]
-        table = max(before, key=lambda node: int(node.this.meta["end"]), default=None)
-        if table is None or not _is_next(table, tokens, start):
-            raise Invalid(f"{clause.written} follows no table", hint=AFTER_A_TABLE)
-        set_clauses(table, with_clause(table.name, clauses_of(table), clause))
-
-
 def with_clause(name: str, known: Sequence[Clause], clause: Clause) -> tuple[Clause, ...]:
     """One more moment for a table; Invalid if it has one of that clock."""
     if any(other.clock == clause.clock for other in known):
@@ -273,17 +227,3 @@ def with_clause(name: str, known: Sequence[Clause], clause: Clause) -> tuple[Cla
             hint="name one valid time and one system time at most",
         )
     return (*known, clause)
-
-
-def _is_next(table: exp.Table, tokens: Sequence[Token], start: int) -> bool:
-    """Whether nothing but the alias stands between the table and a place in the text."""
-    end = table.this.meta["end"]
-    between = [token.text for token in tokens if end < token.start < start]
-    if between and between[0].upper() == "AS":
-        between = between[1:]
-    if not between:
-        return True
-    if between[0] != table.alias:
-        return False
-    listed = between[1:]
-    return not listed or (listed[0] == "(" and listed[-1] == ")" and "(" not in listed[1:])

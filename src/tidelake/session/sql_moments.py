@@ -80,7 +80,7 @@ class Clock:
 
         if any(not _is_constant(node) for node in clause.moment.walk()):
             raise Unsupported(f"cannot tell the moment in {clause.written}", hint=_LITERALLY)
-        tree = put_literals(clause.moment.copy(), self.values)
+        tree = put_literals(clause.moment, self.values)
         now: exp.Expr = exp.maybe_parse(f"({sql_literal(self.now)})", dialect="duckdb")
         text = tree.transform(lambda n: now.copy() if _is_now(n) else n).sql("duckdb")
         query = f"SELECT epoch_us(CAST({text} AS TIMESTAMPTZ)) AS moment"

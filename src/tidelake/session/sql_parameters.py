@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model.literal import Value, plain, sql_literal
-from tidelake.session.sql_clauses import clauses_of, set_clauses
-from tidelake.session.sql_statement import SPELLED
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+SPELLED = "?, $1 or $name"
+"""How parameters are written."""
 
 Given = Sequence[object] | Mapping[str, object] | None
 
@@ -133,18 +134,24 @@ def _value(name: str, given: object) -> Value:
     return value
 
 
-def put_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
-    """The tree with values where its parameters stood, in DuckDB's words. Given a tree that is
-    part of another, it is changed in place."""
+def parameters(moment: exp.Expr) -> Iterator[exp.Expr]:
+    """Those in the expression of a moment."""
+    from sqlglot import exp
+
+    for node in moment.find_all(exp.Placeholder, exp.Parameter):
+        if not isinstance(node, exp.Placeholder) or not node.name:
+            raise Invalid(f"{node.sql('duckdb')} is not a parameter", hint=f"write {SPELLED}")
+        yield node
+
+
+def put_literals(moment: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
+    """The expression of a moment with values where its parameters stood, in DuckDB's words."""
     from sqlglot import exp
 
     def said(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Table):
-            settled = (replace(c, moment=put_literals(c.moment, values)) for c in clauses_of(node))
-            set_clauses(node, tuple(settled))
         return _literal(values[node.name]) if isinstance(node, exp.Placeholder) else node
 
-    return tree.transform(said, copy=False)
+    return moment.transform(said)
 
 
 def _literal(value: Value) -> exp.Expr:
@@ -153,10 +160,3 @@ def _literal(value: Value) -> exp.Expr:
 
     found: exp.Expr = sqlglot.parse_one(sql_literal(value), read="duckdb")
     return found if isinstance(found, exp.Literal) else exp.Paren(this=found)
-
-
-def used_in(tree: exp.Expr, values: Mapping[str, Value]) -> dict[str, Any]:
-    """What the engine is to bind to the parameters that are left in the tree."""
-    from sqlglot import exp
-
-    return {node.name: values[node.name] for node in tree.find_all(exp.Placeholder)}

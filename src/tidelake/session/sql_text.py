@@ -14,7 +14,7 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import fold
 from tidelake.session.sql_clauses import AFTER_A_TABLE, Clause, Finder, Found, with_clause
-from tidelake.session.sql_statement import SPELLED, parameters
+from tidelake.session.sql_parameters import SPELLED, parameters
 from tidelake.session.sql_words import HINT
 from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, Token, blank, edited, tokens

@@ -20,25 +20,26 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 _TRANSACTION = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
+_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE")
 _INSTEAD = {
     **dict.fromkeys(_TRANSACTION, "with lake.transaction() as tx: tx.sql(…)"),
     "EXPLAIN": "t.scan(where=…).explain() tells which files are read",
     "TRUNCATE": "DELETE FROM the table",
     "COPY": "lake.sql(…) with to_arrow(), to_pandas() or to_batches(), and write those",
 }
-_READ = ("SELECT", "FROM", "WITH", "VALUES", "TABLE", "PIVOT", "UNPIVOT", "(", "")
-_WRITTEN = ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
-def refuse_others(text: str) -> None:
-    """Unsupported unless it begins as a query or a write."""
-    first = next((token.word for token in tokens(text)), "")
-    if first not in (*_READ, *_WRITTEN):
-        raise Unsupported(f"{first} is not supported", hint=_INSTEAD.get(first, HINT))
-    if any(token.word == "PIVOT" for token in tokens(text)):
-        raise Unsupported(
+def not_supported(text: str) -> Unsupported:
+    """For a statement that should have been a query."""
+    words = [token.word for token in tokens(text)]
+    if "PIVOT" in words:
+        return Unsupported(
             "PIVOT must name the values that become columns", hint="PIVOT t ON x IN (1, 2) USING …"
         )
+    first = words[0] if words else ""
+    if first in _WRITES:
+        return Unsupported(f"{first} is not a query", hint=HINT)
+    return Unsupported(f"{first} is not supported", hint=_INSTEAD.get(first, HINT))
 
 
 class Words:
