@@ -61,7 +61,7 @@ def year(folder: Path, missing: Callable[[random.Random, int, int], Any]) -> Any
 
 def outages(drawn: random.Random, first: int, end: int) -> Any:
     """Up to three in a month, of up to ten hours."""
-    from tidelake.model.buckets import Buckets
+    from tidelake.coverage.values.bitmaps import Buckets
 
     found = Buckets()
     for _ in range(drawn.randrange(4)):
@@ -72,13 +72,13 @@ def outages(drawn: random.Random, first: int, end: int) -> Any:
 
 def at_random(drawn: random.Random, first: int, end: int) -> Any:
     """One minute in a hundred."""
-    from tidelake.model.buckets import Buckets
+    from tidelake.coverage.values.bitmaps import Buckets
 
     return Buckets(drawn.sample(range(first, end), (end - first) // 100))
 
 
 def _all(first: int, end: int) -> Any:
-    from tidelake.model.buckets import Buckets
+    from tidelake.coverage.values.bitmaps import Buckets
 
     found = Buckets()
     found.add_range(first, end)
@@ -135,8 +135,8 @@ class Keep:
     """Writes down what files cover, in place of what is known of them."""
 
     def __init__(self, lake: Any, table: Any) -> None:
-        from tidelake.catalog.coverage import Scope
-        from tidelake.model.series import Series
+        from tidelake.coverage.records import Scope
+        from tidelake.coverage.values.series import Series
 
         self._lake = lake
         self._series = Series.of(table.info, 0)
@@ -152,9 +152,9 @@ class Keep:
         return clock.id(clock.number(self._series.position(moment, "moment")))
 
     def put(self, found: dict[int, list[tuple[int, Any]]]) -> None:
-        from tidelake.catalog import coverage
-        from tidelake.model.buckets import pieces
-        from tidelake.model.piece import FileCoverage
+        from tidelake.coverage import records as coverage
+        from tidelake.coverage.values.bitmaps import pieces
+        from tidelake.coverage.values.piece import FileCoverage
 
         kept = [
             FileCoverage(

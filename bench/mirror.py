@@ -119,9 +119,9 @@ def _appeared(path: Path) -> float:
 
 
 def _checkpoint(part: Part, place: Path) -> None:
-    from tidelake.catalog import mirrors
-    from tidelake.model.mirror import MirroredFile
-    from tidelake.session import publishing
+    from tidelake.delta.mirror import publish as publishing
+    from tidelake.delta.mirror import records_mirrors as mirrors
+    from tidelake.delta.values.mirror import MirroredFile
 
     stats = '{"numRecords":1000,"tightBounds":true,"minValues":{"id":1},"maxValues":{"id":9}}'
     with _open(place, None) as lake:

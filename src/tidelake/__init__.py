@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 from tidelake import errors
 
 if TYPE_CHECKING:
-    from tidelake.model.calendar import Calendar
-    from tidelake.model.interval import Interval
+    from tidelake.coverage.answer import Coverage
+    from tidelake.coverage.values.calendar import Calendar
+    from tidelake.coverage.values.interval import Interval
+    from tidelake.delta.importing.run import import_delta
+    from tidelake.join.join import asof_join
+    from tidelake.lake.columns import is_compatible
+    from tidelake.lake.connect import connect
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.scan import Scan
+    from tidelake.lake.table import Table
     from tidelake.model.literal import lit
     from tidelake.model.predicate import col
     from tidelake.model.snapshot import Snapshot
-    from tidelake.session.asof_join import asof_join
-    from tidelake.session.compatible import is_compatible
-    from tidelake.session.coverage import Coverage
-    from tidelake.session.import_delta import import_delta
-    from tidelake.session.lake import Lake
-    from tidelake.session.opening import connect
-    from tidelake.session.scan import Scan
-    from tidelake.session.table import Table
 
 __version__ = "0.1.0"
 
@@ -48,18 +48,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Calendar": "tidelake.model.calendar",
-    "Coverage": "tidelake.session.coverage",
-    "Interval": "tidelake.model.interval",
-    "Lake": "tidelake.session.lake",
-    "Scan": "tidelake.session.scan",
+    "Calendar": "tidelake.coverage.values.calendar",
+    "Coverage": "tidelake.coverage.answer",
+    "Interval": "tidelake.coverage.values.interval",
+    "Lake": "tidelake.lake.lake",
+    "Scan": "tidelake.lake.scan",
     "Snapshot": "tidelake.model.snapshot",
-    "Table": "tidelake.session.table",
-    "asof_join": "tidelake.session.asof_join",
+    "Table": "tidelake.lake.table",
+    "asof_join": "tidelake.join.join",
     "col": "tidelake.model.predicate",
-    "connect": "tidelake.session.opening",
-    "import_delta": "tidelake.session.import_delta",
-    "is_compatible": "tidelake.session.compatible",
+    "connect": "tidelake.lake.connect",
+    "import_delta": "tidelake.delta.importing.run",
+    "is_compatible": "tidelake.lake.columns",
     "lit": "tidelake.model.literal",
 }
 

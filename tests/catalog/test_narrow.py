@@ -9,7 +9,7 @@ from hypothesis import given, note, settings
 from sqlalchemy import create_engine, text
 
 from tests.conditions import Case, cases, fill, matches
-from tidelake.catalog.narrow import Narrowing, narrowing
+from tidelake.catalog.read.narrow import Narrowing, narrowing
 from tidelake.model.predicate import Compare, Opaque, col
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats, may_match

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from tidelake.catalog import consumers, create, own_tables, tags
-from tidelake.catalog.database import Database
-from tidelake.catalog.url import parse_url
+from tidelake.catalog import create, own_tables
+from tidelake.catalog.database.database import Database
+from tidelake.catalog.database.url import parse_url
+from tidelake.catalog.read import tags
+from tidelake.history import consumer_records as consumers
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mysql"]
 SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tidelake.catalog import zones
+from tidelake.catalog.read import zones
 
 if TYPE_CHECKING:
     import duckdb

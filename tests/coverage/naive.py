@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tidelake.model.buckets import Buckets
-from tidelake.model.clock import Clock
-from tidelake.model.extent import Extent
-from tidelake.model.interval import Interval, Range
+from tidelake.coverage.answer import Coverage
+from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.values.clock import Clock
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import Interval, Range
+from tidelake.coverage.values.series import Series
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
-from tidelake.session.coverage import Coverage
 
 Stretch = tuple[int, int]
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.coverage.naive import Naive, series, stretches, told
+from tidelake.coverage.answer import Coverage
+from tidelake.coverage.values.bitmaps import MOST, Buckets
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import Range
 from tidelake.errors import Invalid
-from tidelake.model.buckets import MOST, Buckets
-from tidelake.model.extent import Extent
-from tidelake.model.interval import Range
-from tidelake.session.coverage import Coverage
 
 HALF = 1 << 63
 SIZE = 30

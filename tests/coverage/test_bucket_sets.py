@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 import tidelake
-from tidelake.engine import bucket_sets, cover
-from tidelake.engine.bucket_sets import drawn, listed, span_of
-from tidelake.engine.local import LocalEngine
-from tidelake.model.clock import COUNT, Clock
+from tidelake.coverage import bucket_sets
+from tidelake.coverage import from_rows as cover
+from tidelake.coverage.bucket_sets import drawn, listed, span_of
+from tidelake.coverage.values.clock import COUNT, Clock
+from tidelake.coverage.values.series import Series
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.model.names import text_literal
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
 
 NAME, PLACE = Column(1, "na'me", "varchar"), Column(2, "place", "int32")
 CLOCKS = [

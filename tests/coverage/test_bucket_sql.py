@@ -7,12 +7,12 @@ import duckdb
 import pytest
 
 from tests.coverage.oracle import UNITS, WIDTHS, bucket
-from tidelake.engine.bucket_sql import id_sql, placed_sql
+from tidelake.coverage.bucket_sql import id_sql, placed_sql
+from tidelake.coverage.values.clock import Clock
+from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
-from tidelake.model.clock import Clock
 from tidelake.model.comparable import INTEGERS
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
 
 DAY = WIDTHS["d"]
 TIMES = {

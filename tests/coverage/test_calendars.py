@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tests.coverage.naive import series
 from tidelake import Calendar, Interval
+from tidelake.coverage.answer import Coverage
+from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import Range
 from tidelake.errors import Invalid
-from tidelake.model.buckets import Buckets
-from tidelake.model.extent import Extent
-from tidelake.model.interval import Range
-from tidelake.session.coverage import Coverage
 
 HALF = 1 << 63
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tidelake
+from tidelake.coverage.values.clock import Clock
+from tidelake.coverage.values.series import Series
 from tidelake.errors import Corrupt, Invalid
-from tidelake.model.clock import Clock
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
 
 NOON = datetime(2024, 3, 1, 12)
 TEXTS = [

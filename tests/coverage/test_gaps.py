@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.coverage.naive import Naive, do_not_touch, series, stretches, told, window
+from tidelake.coverage.answer import Coverage
+from tidelake.coverage.question import Question, _range
+from tidelake.coverage.values.bitmaps import Buckets, runs, within
+from tidelake.coverage.values.clock import COUNT
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import Interval, Range
 from tidelake.errors import Invalid
-from tidelake.model.buckets import Buckets, runs, within
-from tidelake.model.clock import COUNT
-from tidelake.model.extent import Extent
-from tidelake.model.interval import Interval, Range
-from tidelake.session.coverage import Coverage
-from tidelake.session.covering import Question, _range
 
 HALF, WHOLE = 1 << 63, 1 << 64
 PLACES = [

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 import tidelake
+from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
-from tidelake.model.series import Series
 
 DAY = datetime(2024, 1, 1)
 BUCKETS = ["1m", "5m", "1h", "1d"]

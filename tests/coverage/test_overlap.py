@@ -23,8 +23,8 @@ from tests.coverage.deliveries import (
     rows_of,
 )
 from tests.writes.place import Place
+from tidelake.coverage.values.interval import Interval
 from tidelake.errors import Invalid, Overlap
-from tidelake.model.interval import Interval
 
 FEW = (
     [*minutes("a", range(3)), *minutes("b", [1])],

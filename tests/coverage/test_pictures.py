@@ -17,14 +17,14 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import tidelake
+from tidelake.coverage.answer import Coverage
+from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.values.clock import Clock
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import Range
+from tidelake.coverage.values.series import Entity, Series
 from tidelake.errors import Unsupported
-from tidelake.model.buckets import Buckets
-from tidelake.model.clock import Clock
-from tidelake.model.extent import Extent
-from tidelake.model.interval import Range
 from tidelake.model.schema import Column
-from tidelake.model.series import Entity, Series
-from tidelake.session.coverage import Coverage
 
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2024, 3, 12, 12)

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 import tidelake
-from tidelake.catalog import coverage
-from tidelake.session import covered
+from tidelake.coverage import lookup as covered
+from tidelake.coverage import records as coverage
 
 START = datetime(2024, 1, 1)
 

@@ -8,9 +8,9 @@ import pytest
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
 from tests.writes.place import Place
-from tidelake.catalog import coverage
-from tidelake.catalog.coverage import Scope
-from tidelake.model.series import Series
+from tidelake.coverage import records as coverage
+from tidelake.coverage.records import Scope
+from tidelake.coverage.values.series import Series
 
 if TYPE_CHECKING:
     import duckdb

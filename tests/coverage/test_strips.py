@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelake.model.axis import spelled, ticks
-from tidelake.model.buckets import Buckets
-from tidelake.model.clock import SIGN, Clock
-from tidelake.model.picture import name_of, percent
+from tidelake.coverage.values.axis import spelled, ticks
+from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.values.clock import SIGN, Clock
+from tidelake.coverage.values.picture import name_of, percent
+from tidelake.coverage.values.picture_strip import Cell, cells, joined
+from tidelake.coverage.values.series import Series
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
-from tidelake.model.strip import Cell, cells, joined
 
 BASE = SIGN - 50
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.coverage.doings import ENTITIES, TIMES, value
 from tests.coverage.naive import series
-from tidelake.engine.cover import of_rows
-from tidelake.engine.declare import columns_of
-from tidelake.engine.local import LocalEngine, Workbench
-from tidelake.model.buckets import by_entity
+from tidelake.coverage.from_rows import of_rows
+from tidelake.coverage.values.bitmaps import by_entity
+from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.series import Series
+from tidelake.engine.declare.columns import columns_of
+from tidelake.engine.local.engine import LocalEngine, Workbench
 from tidelake.model.comparable import INTEGERS
-from tidelake.model.series import Series
-from tidelake.model.told import covered_by
 
 WIDTHS = ("1h", "7d", "1w", "1mo", "1y")
 ODD = {

@@ -10,7 +10,7 @@ import pytest
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
 from tests.writes.place import Place
-from tidelake.catalog import coverage
+from tidelake.coverage import records as coverage
 
 NOON = datetime(2024, 3, 1, 12)
 SHAPE = "k VARCHAR, ts TIMESTAMP, v INTEGER"
@@ -137,8 +137,8 @@ def test_a_table_that_duckdb_has_dropped_and_expired(
 KILLED = """
 import os, signal, sys
 import tidelake
-from tidelake.catalog import commit
-from tidelake.session import covered
+from tidelake.catalog.commit import commit
+from tidelake.coverage import lookup as covered
 from tests.coverage.test_upkeep import rows
 
 lake = tidelake.connect(sys.argv[1], sys.argv[2])

@@ -9,10 +9,10 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
+from tidelake.coverage import lookup as covered
+from tidelake.coverage.values.bitmaps import Buckets, unpacked
+from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt, Denied, Invalid
-from tidelake.model.buckets import Buckets, unpacked
-from tidelake.model.series import hash_of
-from tidelake.session import covered
 
 NOON = datetime(2024, 3, 1, 12)
 Damage = Callable[[tidelake.Lake], object]

@@ -13,9 +13,10 @@ from tests.coverage import doings
 from tests.coverage.doings import Doing, the_table
 from tests.coverage.oracle import by_rows, differences, is_series
 from tests.writing.place import Place
-from tidelake.catalog import coverage, series
+from tidelake.coverage import lookup as covered
+from tidelake.coverage import records as coverage
+from tidelake.coverage import series_in_use as series
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
-from tidelake.session import covered
 from tidelake.testing.duck import duck_connection
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from pathlib import Path
 import tidelake
 from tests.delta.readers import Readers
 from tests.reading import canonical
-from tidelake.catalog import mirrors
-from tidelake.mirror.names import commit_version
+from tidelake.delta.log.names import commit_version
+from tidelake.delta.mirror import records_mirrors as mirrors
 
 
 def assert_agree(lake: tidelake.Lake, name: str, readers: Readers) -> int:

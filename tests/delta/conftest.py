@@ -8,7 +8,7 @@ import pytest
 import tidelake
 from tests.delta.readers import Readers
 from tests.writing.place import Place, place
-from tidelake.session import publishing
+from tidelake.delta.mirror import publish as publishing
 
 _SERVERS = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}
 

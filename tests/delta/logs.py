@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidelake
-from tidelake.mirror.vectors import encoded, file_name
+from tidelake.delta.log.vectors import encoded, file_name
 
 Action = dict[str, Any]
 Row = tuple[Any, ...]

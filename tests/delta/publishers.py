@@ -9,8 +9,8 @@ import deltalake
 
 import tidelake
 from tests.delta.readers import delta_rs
-from tidelake.session import publishing
-from tidelake.session.mirroring import sync
+from tidelake.delta.mirror import publish as publishing
+from tidelake.delta.mirror.sync import sync
 
 
 def write_on(url: str, data: str, who: int, count: int, options: dict[str, str] | None) -> None:

@@ -10,9 +10,9 @@ import pytest
 import tidelake
 from tests.delta import others
 from tidelake import Lake
+from tidelake.delta.mirror.mirror import DeltaMirror
+from tidelake.delta.values.reports_mirror_diff import prometheus
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
-from tidelake.model.mirror_diff import prometheus
-from tidelake.session.mirror import DeltaMirror
 from tidelake.testing.duck import duck_connection
 
 

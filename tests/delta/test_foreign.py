@@ -11,8 +11,8 @@ import tidelake
 from tests.delta import others
 from tests.delta.readers import delta_rs
 from tidelake import Lake
+from tidelake.delta.mirror.mirror import DeltaMirror
 from tidelake.errors import Conflict, Invalid, Unsupported
-from tidelake.session.mirror import DeltaMirror
 
 SCHEMA = pa.schema({"id": pa.int64(), "s": pa.string()})
 
@@ -119,7 +119,7 @@ def test_accept_again_after_it_was_interrupted_changes_no_row_twice(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidelake.session.foreign.realign", killed)
+    monkeypatch.setattr("tidelake.delta.mirror.foreign.realign", killed)
     with pytest.raises(KeyboardInterrupt):
         mirror.accept_foreign()
     monkeypatch.undo()

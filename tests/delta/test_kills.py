@@ -10,7 +10,7 @@ import pytest
 import tidelake
 from tests.delta.agreement import assert_agree
 from tests.delta.readers import Readers
-from tidelake.session import publishing
+from tidelake.delta.mirror import publish as publishing
 
 
 def _victim(folder: Path, step: int) -> tuple[int, list[str]]:

@@ -12,9 +12,17 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers
+from tidelake.delta.mirror import publish as publishing
+from tidelake.delta.values.actions import (
+    Action,
+    Add,
+    CommitInfo,
+    Metadata,
+    Protocol,
+    Remove,
+    parse_commit,
+)
 from tidelake.errors import TidelakeWarning
-from tidelake.model.delta import Action, Add, CommitInfo, Metadata, Protocol, Remove, parse_commit
-from tidelake.session import publishing
 from tidelake.testing.duck import duck_connection
 
 

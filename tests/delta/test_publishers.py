@@ -13,9 +13,9 @@ from tests.delta.publishers import publish_on, read_on, then_stop, write_on
 from tests.delta.readers import Readers
 from tests.writing.place import Place
 from tests.writing_together.crowd import together
-from tidelake.catalog import mirrors
-from tidelake.mirror.log import listing
-from tidelake.session.mirroring import sync
+from tidelake.delta.log.read import listing
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.sync import sync
 
 WRITERS = 3
 

@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 import tidelake
-from tidelake.catalog import mirrors
-from tidelake.session import mirrored_files, publishing
+from tidelake.delta.mirror import files as mirrored_files
+from tidelake.delta.mirror import publish as publishing
+from tidelake.delta.mirror import records_mirrors as mirrors
 from tidelake.store import files
 
 STEPS: tuple[tuple[Any, str], ...] = (

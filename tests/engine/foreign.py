@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidelake
-from tidelake.engine.register import found_files
+from tidelake.engine.parquet.register import found_files
 from tidelake.model.change import NewFile
 from tidelake.model.file import MappedField
 from tidelake.model.names import TableName
@@ -176,7 +176,7 @@ class ForeignTable:
         )
 
     def rows_in_tidelake(self, where: str | None = None) -> list[tuple[Any, ...]]:
-        from tidelake.engine.local import LocalEngine
+        from tidelake.engine.local.engine import LocalEngine
 
         with self._lake() as lake:
             plan = lake.table("t").scan(where=where).plan()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import tidelake
-from tidelake.engine.spark_arrow import arrow_schema, cast_batch, output_columns
+from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch, output_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.testing.duck import duck_connection
 

@@ -5,8 +5,8 @@ import datetime as dt
 import duckdb
 import pytest
 
-from tidelake.engine.duck_errors import translated
-from tidelake.engine.incoming import bring
+from tidelake.engine.incoming.bring import bring
+from tidelake.engine.local.errors import translated
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column

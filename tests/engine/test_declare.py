@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tidelake.engine.declare import columns_of
-from tidelake.engine.definition import with_default
+from tidelake.engine.declare.columns import columns_of
+from tidelake.engine.declare.ddl import with_default
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.schema import DUCKDB_NAMES, Column, Schema
 

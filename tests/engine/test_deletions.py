@@ -8,8 +8,8 @@ import pytest
 
 import tidelake
 from tests.engine.plans import DuckLake
-from tidelake.catalog import files
-from tidelake.engine.local import LocalEngine
+from tidelake.catalog.read import files
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.model.file import DataFile
 
 Found = set[tuple[int, int, int]]
@@ -96,7 +96,7 @@ def test_a_second_file_that_repeats_the_first_changes_no_date(lake: DuckLake) ->
 
 @pytest.mark.spark
 def test_on_spark(lake: DuckLake, spark: Any) -> None:
-    from tidelake.engine.spark import SparkEngine
+    from tidelake.engine.spark.engine import SparkEngine
 
     engine = SparkEngine(spark, LocalEngine())
     life = whole_life(lake)

@@ -5,8 +5,8 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from tidelake.engine.declare import columns_of
-from tidelake.engine.evolution import evolved
+from tidelake.engine.declare.changes import evolved
+from tidelake.engine.declare.columns import columns_of
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.schema import Column
 

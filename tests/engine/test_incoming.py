@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engine.taking import MOMENT, TABLE, THREE, opened, parsed, refusal, taken, values
-from tidelake.engine.incoming import bring
+from tidelake.engine.incoming.bring import bring
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.schema import Column
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.engine.taking import TABLE, opened, parsed, refusal, taken, text_of, values
-from tidelake.engine.duck_storage import allow_remote
-from tidelake.engine.incoming import bring
+from tidelake.engine.incoming.bring import bring
+from tidelake.engine.local.object_stores import allow_remote
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.schema import Column
 

@@ -22,7 +22,7 @@ from tests.engine.taking import (
     text_of,
     values,
 )
-from tidelake.engine.incoming import bring
+from tidelake.engine.incoming.bring import bring
 from tidelake.errors import Invalid
 
 
@@ -223,7 +223,7 @@ def test_a_late_error_in_a_generator_names_its_row(connection):
 def test_taking_rows_imports_nothing_that_was_not_there(connection):
     """A dict needs neither pandas nor Polars nor even Arrow."""
     code = (
-        "import sys, duckdb; from tidelake.engine.incoming import bring;"
+        "import sys, duckdb; from tidelake.engine.incoming.bring import bring;"
         "from tidelake.model.schema import Column; from tidelake.model.names import TableName;"
         "bring(duckdb.connect(), 'n', {'i': 1}, [Column(1, 'i', 'int64')],"
         " table=TableName('main', 't'));"

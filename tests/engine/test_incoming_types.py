@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engine.taking import MOMENT, TABLE, opened, parsed, refusal, text_of, values
-from tidelake.engine.incoming import bring
+from tidelake.engine.incoming.bring import bring
 from tidelake.errors import Invalid
 
 

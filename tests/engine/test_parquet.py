@@ -4,12 +4,12 @@ from pathlib import Path
 
 import duckdb
 
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.parquet import write_files
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.parquet.writer import write_files
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import PartitionKey, PartitionSpec, SortKey
-from tidelake.plan.write import Target
+from tidelake.plan.target import Target
 
 COLUMNS = (Column(1, "k", "int64"), Column(2, "v", "int64"))
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tidelake.engine.partition_sql import allow_buckets, key_column, key_sql, partition_values
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.bucket import bucket, buckets_of
 from tidelake.model.comparable import comparable
 from tidelake.model.schema import Column
+from tidelake.plan.partitioning.bucket_hash import bucket, buckets_of
+from tidelake.plan.partitioning.sql import allow_buckets, key_column, key_sql, partition_values
 from tidelake.testing.duck import duck_connection
 
 PARTS = ("year", "month", "day", "hour")

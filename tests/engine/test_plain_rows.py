@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from tidelake.engine.catalog_text import as_text
-from tidelake.engine.declare import columns_of
-from tidelake.engine.incoming import bring
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.plain_rows import plain_rows
+from tidelake.engine.declare.columns import columns_of
+from tidelake.engine.incoming.bring import bring
+from tidelake.engine.incoming.few_rows import plain_rows
+from tidelake.engine.incoming.inline_text import as_text
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Invalid
 from tidelake.model.names import TableName
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engine.foreign import INT, Make, bounds, copied, inserted, one, stored_from, written
-from tidelake.engine.register import found_files
+from tidelake.engine.parquet.register import found_files
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
 from tidelake.testing.duck import duck_connection

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.engine.plans import DuckLake, by_arrow, differences, sorted_rows
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.spark import SparkEngine
-from tidelake.engine.spark_columns import reads_as
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.columns import reads_as
+from tidelake.engine.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tidelake.engine.spark_paths import is_readable_name, reported, unglobbed, with_scheme
+from tidelake.engine.spark.paths import is_readable_name, reported, unglobbed, with_scheme
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.plans import DuckLake, by_arrow, differences, sorted_rows
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.spark import SparkEngine
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.engine import SparkEngine
 from tidelake.errors import Corrupt, Unsupported
 
 pytestmark = pytest.mark.spark
@@ -142,7 +142,7 @@ def test_what_cannot_be_read_is_said_in_our_words(spark, tmp_path):
 def test_a_path_that_spark_spells_otherwise_stops_the_read(spark, tmp_path, monkeypatch):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range AS id FROM range(10)", "DELETE FROM t WHERE id = 3")
-    monkeypatch.setattr("tidelake.engine.spark_native.reported", lambda path: path + "?")
+    monkeypatch.setattr("tidelake.engine.spark.native_reader.reported", lambda path: path + "?")
     engine = SparkEngine(spark, LocalEngine())
     for plan in (lake.plan(), lake.plan(columns=["rowid"]), lake.plan(columns=["snapshot_id"])):
         with pytest.raises(Corrupt, match="not a file of this read"):

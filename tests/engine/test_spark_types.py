@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.plans import DuckLake, by_arrow, differences, sorted_rows
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.spark import SparkEngine, spark_schema
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.engine import SparkEngine, spark_schema
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
 

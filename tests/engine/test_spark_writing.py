@@ -13,8 +13,8 @@ import pytest
 import tidelake
 from tests.reading import canonical
 from tests.writes.place import Place
-from tidelake.engine.local import LocalEngine
-from tidelake.engine.spark import SparkEngine
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.engine import SparkEngine
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column

@@ -12,7 +12,7 @@ import pytest
 
 import tidelake
 from tidelake import scratch
-from tidelake.engine.local import LocalEngine
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Unavailable
 from tidelake.scratch import Scratch
 
@@ -126,7 +126,7 @@ def test_without_any_place_all_that_fits_into_memory_works(monkeypatch):
 
 OWNER = """
 import sys
-from tidelake.engine.local import LocalEngine
+from tidelake.engine.local.engine import LocalEngine
 engine = LocalEngine(temp_directory=sys.argv[1])
 bench = engine.workbench()
 print(bench.scratch.path, flush=True)
@@ -225,7 +225,7 @@ def test_every_duckdb_is_opened_in_one_place():
 
 SORTING = """
 import hashlib, sys
-from tidelake.engine.local import LocalEngine
+from tidelake.engine.local.engine import LocalEngine
 engine = LocalEngine(temp_directory=sys.argv[1])
 engine.workbench().connection.execute("SET GLOBAL memory_limit = '100MB'")
 found = hashlib.sha256()

@@ -17,7 +17,7 @@ import tidelake
 from tests.event_time.rolled_up import KINDS, check, fact, head, month, state, used
 from tests.writes.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, Unsupported
-from tidelake.model.rollup import Rollup
+from tidelake.event_time.values.rollup import Rollup
 
 
 @pytest.mark.parametrize("place", KINDS, indirect=True)
@@ -124,7 +124,7 @@ def test_two_made_at_once(place: Place, t: tidelake.Table) -> None:
 
 _KILLED = """
 import os, signal, sys, tidelake
-from tidelake.catalog import rollups
+from tidelake.event_time.rollups import records as rollups
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 rollups.put = die

@@ -13,7 +13,7 @@ from tests.history.feed import check_all, check_law, check_steps, events, snapsh
 from tests.history.growth import FLUSH, MERGE, REWRITE, grown
 from tests.writes.place import Place
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.diff import RowDifference
+from tidelake.history.values_diff import RowDifference
 
 Duck = duckdb.DuckDBPyConnection
 

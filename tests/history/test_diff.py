@@ -13,7 +13,7 @@ from tests.history.growth import FLUSH, MERGE, REWRITE, grown
 from tests.history.test_changes import numbers, written
 from tests.writes.place import Place
 from tidelake.errors import NotFound
-from tidelake.model.diff import RowDifference
+from tidelake.history.values_diff import RowDifference
 
 Duck = duckdb.DuckDBPyConnection
 

@@ -7,10 +7,10 @@ import traceback
 import pytest
 
 import tidelake
-from tidelake.catalog.url import parse_url
+from tidelake.catalog.database.url import parse_url
 from tidelake.errors import TidelakeError
+from tidelake.lake.connect_settings import Settings
 from tidelake.model.address import masked, without_secrets
-from tidelake.session.settings import Settings
 
 SECRET = "S3cr3tMarker"
 

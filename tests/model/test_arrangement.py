@@ -5,15 +5,15 @@ import sqlite3
 import pytest
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.arrangement import (
+from tidelake.model.schema import Column
+from tidelake.model.table import PartitionKey, SortKey
+from tidelake.plan.partitioning.parse import (
     _KEYWORDS,
     keeps_buckets,
     parse_partitioning,
     parse_sorting,
     sorted_column,
 )
-from tidelake.model.schema import Column
-from tidelake.model.table import PartitionKey, SortKey
 
 COLUMNS = (
     Column(1, "ts", "timestamp"),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelake.model.belief import Belief, Fact, beliefs
+from tidelake.event_time.values.belief import Belief, Fact, beliefs
 
 MOST = 8
 

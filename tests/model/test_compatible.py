@@ -6,9 +6,9 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid
+from tidelake.lake import columns as compatible
 from tidelake.model.compatible import MODES
 from tidelake.model.schema import Column, Schema
-from tidelake.session import compatible
 
 YES, NO = True, False
 

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from tidelake.model.bucket import bucket, buckets_of, murmur3
 from tidelake.model.comparable import comparable
-from tidelake.model.partition import may_match_partition
 from tidelake.model.predicate import col
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
+from tidelake.plan.partitioning.bucket_hash import bucket, buckets_of, murmur3
+from tidelake.plan.partitioning.matches import may_match_partition
 
 x = col("x")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tidelake.errors import Invalid
 from tidelake.model.literal import plain, sql_literal
-from tidelake.model.normal import conjuncts, positive
+from tidelake.model.normal_form import conjuncts, positive
 from tidelake.model.predicate import Always, And, Compare, In, IsNull, Like, Not, Opaque, Or, col
 
 

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelake.model.compaction import CompactAction
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import SortKey
-from tidelake.plan import compaction
-from tidelake.plan.compaction import FileFacts, KeptRows, Situation, actions, sort_column
+from tidelake.upkeep import choose as compaction
+from tidelake.upkeep.choose import FileFacts, KeptRows, Situation, actions, sort_column
+from tidelake.upkeep.values_compaction import CompactAction
 
 NOWHERE = (None, ())
 

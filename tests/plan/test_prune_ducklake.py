@@ -13,11 +13,11 @@ import duckdb
 import pytest
 
 from tidelake.model.file import DataFile
-from tidelake.model.partition import Values
 from tidelake.model.predicate import And, Compare, In, IsNull, Not, Or, Predicate, StartsWith
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats
 from tidelake.model.table import PartitionKey, PartitionSpec
+from tidelake.plan.partitioning.matches import Values
 from tidelake.plan.prune import prune
 from tidelake.testing.duck import duck_connection
 

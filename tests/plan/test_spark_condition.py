@@ -6,7 +6,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from tidelake.engine.spark_scalar import Speech, said
+from tidelake.engine.spark.scalar import Speech, said
 from tidelake.errors import Unsupported
 from tidelake.model.predicate import Like, Opaque, Predicate, col
 from tidelake.model.schema import Column, Schema

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 import tidelake
-from tidelake.catalog.url import CatalogUrl, parse_url
+from tidelake.catalog.database.url import CatalogUrl, parse_url
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 
 import tidelake
 from tests.session.forked import in_child, started
-from tidelake.catalog import duckdb_file
-from tidelake.engine import definition
+from tidelake.catalog.database import duckdb_file
+from tidelake.engine.declare import ddl as definition
 from tidelake.errors import Invalid, Unavailable
 from tidelake.store.files import Store
 

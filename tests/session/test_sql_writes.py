@@ -287,16 +287,16 @@ def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(
     lake.sql("CREATE TABLE t (i INT)")
     lake.sql("INSERT INTO t VALUES (1)")
     other = tidelake.connect(lake.url)
-    original = tidelake.session.sql.Query._rows
+    original = tidelake.sql.query.Query._rows
     calls = []
 
-    def slowly(self: tidelake.session.sql.Query, columns: object) -> object:
+    def slowly(self: tidelake.sql.query.Query, columns: object) -> object:
         calls.append(self)
         if len(calls) == 1:
             other.sql("ALTER TABLE t ADD COLUMN j INT DEFAULT 5")
         return original(self, columns)
 
-    monkeypatch.setattr(tidelake.session.sql.Query, "_rows", slowly)
+    monkeypatch.setattr(tidelake.sql.query.Query, "_rows", slowly)
     lake.sql("INSERT INTO t (i) SELECT i + 1 FROM t")
     assert len(calls) == 2
     assert rows(lake, "SELECT * FROM t ORDER BY i") == [(1, 5), (2, 5)]

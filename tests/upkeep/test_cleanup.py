@@ -136,7 +136,7 @@ def test_what_is_committed_while_the_files_are_listed_is_no_orphan(
 def test_what_comes_into_use_meanwhile_stays(
     place: Place, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tidelake.session import cleanup
+    from tidelake.upkeep import cleanup
 
     path = orphan(place, f"main/t/{named('found')}")
     duckdb.sql("SELECT 7::BIGINT AS a").write_parquet(str(path))

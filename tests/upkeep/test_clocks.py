@@ -16,10 +16,12 @@ import tidelake
 from tests.upkeep.histories import many
 from tests.upkeep.names import named
 from tests.writes.place import Place
-from tidelake.catalog import commit
+from tidelake.catalog.commit import commit
 from tidelake.errors import TidelakeWarning
-from tidelake.session import cleanup, clocks, expiry, leases
+from tidelake.session import clocks, leases
 from tidelake.store.files import Store
+from tidelake.upkeep import cleanup
+from tidelake.upkeep import expire as expiry
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server

@@ -13,11 +13,11 @@ import tidelake
 from tests.upkeep.unchanged import nothing_changes
 from tests.writes.place import Place, rows
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
-from tidelake.model.compaction import Kind
 from tidelake.model.names import TableName
-from tidelake.plan.compaction import actions
-from tidelake.session import compaction
-from tidelake.session.upkeep import look, situation
+from tidelake.upkeep import compact as compaction
+from tidelake.upkeep.choose import actions
+from tidelake.upkeep.pieces import look, situation
+from tidelake.upkeep.values_compaction import Kind
 
 KINDS = ("sqlite", "duckdb", "postgresql", "mariadb")
 Duck = duckdb.DuckDBPyConnection

@@ -166,7 +166,7 @@ def test_a_tag_or_consumer_that_comes_in_between_is_seen(
     lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the choice has been made, and before the snapshots go."""
-    from tidelake.session import expiry
+    from tidelake.upkeep import expire as expiry
 
     grown(lake)
     whole = expiry._let_go
@@ -267,7 +267,7 @@ def test_a_time_of_which_the_snapshot_is_gone_finds_no_other(lake: tidelake.Lake
 
 def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -> None:
     """Its reply was lost, and what landed since has been expired."""
-    from tidelake.catalog.commit import Wanted, _landed_before
+    from tidelake.catalog.commit.commit import Wanted, _landed_before
     from tidelake.model.change import Change
 
     grown(lake)
@@ -356,7 +356,7 @@ def test_zones_and_fingerprints_of_what_is_gone_go_too(place: Place, lake: tidel
 
 def test_many_batches(lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same result whatever the size of a transaction."""
-    from tidelake.session import alone
+    from tidelake.session import short_transactions as alone
 
     grown(lake, 8)
     for number in range(3):

@@ -15,7 +15,7 @@ FIRST = 2
 
 def keep_expiring(place: Place, page: Path, keep_last: int) -> None:
     """Until somebody kills it; the page says when it has begun, and what it has finished."""
-    from tidelake.session import alone
+    from tidelake.session import short_transactions as alone
 
     alone.batches.__defaults__ = (3,)
     diary = os.open(page, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

@@ -19,7 +19,7 @@ import os, signal, sys, threading
 from pathlib import Path
 import pyarrow as pa
 import tidelake
-from tidelake.engine import parquet
+from tidelake.engine.parquet import writer as parquet
 
 folder = Path(sys.argv[1])
 lake = tidelake.connect(f"sqlite:///{folder}/lake.db", temp_directory=folder / "spill")
@@ -123,7 +123,7 @@ t.append(rows(-1))
 
 def test_queries_that_never_end(tmp_path):
     code = f"""
-from tidelake.engine.supply import Supply
+from tidelake.engine.local.supply import Supply
 serve = Supply._serve
 def serve_and_interrupt(*words):
     Supply._serve = serve

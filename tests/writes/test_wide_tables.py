@@ -8,7 +8,7 @@ import pytest
 
 import tidelake
 from tests.writes.place import Place, assert_same_now
-from tidelake.catalog.dialects import DIALECTS
+from tidelake.catalog.database.dialects import DIALECTS
 
 KINDS = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "mariadb": "mysql"}
 

@@ -8,7 +8,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tidelake.session.transaction", "duckdb", "psycopg", "sqlalchemy"])
+_CONTEXT.set_forkserver_preload(["tidelake.lake.transaction", "duckdb", "psycopg", "sqlalchemy"])
 
 Job = Callable[[], Any]
 

@@ -15,10 +15,10 @@ from tests.writing_together.place import Place
 from tests.writing_together.proxy import Proxy
 from tests.writing_together.workers import append_attempts, append_one_by_one
 from tidelake.errors import Conflict
+from tidelake.lake.transaction import Transaction
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
-from tidelake.session import writes
-from tidelake.session.transaction import Transaction
+from tidelake.write import rows as writes
 
 _ENGLISH = b"duplicate key value violates unique constraint"
 _FIRSTS = range(100, 140, 10)

@@ -11,7 +11,7 @@ import tidelake
 from tests.writing_together import audit
 from tests.writing_together.place import Place
 from tests.writing_together.proxy import Proxy
-from tidelake.catalog import commit
+from tidelake.catalog.commit import commit
 from tidelake.errors import Unavailable
 from tidelake.model.change import WriteResult
 

@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.writing_together.place import Place
-from tidelake.catalog import server
+from tidelake.catalog.database import server
 from tidelake.errors import Unavailable
 
 KINDS = ("postgresql", "mariadb")

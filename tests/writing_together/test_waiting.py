@@ -16,8 +16,9 @@ from tests.writing_together import audit
 from tests.writing_together.crowd import together
 from tests.writing_together.place import Place
 from tests.writing_together.workers import append_few_and_many
-from tidelake.catalog import commit, server
-from tidelake.catalog import sqlite as sqlite_catalog
+from tidelake.catalog.commit import commit
+from tidelake.catalog.database import server
+from tidelake.catalog.database import sqlite as sqlite_catalog
 from tidelake.errors import Unavailable
 
 

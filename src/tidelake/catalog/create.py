@@ -6,8 +6,8 @@ import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from tidelake.catalog.database import Database, Reader, Writer
-from tidelake.catalog.failures import LostRace
+from tidelake.catalog.database.database import Database, Reader, Writer
+from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.layout import (
     INDEXES,
     OWN_TABLES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from tidelake.catalog.database import Reader, Writer
+from tidelake.catalog.database.database import Reader, Writer
 
 ID = "tidelake.lake_id"
 MARKED = "tidelake.marked_path"

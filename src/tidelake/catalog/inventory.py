@@ -13,14 +13,14 @@ from functools import cache, cached_property
 from typing import Any
 
 from tidelake.catalog.cells import NEEDED
-from tidelake.catalog.database import Reader
+from tidelake.catalog.database.database import Reader
 from tidelake.catalog.layout import TABLES
-from tidelake.catalog.read import join_path
-from tidelake.catalog.snapshots import as_instant
+from tidelake.catalog.read.snapshots import as_instant
+from tidelake.catalog.read.tables import join_path
 from tidelake.errors import Corrupt
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
-from tidelake.model.verify import Problem
+from tidelake.verify.values_verify import Problem
 
 BIG = {
     "ducklake_file_column_stats",

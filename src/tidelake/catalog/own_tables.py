@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidelake.catalog import cells
-from tidelake.catalog.database import Reader, Writer
+from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.layout import create_table
-from tidelake.catalog.snapshots import as_instant
+from tidelake.catalog.read.snapshots import as_instant
 
 LAYOUT: dict[str, str] = {
     "tidelake_tag": "tag_name name!, snapshot_id int, created_at time, author text, message text",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelake.catalog import paths, rollups
-from tidelake.catalog.database import Reader, Writer
-from tidelake.catalog.read import lake_info
+from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.read import paths
+from tidelake.catalog.read.tables import lake_info
 from tidelake.errors import Conflict
+from tidelake.event_time.rollups import records as rollups
 
 _ABSOLUTE = {
     "ducklake_schema": "path",

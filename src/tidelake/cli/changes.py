@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tidelake.cli import render
 
 if TYPE_CHECKING:
-    from tidelake.model.log import LogEntry
-    from tidelake.session.lake import Lake
+    from tidelake.history.values_log import LogEntry
+    from tidelake.lake.lake import Lake
 
 _WORDS = {
     "created_schema": "created schema",

@@ -12,7 +12,7 @@ from tidelake.cli.program import Options, global_options, pass_options
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
-    from tidelake.model.consumer import ConsumerState
+    from tidelake.history.values import ConsumerState
 
 
 @click.command()

@@ -17,11 +17,11 @@ from tidelake.cli.program import (
     pass_options,
 )
 from tidelake.cli.rows import limit_option
-from tidelake.model.axis import span_of, spelled_alike
-from tidelake.model.picture import counted, name_of, percent
+from tidelake.coverage.values.axis import span_of, spelled_alike
+from tidelake.coverage.values.picture import counted, name_of, percent
 
 if TYPE_CHECKING:
-    from tidelake.session.coverage import Coverage
+    from tidelake.coverage.answer import Coverage
 
 _TOO_LITTLE = 2
 _SHOWN = 50

@@ -25,7 +25,7 @@ def init(options: Options, share_data_path: bool) -> None:
     Example:
         tidelake init --catalog sqlite:///lake.db --data-path lake_data/
     """
-    from tidelake.session.opening import connect
+    from tidelake.lake.connect import connect
 
     with connect(
         options.catalog,

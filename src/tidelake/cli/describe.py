@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tidelake.cli import changes, render
 
 if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
     from tidelake.model.schema import Column, Schema
     from tidelake.model.table import PartitionSpec, SortKey
-    from tidelake.session.lake import Lake
 
 
 def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:

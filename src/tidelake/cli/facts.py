@@ -19,8 +19,8 @@ from tidelake.cli.rows import limit_option, print_rows
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:
+    from tidelake.lake.table import Table
     from tidelake.model.schema import Column
-    from tidelake.session.table import Table
 
 
 @click.command()

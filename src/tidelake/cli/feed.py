@@ -27,8 +27,8 @@ from tidelake.errors import NotFound
 from tidelake.model.names import TableName
 
 if TYPE_CHECKING:
-    from tidelake.session.diff import LakeDiff, TableDiff
-    from tidelake.session.lake import Lake
+    from tidelake.history.diff import LakeDiff, TableDiff
+    from tidelake.lake.lake import Lake
 
 
 @click.command()

@@ -13,11 +13,11 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Function, Options, global_options, pass_options
-from tidelake.model.mirror_diff import MirrorDiff, prometheus
+from tidelake.delta.values.reports_mirror_diff import MirrorDiff, prometheus
 
 if TYPE_CHECKING:
-    from tidelake.model.mirror import MirrorStatus
-    from tidelake.session.mirror import DeltaMirror
+    from tidelake.delta.mirror.mirror import DeltaMirror
+    from tidelake.delta.values.mirror import MirrorStatus
 
 
 @click.group()

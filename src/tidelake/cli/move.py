@@ -23,7 +23,7 @@ def move(options: Options, force: bool) -> None:
         mv lake_data /mnt/lake_data
         tidelake move --data-path /mnt/lake_data
     """
-    from tidelake.session.opening import connect
+    from tidelake.lake.connect import connect
 
     if options.data_path is None:
         raise click.UsageError("say where the files are now: --data-path PATH")

@@ -15,8 +15,8 @@ from tidelake import __version__
 from tidelake.errors import TidelakeError, TidelakeWarning
 
 if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
     from tidelake.model.change import WriteResult
-    from tidelake.session.lake import Lake
 
 _INTERRUPTED = 130
 
@@ -35,7 +35,7 @@ class Options:
     @contextmanager
     def lake(self, known_at: str | None = None) -> Iterator[Lake]:
         """The lake, opened for reading only, and pinned if a moment is given."""
-        from tidelake.session.opening import connect
+        from tidelake.lake.connect import connect
 
         with connect(
             self.catalog,
@@ -48,7 +48,7 @@ class Options:
     @contextmanager
     def writable(self) -> Iterator[Lake]:
         """The lake, opened for writing. One that is not there is not created: `init` does that."""
-        from tidelake.session.opening import connect
+        from tidelake.lake.connect import connect
 
         with connect(
             self.catalog,

@@ -10,7 +10,7 @@ from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, pass_options
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 
 @click.command()

@@ -20,7 +20,7 @@ from tidelake.cli.program import (
 )
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 _SHOWN = 50
 _BATCH_ROWS = 122_880
@@ -154,7 +154,7 @@ def sql(
         tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
         tidelake sql - --json < report.sql
     """
-    from tidelake.session.sql import is_query
+    from tidelake.sql.query import is_query
 
     text = sys.stdin.read() if query == "-" else query
     given = dict(map(_pair, parameters)) or None

@@ -16,10 +16,10 @@ from tidelake.cli.rows import split_columns
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:
-    from tidelake.model.calendar import Calendar
-    from tidelake.model.series import Moment, Series
-    from tidelake.session.coverage import Coverage
-    from tidelake.session.table import Table
+    from tidelake.coverage.answer import Coverage
+    from tidelake.coverage.values.calendar import Calendar
+    from tidelake.coverage.values.series import Moment, Series
+    from tidelake.lake.table import Table
 
 _NOW = re.compile(r"now(?:\s*-\s*(?P<span>.+))?", re.IGNORECASE)
 _SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
@@ -35,7 +35,7 @@ def coverage(
     holidays: str | None,
 ) -> Coverage:
     """The coverage that the options of a command ask for."""
-    from tidelake.model.series import Series
+    from tidelake.coverage.values.series import Series
 
     calendar = _calendar(weekdays, sessions, holidays)
     series = Series.maybe(table.info)
@@ -50,7 +50,7 @@ def coverage(
 
 def until_now(table: Table) -> str | None:
     """The end of a range in which a feed that has died is missed; integers have no now."""
-    from tidelake.model.series import Series
+    from tidelake.coverage.values.series import Series
 
     series = Series.maybe(table.info)
     return None if series is None or series.clock.kind == "count" else "now"
@@ -102,7 +102,7 @@ def _from_json(text: str) -> Any:
 
 
 def _calendar(weekdays: bool, sessions: str | None, holidays: str | None) -> Calendar | None:
-    from tidelake.model.calendar import Calendar
+    from tidelake.coverage.values.calendar import Calendar
 
     if weekdays and sessions is not None:
         raise click.UsageError("--sessions are of weekdays: leave --weekdays out")

@@ -18,8 +18,8 @@ from tidelake.cli.program import (
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
     from tidelake.model.tag import Tag
-    from tidelake.session.lake import Lake
 
 
 @click.command()

@@ -27,8 +27,8 @@ from tidelake.model.source_files import CsvFormat, SourceFiles
 from tidelake.scratch import Scratch
 
 if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
     from tidelake.model.change import WriteResult
-    from tidelake.session.lake import Lake
 
 files_argument = click.argument("files", nargs=-1, required=True)
 
@@ -124,7 +124,7 @@ def append(
 def _create_if_missing(lake: Lake, table: str, source: SourceFiles) -> SourceFiles:
     """The files as they are read if the table is made of them."""
     from tidelake.errors import NotFound
-    from tidelake.session.incoming import columns_in
+    from tidelake.lake.columns_incoming import columns_in
 
     try:
         lake.table(table)

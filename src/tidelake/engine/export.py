@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.durations import durations
-from tidelake.engine.reshape import Source, rebuild
+from tidelake.engine.local.reshape import Source, rebuild
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.extras import require
 from tidelake.model.literal import Value

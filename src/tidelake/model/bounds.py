@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidelake.model.bounds_extremes import exact_point
 from tidelake.model.comparable import Point, domain, lower_bound, upper_bound
-from tidelake.model.extremes import exact_point
 
 _CUT = 256
 """Texts of as many bytes may be the beginning of longer ones."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tidelake.coverage.values.piece import Covers
 from tidelake.model.file import DataFile, DeleteFile, MappedField
-from tidelake.model.piece import Covers
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.declaration import check_characters, check_name, check_names, numbered
+from tidelake.model.column_rules import check_characters, check_name, check_names, numbered
 from tidelake.model.names import fold, split_dotted
 from tidelake.model.schema import Column, Schema
 from tidelake.model.widening import why_not, widens

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from tidelake.coverage.values.clock import Clock
 from tidelake.errors import Corrupt, Invalid
-from tidelake.model.clock import Clock
 from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.schema import Column, Schema
 

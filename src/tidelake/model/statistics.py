@@ -26,17 +26,8 @@ from tidelake.model.comparable import (
     lower_bound,
     upper_bound,
 )
-from tidelake.model.normal import judged, positive
-from tidelake.model.predicate import (
-    Always,
-    Compare,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Predicate,
-    StartsWith,
-)
+from tidelake.model.normal_form import judged, positive
+from tidelake.model.predicate import Always, Compare, In, IsNull, Like, Not, Predicate, StartsWith
 from tidelake.model.schema import NESTED, Column, Schema
 
 UNCOUNTED = NESTED | {"timetz", "interval", "variant", "geometry"}

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.comparable import domain
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Compare, Not, Opaque, Or, Predicate
-from tidelake.model.rollup import RollupUse
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where

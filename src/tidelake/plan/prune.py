@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tidelake.model.file import DataFile
-from tidelake.model.partition import partition_matcher
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.statistics import ColumnStats, matcher
 from tidelake.model.table import PartitionSpec
+from tidelake.plan.partitioning.matches import partition_matcher
 from tidelake.plan.scan import PruneStep
 
 BY_PARTITION = "partition values"

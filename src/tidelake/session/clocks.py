@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import own_tables
-from tidelake.catalog.clock import TOLERANCE, file_time
+from tidelake.catalog.commit.clock import TOLERANCE, file_time
 from tidelake.store.markers import FOLDER
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)

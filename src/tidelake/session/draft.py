@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, replace
 
-from tidelake.catalog.options import Options
-from tidelake.catalog.read import ColumnHistory
-from tidelake.model.buckets import united
+from tidelake.catalog.read.options import Options
+from tidelake.catalog.read.tables import ColumnHistory
+from tidelake.coverage.values.bitmaps import united
+from tidelake.coverage.values.piece import Covers, Piece
+from tidelake.coverage.values.series import Series
 from tidelake.model.change import (
     PROVISIONAL_ROW_ID,
     NewDeleteFile,
@@ -20,12 +22,10 @@ from tidelake.model.change import (
 )
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
-from tidelake.model.piece import Covers, Piece
 from tidelake.model.schema import Column
-from tidelake.model.series import Series
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.write import Target
+from tidelake.plan.target import Target
 from tidelake.session.planning import TableFacts
 
 _PLACE_BITS = 40

@@ -28,7 +28,7 @@ from tidelake.store.files import Store
 from tidelake.store.markers import FOLDER
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 BEAT_S = 30.0
 LIFE = timedelta(minutes=10)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from tidelake.catalog import identity
 from tidelake.errors import Denied, Invalid, Unavailable
 from tidelake.model.ownership import is_written
-from tidelake.session.alone import alone
+from tidelake.session.short_transactions import alone
 from tidelake.store import markers
 from tidelake.store.files import Found, Store
 from tidelake.store.markers import Marker
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 _LOOKED_AT = 10_000
 """So many files of a folder are looked at before a lake is made there."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidelake.catalog import files, inlined, read, zones
-from tidelake.catalog.database import Reader
-from tidelake.catalog.narrow import narrowing
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import files, inlined, zones
+from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.narrow import narrowing
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.predicate import Predicate

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tidelake.catalog import conflict, read
-from tidelake.catalog.database import Reader
-from tidelake.catalog.entries import Numbers
-from tidelake.catalog.interim import Interim
+from tidelake.catalog.commit import conflict
+from tidelake.catalog.commit.entries import Numbers
+from tidelake.catalog.commit.interim import Interim
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import tables as read
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.names import TableName
 from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
@@ -23,7 +24,7 @@ from tidelake.model.table import TableInfo, ViewInfo
 from tidelake.session.planning import TableFacts, plan_all, without_others
 
 if TYPE_CHECKING:
-    from tidelake.session.lake import Lake
+    from tidelake.lake.lake import Lake
 
 SNAPSHOT, SERIALIZABLE = "snapshot", "serializable"
 _MANY = 200

@@ -16,7 +16,7 @@ from tidelake.session.draft import TableDraft, first_of_place, place_of
 from tidelake.session.planning import Asked
 
 if TYPE_CHECKING:
-    from tidelake.session.transaction import Transaction
+    from tidelake.lake.transaction import Transaction
 
 POINTERS = (ROW_FILE, ROW_POSITION)
 _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"

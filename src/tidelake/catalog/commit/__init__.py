@@ -1,0 +1,1 @@
+"""One commit: `commit` runs it, `conflict` judges it, `entries` writes its rows."""

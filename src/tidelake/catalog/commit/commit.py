@@ -1,0 +1,267 @@
+"""The one door for writes: a Change becomes a snapshot, whole or not at all.
+
+Files have been written before; inside the lake's lock and one transaction the change is checked
+against what landed since, gets its ids, and becomes rows. Somebody who does not take our lock
+(DuckDB) can still come first: then the snapshot's primary key is taken, the transaction is void,
+and the same change is tried again from the beginning.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from tidelake.catalog.commit import conflict, contents, declarations
+from tidelake.catalog.commit import rebuilt as upkeep
+from tidelake.catalog.commit.clock import check_past, file_clock
+from tidelake.catalog.commit.entries import Entries, Numbers
+from tidelake.catalog.commit.table_statistics import TableStatistics
+from tidelake.catalog.database.database import Database, Reader, Writer
+from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.read import registrations
+from tidelake.catalog.read.snapshots import as_instant
+from tidelake.coverage import records as coverage
+from tidelake.errors import Corrupt, Unavailable
+from tidelake.model.change import Change
+
+PATIENCE_S = 60.0
+_FIRST_WAIT_S = 0.005
+_LONGEST_WAIT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A commit that is there. `next_file_id` tells how far the lake's file ids have come."""
+
+    snapshot_id: int
+    schema_version: int
+    next_file_id: int
+    attempts: int
+    duplicate: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
+    to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
+    attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
+    tables that it adds rows to, as far as they are known before. `began`: when the work for it
+    did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
+    the snapshot is there; `check` raises Conflict if it rests on what is no longer so."""
+
+    change: Callable[[int], Change]
+    token: str
+    since: int
+    grows: Sequence[int] = ()
+    began: float = field(default_factory=time.monotonic)
+    beside: Callable[[Writer], None] | None = None
+    check: Callable[[Reader, Numbers], None] | None = None
+
+
+def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
+    """Commit, again and again while others come first. A change of nothing makes no snapshot."""
+    started = time.monotonic()
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            numbers, duplicate = _attempt(database, wanted, data_path, again=attempts > 1)
+        except LostRace:
+            if time.monotonic() - started > PATIENCE_S:
+                raise
+            wait(attempts)
+            continue
+        return Landed(
+            numbers.snapshot_id,
+            numbers.schema_version,
+            numbers.next_file_id,
+            attempts,
+            duplicate,
+            time.monotonic() - started,
+        )
+
+
+def wait(attempts: int) -> None:
+    """A little before the next attempt, longer each time, so that many do not come at once."""
+    longest = min(_FIRST_WAIT_S * 2**attempts, _LONGEST_WAIT_S)
+    time.sleep(random.uniform(longest / 2, longest))
+
+
+def _attempt(
+    database: Database, wanted: Wanted, data_path: str, *, again: bool
+) -> tuple[Numbers, bool]:
+    with database.writing() as writer:
+        if again and (landed := _landed_before(writer, wanted)) is not None:
+            return landed, True
+        head, last_time, clock, statistics = _read(writer, wanted.grows)
+        change = wanted.change(head.snapshot_id + 1)
+        if change.is_empty:
+            return head, False
+        if change.covers:
+            coverage.ensure(writer)
+        registrations.ensure(writer, change)
+        conflict.check(writer, change, head, data_path)
+        if wanted.check is not None:
+            wanted.check(writer, head)
+        upkeep.check(writer, change, head)
+        if head.schema_version != change.schema_version:
+            change = _without_hints(change)
+        clock = clock or file_clock(writer, database.url, last_time, datetime.now(UTC))
+        now = _moment(writer, change, last_time, clock)
+        numbers = replace(head, snapshot_id=head.snapshot_id + 1)
+        entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
+        ids = declarations.declare(writer, entries, change, data_path)
+        for table in change.tables:
+            table_id = ids.table(table.table.id)
+            known = statistics.get(table_id) or _statistics(writer, table_id)
+            contents.fill(writer, entries, table, known, data_path)
+            if table.upkeep is not None:
+                upkeep.fill(writer, entries, table, known, (data_path, change.base))
+        _write(writer, entries, change, wanted.began)
+        if wanted.beside is not None:
+            wanted.beside(writer)
+        return numbers, False
+
+
+def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime) -> datetime:
+    """When the commit is made: never before the one that it follows. A lake that has never had a
+    table can be as old as what is brought into it."""
+    if change.origin is None:
+        check_past(last_time, clock)
+        return max(clock, last_time)
+    when = min(change.origin.time, clock)
+    if when < last_time and writer.row("SELECT 1 FROM ducklake_table LIMIT 1") is None:
+        writer.execute(
+            "UPDATE ducklake_snapshot SET snapshot_time = :then", then=writer.dialect.moment(when)
+        )
+        return when
+    return max(when, last_time)
+
+
+def _read(
+    reader: Reader, tables: Sequence[int]
+) -> tuple[Numbers, datetime, datetime | None, dict[int, TableStatistics]]:
+    """The newest snapshot's counters and time, the server's clock where there is one, and the
+    statistics of the tables; all in one trip, because everybody else waits for it."""
+    moment = reader.dialect.instant.format("snapshot_time")
+    head = (
+        f"SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, {moment},"
+        f" {reader.dialect.clock or 'NULL'} FROM ducklake_snapshot"
+        " ORDER BY snapshot_id DESC LIMIT 1"
+    )
+    queries = [TableStatistics.query(table_id) for table_id in tables]
+    heads, *found = reader.rows_of([(head, {}), *queries])
+    if not heads:
+        raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
+    row = heads[0]
+    clock = None if row[5] is None else as_instant(row[5])
+    statistics = {
+        table_id: TableStatistics.of(table_id, rows)
+        for table_id, rows in zip(tables, found, strict=True)
+    }
+    return Numbers(*row[:4]), as_instant(row[4]), clock, statistics
+
+
+def _statistics(reader: Reader, table_id: int) -> TableStatistics:
+    (rows,) = reader.rows_of([TableStatistics.query(table_id)])
+    return TableStatistics.of(table_id, rows)
+
+
+def _landed_before(reader: Reader, wanted: Wanted) -> Numbers | None:
+    """The snapshot that an earlier attempt made, if its reply was lost."""
+    mark = _mark(wanted.token)
+    row = reader.row(
+        "SELECT s.snapshot_id, s.schema_version, s.next_catalog_id, s.next_file_id"
+        " FROM ducklake_snapshot s JOIN ducklake_snapshot_changes c"
+        " ON c.snapshot_id = s.snapshot_id"
+        " WHERE s.snapshot_id > :since"
+        f" AND substr(c.commit_extra_info, 1, {len(mark)}) = :mark",
+        since=wanted.since,
+        mark=mark,
+    )
+    if row is None:
+        _check_all_there(reader, wanted.since)
+    return Numbers(*row) if row else None
+
+
+def _check_all_there(reader: Reader, since: int) -> None:
+    """Had the attempt landed and been expired since, to try again would be to do it twice."""
+    number, last = reader.rows(
+        "SELECT count(*), max(snapshot_id) FROM ducklake_snapshot WHERE snapshot_id > :since",
+        since=since,
+    )[0]
+    if number and number < last - since:
+        raise Unavailable(
+            f"nobody can tell whether this commit has landed: snapshots after {since} have been"
+            " expired while it was tried",
+            hint="look at the table, then repeat the write if it is not there",
+        )
+
+
+def _without_hints(change: Change) -> Change:
+    """Where the catalog keeps small writes may have changed with the schema."""
+    return replace(
+        change,
+        tables=tuple(
+            replace(table, write=replace(table.write, inline_table=None)) for table in change.tables
+        ),
+    )
+
+
+def _mark(token: str) -> str:
+    """How what a commit says of itself begins."""
+    return f'{{"tidelake": {{"token": {json.dumps(token)}'
+
+
+def _extra(entries: Entries, change: Change, began: float) -> str:
+    """What a commit says of itself. Numbers that are not there are 0."""
+    files = entries.values("ducklake_data_file", "file_size_bytes")
+    said: dict[str, object] = {"seconds": round(time.monotonic() - began, 6)}
+    if (done := change.done) is not None:
+        rows = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
+        said |= {"operation": done.operation} if done.operation else {}
+        said |= {name: count for name, count in rows.items() if count}
+    if (origin := change.origin) is not None:
+        known = {"version": origin.version, "time": origin.time.isoformat()}
+        said |= {"delta": known | ({"operation": origin.operation} if origin.operation else {})}
+    if files:
+        said |= {"files": len(files), "bytes": sum(map(int, files))}
+    return f"{_mark(change.token)}, {json.dumps(said)[1:]}}}"
+
+
+def _write(writer: Writer, entries: Entries, change: Change, began: float) -> None:
+    """Tables first, because MySQL commits after each; then the snapshot, whose key stops
+    everybody else; then the rest."""
+    for sql in entries.creates:
+        writer.execute(sql)
+    numbers = entries.numbers
+    writer.insert(
+        "ducklake_snapshot",
+        [
+            {
+                "snapshot_id": numbers.snapshot_id,
+                "snapshot_time": entries.moment,
+                "schema_version": numbers.schema_version,
+                "next_catalog_id": numbers.next_catalog_id,
+                "next_file_id": numbers.next_file_id,
+            }
+        ],
+    )
+    entries.write(writer)
+    writer.insert(
+        "ducklake_snapshot_changes",
+        [
+            {
+                "snapshot_id": numbers.snapshot_id,
+                "changes_made": ",".join(entries.tokens),
+                "author": change.author,
+                "commit_message": change.message,
+                "commit_extra_info": _extra(entries, change, began),
+            }
+        ],
+    )

@@ -1,0 +1,104 @@
+"""The rows of one commit, gathered before any is written.
+
+Statements go out in the order: tables to create, rows to end, rows to add. Rows that carry the
+new snapshot's id can only be made once that id is known, which is why all of this happens
+inside the commit's own transaction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelake.catalog.database.database import Writer
+
+
+@dataclass(slots=True)
+class Numbers:
+    """The counters of the lake, from which new things take their ids."""
+
+    snapshot_id: int
+    schema_version: int
+    next_catalog_id: int
+    next_file_id: int
+
+    def catalog_id(self) -> int:
+        self.next_catalog_id += 1
+        return self.next_catalog_id - 1
+
+    def file_id(self) -> int:
+        self.next_file_id += 1
+        return self.next_file_id - 1
+
+
+@dataclass(slots=True)
+class Entries:
+    """What the commit will write, and what it will say of itself.
+
+    `moment` is its time in the database's own form. `partition_ids` and `inline_tables` are of
+    partitionings and tables for small writes that it makes itself, by table.
+    """
+
+    numbers: Numbers
+    moment: object
+    version_before: int
+    partition_ids: dict[int, int] = field(default_factory=dict)
+    inline_tables: dict[int, str] = field(default_factory=dict)
+    tokens: list[str] = field(default_factory=list)
+    creates: list[str] = field(default_factory=list)
+    statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    rows: dict[tuple[str, tuple[str, ...]], list[Sequence[object]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    @property
+    def snapshot_id(self) -> int:
+        return self.numbers.snapshot_id
+
+    def new_version(self) -> int:
+        """The lake's schema version after the commit; DuckDB looks at the catalog again only
+        when it moves, once for each commit."""
+        self.numbers.schema_version = self.version_before + 1
+        return self.numbers.schema_version
+
+    def say(self, token: str) -> None:
+        if token not in self.tokens:
+            self.tokens.append(token)
+
+    def create(self, sql: str) -> None:
+        self.creates.append(sql)
+
+    def change(self, sql: str, **parameters: object) -> None:
+        self.statements.append((sql, parameters))
+
+    def end(self, table: str, condition: str, **parameters: object) -> None:
+        """End the rows of a versioned table that are still there and fulfil the condition."""
+        self.change(
+            f'UPDATE "{table}" SET end_snapshot = :now WHERE end_snapshot IS NULL AND {condition}',
+            now=self.snapshot_id,
+            **parameters,
+        )
+
+    def add(self, table: str, **values: object) -> None:
+        self.rows[table, tuple(values)].append(tuple(values.values()))
+
+    def begin(self, table: str, **values: object) -> None:
+        """Add a row of a versioned table that is there from this snapshot on."""
+        self.add(table, begin_snapshot=self.snapshot_id, **values)
+
+    def values(self, table: str, column: str) -> list[Any]:
+        """What one column of a table will be in the rows that come to it."""
+        return [
+            row[columns.index(column)]
+            for (name, columns), rows in self.rows.items()
+            if name == table
+            for row in rows
+        ]
+
+    def write(self, writer: Writer) -> None:
+        for sql, parameters in self.statements:
+            writer.execute(sql, **parameters)
+        for (table, columns), rows in self.rows.items():
+            writer.insert_values(table, columns, rows)

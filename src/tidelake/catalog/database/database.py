@@ -1,0 +1,152 @@
+"""The door to the catalog's database: transactions, and errors in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import local
+from typing import Any, Protocol
+
+from tidelake.catalog.database.dialects import DIALECTS, Dialect
+from tidelake.catalog.database.duckdb_file import DuckDBDatabase
+from tidelake.catalog.database.failures import translated
+from tidelake.catalog.database.server import ServerDatabase
+from tidelake.catalog.database.sqlite import SQLiteDatabase
+from tidelake.catalog.database.url import CatalogUrl
+from tidelake.errors import Denied, NotFound
+
+Row = Any
+Query = tuple[str, Mapping[str, object]]
+"""SQL and its parameters."""
+
+
+class Session(Protocol):
+    """One open transaction; parameters stand in the SQL as `:name`."""
+
+    def query(self, sql: str, parameters: Mapping[str, object]) -> list[Row]: ...
+
+    def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """Several queries whose answers are wanted together."""
+        ...
+
+    def execute(self, sql: str, parameters: Mapping[str, object]) -> None:
+        """A statement without an answer. It may fail only later, at the latest at the end."""
+        ...
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Requires: at least one row. As with `execute`, it may fail only later."""
+        ...
+
+
+class Reader:
+    """One transaction on the catalog that sees a single moment of it."""
+
+    def __init__(self, session: Session, dialect: Dialect) -> None:
+        self._session = session
+        self.dialect = dialect
+
+    def rows(self, sql: str, **parameters: object) -> list[Row]:
+        return self._session.query(sql, parameters)
+
+    def rows_of(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """The rows of several queries, in one trip where the database allows it."""
+        return self._session.query_all(queries)
+
+    def row(self, sql: str, **parameters: object) -> Row | None:
+        return next(iter(self.rows(sql, **parameters)), None)
+
+    def has_table(self, name: str) -> bool:
+        return self.row(self.dialect.exists, name=name) is not None
+
+    def has_index(self, name: str) -> bool:
+        return self.row(self.dialect.index_exists, name=name) is not None
+
+
+class Writer(Reader):
+    """One transaction that may change the catalog."""
+
+    def execute(self, sql: str, **parameters: object) -> None:
+        self._session.execute(sql, parameters)
+
+    def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Requires: all rows name the same columns, in the same order."""
+        if rows:
+            self.insert_values(table, list(rows[0]), [list(row.values()) for row in rows])
+
+    def insert_values(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+    ) -> None:
+        if rows:
+            self._session.insert(table, columns, rows)
+
+
+class _Backend(Protocol):
+    def reading(self) -> AbstractContextManager[Session]: ...
+    def writing(self) -> AbstractContextManager[Session]: ...
+    def close(self) -> None: ...
+
+
+_BACKENDS: dict[str, Callable[..., _Backend]] = {
+    "sqlite": SQLiteDatabase,
+    "duckdb": DuckDBDatabase,
+    "postgresql": ServerDatabase,
+    "mysql": ServerDatabase,
+}
+
+
+class Database:
+    """A catalog database. Connections are pooled; `close` gives them all back."""
+
+    def __init__(self, url: CatalogUrl, *, read_only: bool = False) -> None:
+        self.url = url
+        self.dialect = DIALECTS[url.kind]
+        self.read_only = read_only
+        if url.path is not None and not url.path.exists():
+            self._check_creatable()
+        self._backend = _BACKENDS[url.kind](url, read_only=read_only)
+        self._mine = local()
+
+    def _check_creatable(self) -> None:
+        path = self.url.path
+        assert path is not None
+        if self.read_only:
+            raise NotFound(f"there is no catalog at {self.url}", hint="check the path")
+        if not path.parent.is_dir():
+            raise NotFound(
+                f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}"
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """A transaction in which every query sees the same moment: that which this thread is in,
+        else a new one."""
+        if (session := self._held()) is not None:
+            yield Reader(session, self.dialect)
+            return
+        with translated(self.url), self._backend.reading() as session, self._holding(session):
+            yield Reader(session, self.dialect)
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """A transaction that commits at the end, or leaves no trace if the body raises."""
+        if self.read_only:
+            raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
+        assert self._held() is None, "a write inside of a transaction would wait for itself"
+        with translated(self.url), self._backend.writing() as session, self._holding(session):
+            yield Writer(session, self.dialect)
+
+    def _held(self) -> Session | None:
+        """The transaction that this thread is in. What it reads meanwhile it reads there: were
+        everybody to hold one connection and to wait for another, nobody would get it."""
+        return getattr(self._mine, "session", None)
+
+    @contextmanager
+    def _holding(self, session: Session) -> Iterator[None]:
+        self._mine.session = session
+        try:
+            yield
+        finally:
+            self._mine.session = None
+
+    def close(self) -> None:
+        self._backend.close()

@@ -1,0 +1,253 @@
+"""Catalogs in an SQLite file, through Python's own driver.
+
+Alone in its process, SQLite is called directly. Beside DuckDB's SQLite, or in a process that was
+forked, it must not be: the file is then kept open by a process of its own. See `libraries`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from tidelake.catalog import cells
+from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.database.keepers import WAITING, Keeper, Step
+from tidelake.catalog.database.libraries import has_duckdb_sqlite
+from tidelake.catalog.database.statement import insert_into
+from tidelake.catalog.database.url import CatalogUrl
+from tidelake.errors import TidelakeError
+from tidelake.model.fork import keep_forever, tell_after_fork
+
+BUSY_TIMEOUT_S = 10.0
+
+Parameters = Mapping[str, object]
+Kind = TypeVar("Kind")
+
+
+class _Surroundings:
+    """Whether a database may be opened in this process. What SQLite knows of the locks that it
+    holds is wrong in a child that was forked, and stays so."""
+
+    def __init__(self) -> None:
+        self.has_opened = False
+        self._forked = False
+        tell_after_fork(self)
+
+    @property
+    def are_shared(self) -> bool:
+        return self._forked or has_duckdb_sqlite()
+
+    def after_fork(self) -> None:
+        self._forked = self._forked or self.has_opened
+
+
+_SURROUNDINGS = _Surroundings()
+
+
+class _Connection(sqlite3.Connection):
+    """A connection of this process. Once it has company it is never closed: that would drop the
+    locks of the others. And what the parent of this process was at is not ours to undo."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._pid = os.getpid()
+
+    def close(self) -> None:
+        if not _SURROUNDINGS.are_shared:
+            super().close()
+            return
+        keep_forever(self)
+        if self.in_transaction and self._pid == os.getpid():
+            self.execute("ROLLBACK")
+
+    def __del__(self) -> None:
+        if _SURROUNDINGS.are_shared:
+            keep_forever(self)
+
+
+class SQLiteSession:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        cursor = self._connection.execute(sql, parameters)
+        rows = cursor.fetchall()
+        if rows:
+            cells.check(sql, [column[0] for column in cursor.description], rows, typed=False)
+        return rows
+
+    def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
+        return [self.query(sql, parameters) for sql, parameters in queries]
+
+    def execute(self, sql: str, parameters: Parameters) -> None:
+        self.query(sql, parameters)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        self._connection.executemany(_insert(table, columns), rows)
+
+
+class KeptSession:
+    """A transaction in another process. What has no answer to wait for goes with the next that
+    has."""
+
+    def __init__(self, keeper: Keeper, begin: str) -> None:
+        self._keeper = keeper
+        self._ahead: list[Step] = [("query", (begin, {}))]
+
+    def query(self, sql: str, parameters: Parameters) -> list[Any]:
+        return self.query_all([(sql, parameters)])[0]
+
+    def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
+        steps: list[Step] = [("ask", (sql, dict(values))) for sql, values in queries]
+        ahead, self._ahead = self._ahead, []
+        answers = self._keeper.run([*ahead, *steps])[len(ahead) :]
+        for (sql, _), (names, rows) in zip(queries, answers, strict=True):
+            cells.check(sql, names, rows, typed=False)
+        return [rows for _, rows in answers]
+
+    def execute(self, sql: str, parameters: Parameters) -> None:
+        self._ahead.append(("query", (sql, dict(parameters))))
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        values = [tuple(row) for row in rows]
+        self._ahead.append(("many", (_insert(table, columns), values)))
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    return f"{insert_into(table, columns)} ({', '.join('?' * len(columns))})"
+
+
+class SQLiteDatabase:
+    """A pool of connections to one file; a transaction has a connection to itself."""
+
+    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+        self._uri = f"file:{quote(str(url.path))}?mode={'rw' if read_only else 'rwc'}"
+        self._read_only = read_only
+        self._idle: SimpleQueue[_Connection] = SimpleQueue()
+        self._keepers: SimpleQueue[Keeper] = SimpleQueue()
+        tell_after_fork(self)
+
+    @contextmanager
+    def reading(self) -> Iterator[SQLiteSession | KeptSession]:
+        if _SURROUNDINGS.are_shared:
+            with self._kept("BEGIN") as session:
+                yield session
+            return
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            yield SQLiteSession(connection)
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[SQLiteSession | KeptSession]:
+        if _SURROUNDINGS.are_shared:
+            with self._kept("BEGIN IMMEDIATE") as kept:
+                yield kept
+            return
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield SQLiteSession(connection)
+            _check_alone()
+            connection.execute("COMMIT")
+            _check_alone()
+
+    @contextmanager
+    def _connection(self) -> Iterator[_Connection]:
+        connection = _next(self._idle) or self._opened()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.put(connection)
+
+    def _opened(self) -> _Connection:
+        """A reader may have to undo what a writer was at when it was killed, so SQLite is told
+        not to change anything rather than to open the file for reading only."""
+        _SURROUNDINGS.has_opened = True
+        connection = sqlite3.connect(
+            self._uri,
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+        )
+        if self._read_only:
+            connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    @contextmanager
+    def _kept(self, begin: str) -> Iterator[KeptSession]:
+        keeper = self._keeper()
+        try:
+            session = KeptSession(keeper, begin)
+            yield session
+            session.query("COMMIT", {})
+        except BaseException:
+            self._undo(keeper)
+            raise
+        self._keepers.put(keeper)
+
+    def _keeper(self) -> Keeper:
+        while (kept := _next(self._keepers)) is not None:
+            if kept.is_ours:
+                return kept
+        keeper = WAITING.take()
+        try:
+            keeper.run([("open", (self._uri, BUSY_TIMEOUT_S, self._read_only))])
+        except sqlite3.Error:
+            WAITING.give_back(keeper)
+            raise
+        return keeper
+
+    def _undo(self, keeper: Keeper) -> None:
+        """After an error, whatever it was."""
+        try:
+            if keeper.is_ours:
+                keeper.run([("undo", ())])
+                self._keepers.put(keeper)
+        except (sqlite3.Error, TidelakeError):
+            keeper.end()
+
+    def close(self) -> None:
+        while (connection := _next(self._idle)) is not None:
+            connection.close()
+        while (keeper := _next(self._keepers)) is not None:
+            _let_go(keeper)
+
+    def after_fork(self) -> None:
+        """Connections of the parent are neither used nor closed; the queues may be in the middle
+        of something."""
+        keep_forever(self._idle)
+        self._idle, self._keepers = SimpleQueue(), SimpleQueue()
+
+
+def _let_go(keeper: Keeper) -> None:
+    try:
+        keeper.run([("close", ())])
+    except (sqlite3.Error, TidelakeError):
+        keeper.end()
+    else:
+        WAITING.give_back(keeper)
+
+
+def _next(queue: SimpleQueue[Kind]) -> Kind | None:
+    try:
+        return queue.get_nowait()
+    except Empty:
+        return None
+
+
+def _check_alone() -> None:
+    """Once DuckDB's library is here, what was begun before is not to be trusted: our lock may be
+    gone already. Whether it has landed, a commit finds out by its mark."""
+    if has_duckdb_sqlite():
+        raise LostRace(
+            "DuckDB opened SQLite files in this process while this was written", hint="try again"
+        )

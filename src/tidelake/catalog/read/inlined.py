@@ -1,0 +1,190 @@
+"""Rows that DuckLake keeps in the catalog itself, in whatever form each database gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read.tables import columns_of_version, visible
+from tidelake.model.file import InlinedRows
+from tidelake.model.names import fold, quote
+from tidelake.model.schema import Column
+
+
+def inlined_rows(
+    reader: Reader, at: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """The rows kept in the catalog that are visible at a snapshot, with the `wanted` columns."""
+    return _found(reader, table_id, wanted, _When(visible(), {"at": at}))
+
+
+def has_rows(reader: Reader, at: int, table_id: int) -> bool:
+    """Whether the catalog keeps any rows that are visible at a snapshot."""
+    return any(
+        reader.row(f'SELECT 1 FROM "{name}" WHERE {visible()} LIMIT 1', at=at) is not None
+        for name, _ in _tables(reader, table_id)
+    )
+
+
+def begun_between(
+    reader: Reader, after: int, until: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """Rows that came after one snapshot and up to another, whether or not they have gone."""
+    between = "begin_snapshot > :after AND begin_snapshot <= :until"
+    return _found(reader, table_id, wanted, _When(between, {"after": after, "until": until}))
+
+
+def ended_between(
+    reader: Reader, after: int, until: int, table_id: int, wanted: Collection[int]
+) -> list[InlinedRows]:
+    """Rows that went in between; they carry the snapshot at which they did."""
+    between = "end_snapshot > :after AND end_snapshot <= :until"
+    when = _When(between, {"after": after, "until": until}, "end_snapshot")
+    return _found(reader, table_id, wanted, when)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHistory:
+    """All rows in one of the catalog's own tables that had begun by a snapshot; `ends` are those
+    that have ended, as (row id, begin snapshot, end snapshot)."""
+
+    table_name: str
+    schema_version: int
+    rows: InlinedRows
+    ends: tuple[tuple[int, int, int], ...]
+
+
+def kept_history(reader: Reader, at: int, table_id: int) -> list[KeptHistory]:
+    """Every row that the catalog keeps of a table, also those that no longer count."""
+    found = []
+    when = _When("begin_snapshot <= :at", {"at": at})
+    for name, schema_version in _tables(reader, table_id):
+        chosen = _columns(reader, table_id, schema_version)
+        ends = reader.rows(
+            f'SELECT row_id, begin_snapshot, end_snapshot FROM "{name}"'
+            " WHERE begin_snapshot <= :at AND end_snapshot IS NOT NULL",
+            at=at,
+        )
+        if rows := _rows(reader, when, name, chosen):
+            kept = InlinedRows(chosen, rows)
+            ended = tuple((row[0], row[1], row[2]) for row in ends)
+            found.append(KeptHistory(name, schema_version, kept, ended))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _When:
+    """Which rows by their snapshots, and which of the two they are to carry."""
+
+    condition: str
+    values: Mapping[str, int]
+    snapshot: str = "begin_snapshot"
+
+
+def _found(
+    reader: Reader, table_id: int, wanted: Collection[int], when: _When
+) -> list[InlinedRows]:
+    found = []
+    for name, schema_version in _tables(reader, table_id):
+        declared = _columns(reader, table_id, schema_version)
+        chosen = tuple(column for column in declared if column.id in wanted)
+        rows = _rows(reader, when, name, chosen)
+        if rows:
+            found.append(InlinedRows(chosen, rows))
+    return found
+
+
+def _tables(reader: Reader, table_id: int) -> Iterator[tuple[str, int]]:
+    """The catalog's own tables for a table, with the version of its columns that each has."""
+    rows = reader.rows(
+        "SELECT table_name, schema_version FROM ducklake_inlined_data_tables"
+        " WHERE table_id = :id ORDER BY schema_version",
+        id=table_id,
+    )
+    return ((name, version) for name, version in rows if reader.has_table(name))
+
+
+def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
+    """The columns of a version, in the types in which their values come out of the database."""
+    declared = columns_of_version(reader, table_id, schema_version)
+    if reader.dialect.name != "duckdb":
+        return declared
+    return tuple(_as_text(column) for column in declared)
+
+
+def _rows(
+    reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
+) -> tuple[tuple[object, ...], ...]:
+    stored = _stored_names(reader, name)
+    values = "".join(
+        f", {_value_sql(reader.dialect.name, column, stored.get(fold(column.name), column.name))}"
+        for column in chosen
+    )
+    rows = reader.rows(
+        f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
+        " ORDER BY row_id",
+        **when.values,
+    )
+    return tuple(
+        (row[0], row[1], *(_value(v, c) for v, c in zip(row[2:], chosen, strict=True)))
+        for row in rows
+    )
+
+
+def _stored_names(reader: Reader, table: str) -> dict[str, str]:
+    """How PostgreSQL spells the columns of a table: DuckDB does not quote them when it makes one,
+    so that their capitals are lost. The other databases do not mind the case."""
+    if reader.dialect.name != "postgresql":
+        return {}
+    rows = reader.rows(
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE table_schema = current_schema() AND table_name = :name",
+        name=table,
+    )
+    return {fold(name): name for (name,) in rows}
+
+
+def _value_sql(database: str, column: Column, stored_name: str) -> str:
+    name = quote(stored_name)
+    if database == "duckdb" and column.type == "variant":
+        return f"variant_to_parquet_variant({name})"
+    if database == "duckdb" and column.is_nested:
+        return f"CAST(CAST({name} AS {column.duckdb_type}) AS VARCHAR)"
+    if database == "duckdb" and column.type == "timestamptz":
+        # Written by way of the zone's calendar, the last moments before infinity would be off.
+        plain = f"CAST(make_timestamp(epoch_us({name})) AS VARCHAR) || '+00'"
+        return f"CASE WHEN isfinite({name}) THEN {plain} ELSE CAST({name} AS VARCHAR) END"
+    if database == "duckdb" and column.type != "blob":
+        return f"CAST({name} AS VARCHAR)"
+    if database == "postgresql" and column.type not in ("varchar", "json", "blob"):
+        return f"CAST({name} AS VARCHAR)"
+    return name
+
+
+def _as_text(column: Column) -> Column:
+    """A nested column with plain text for JSON, which DuckDB would write unquoted inside lists
+    and structs and could not read back."""
+    if not column.is_nested:
+        return column
+    children = tuple(
+        replace(child, type="varchar") if child.type == "json" else _as_text(child)
+        for child in column.children
+    )
+    return replace(column, children=children)
+
+
+def _value(value: object, column: Column) -> object:
+    """None, bytes for blobs and variants, otherwise text."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return value["metadata"] + value["value"]
+    if isinstance(value, bytes | bytearray | memoryview):
+        raw = bytes(value)
+        return raw if column.type in ("blob", "variant") else raw.decode()
+    if column.type == "blob":
+        return str(value).encode()
+    if column.type == "interval":
+        return str(value).replace("+", "")  # PostgreSQL's sign, which DuckDB does not read
+    return str(value)

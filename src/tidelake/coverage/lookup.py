@@ -1,0 +1,305 @@
+"""What a table covers: from what the catalog keeps of its files, and where it keeps nothing yet, as
+of files that DuckDB wrote, from the files themselves. What is found out so is kept for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.catalog.read.files import whole_life
+from tidelake.coverage import records as coverage
+from tidelake.coverage.records import Scope
+from tidelake.coverage.values.bitmaps import Buckets, of_entities
+from tidelake.coverage.values.bitmaps import pieces as pieces_of
+from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.piece import FileCoverage, Piece
+from tidelake.coverage.values.series import Series
+from tidelake.coverage.values.task import Cover
+from tidelake.errors import Denied, Unavailable
+from tidelake.model.file import DataFile, InlinedRows
+from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
+from tidelake.model.table import TableInfo
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked, TableFacts, mappings_of, plan_all, plan_scan
+from tidelake.session.short_transactions import alone, batches
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+_TASK_FILES = 64
+_TASK_ROWS = 4_000_000
+"""How much one task looks at."""
+_ROWS = "_tidelake_rows"
+_FEW_ROWS = 2000
+"""So many are put into buckets in Python before DuckDB would have begun."""
+_MANY_PIECES = 256
+_ANSWERS = 64
+"""Of so many entities it is remembered what they cover, if that takes many pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What entities of a series cover at a snapshot: buckets, by the text that each is kept as."""
+
+    table: TableInfo
+    series: Series
+    at: int
+    buckets: dict[str, Buckets]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the catalog keeps of which files, and what it does not keep, as one snapshot sees it:
+    of rows that are in the catalog themselves, and of what a transaction has changed. It holds as
+    long as the `state` of what is kept by the series stays the same."""
+
+    kept: frozenset[int]
+    pieces: tuple[Piece, ...]
+    state: tuple[int, int]
+    answers: dict[str, Buckets] = field(default_factory=dict)
+    """What some entities cover altogether."""
+
+    def told(self, texts: Collection[str] | None) -> dict[str, Buckets] | None:
+        """What one entity covers, if that has been asked before."""
+        if texts is None or len(texts) != 1:
+            return None
+        found = {text: self.answers[text].copy() for text in texts if text in self.answers}
+        return found or None
+
+    def remember(self, texts: Collection[str] | None, together: Mapping[str, Buckets]) -> None:
+        if texts is not None and len(texts) == 1 and len(self.answers) < _ANSWERS:
+            self.answers.update((text, ids.copy()) for text, ids in together.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """A series as somebody sees it. `key`: under which name that may be remembered."""
+
+    table: TableInfo
+    series: Series
+    at: int
+    asked: Asked
+    facts: TableFacts
+    draft: TableDraft | None
+    key: str
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.table.id, self.series.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What has to be looked at: files as they were all their life, and rows as they are now."""
+
+    kept: frozenset[int]
+    state: tuple[int, int]
+    staged: tuple[Piece, ...]
+    now: ScanPlan
+    files: tuple[Cover, ...]
+
+
+def covered(
+    lake: Lake,
+    name: TableName,
+    snapshot_id: int | None,
+    entities: Collection[object] | None = None,
+    where: Predicate | None = None,
+    seen_as: TableInfo | None = None,
+    texts: Collection[str] | None = None,
+) -> Covered:
+    """What entities, as callers spell them or by their `texts`, cover, or all. With `where`, rows
+    that do not meet it may be left out; with `seen_as`, it is told by columns and settings that
+    the table has elsewhere."""
+    with lake._reading() as reader:
+        sight = _sight(lake, reader, name, snapshot_id, where, seen_as)
+        beside = _remembered(lake, reader, sight)
+        if entities is not None:
+            texts = _texts(sight.series, entities)
+        if beside is not None and (told := beside.told(texts)) is not None:
+            return Covered(sight.table, sight.series, sight.at, told)
+        work = _work(reader, sight) if beside is None else None
+        known = beside.kept if beside else work.kept if work else frozenset()
+        kept = coverage.bitmaps(
+            reader, sight.scope, sight.at, known, texts, few_files=where is not None
+        )
+    pieces: list[Piece] = []
+    if work is not None:
+        beside, found = _done(lake, sight, work)
+        pieces += [p for each in found for p in each.pieces if p.holds_at(sight.at)]
+    assert beside is not None
+    pieces += beside.pieces
+    wanted = None if texts is None else set(texts)
+    others = [(p.entity, p.buckets) for p in pieces if wanted is None or p.entity in wanted]
+    together = of_entities(chain(kept, others))
+    if len(kept) > _MANY_PIECES:
+        beside.remember(texts, together)
+    return Covered(sight.table, sight.series, sight.at, together)
+
+
+def complete(lake: Lake, name: TableName) -> int:
+    """Find out what is not kept yet of the table as it is now; of how many files that was."""
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        if Series.maybe(lake._table_info(reader, at, name)) is None:
+            return 0
+        sight = _sight(lake, reader, name, None)
+        work = _work(reader, sight)
+        strays = coverage.strays(reader, sight.table.id).get(sight.table.id, [])
+    _, found = _done(lake, sight, work)
+    for some in batches(strays):
+        alone(lake, coverage.forget_files, sight.table.id, some)
+    return len(found)
+
+
+def _remembered(lake: Lake, reader: Reader, sight: _Sight) -> Beside | None:
+    found = None if sight.draft else lake._coverages.get(sight.key)
+    if found is None or coverage.state(reader, sight.scope) != found.state:
+        return None
+    return found
+
+
+def _texts(series: Series, entities: Collection[object]) -> list[str]:
+    return [series.text(series.given(each)) for each in entities]
+
+
+def _sight(
+    lake: Lake,
+    reader: Reader,
+    name: TableName,
+    snapshot_id: int | None,
+    where: Predicate | None = None,
+    seen_as: TableInfo | None = None,
+) -> _Sight:
+    head, at = lake._between(reader, snapshot_id)
+    draft = lake._drafted(reader, name, snapshot_id)
+    if draft is not None:
+        facts = replace(draft.facts, info=draft.after)
+    else:
+        facts = lake._table_facts(reader, head, at, name)
+    if seen_as is not None:
+        info = replace(facts.info, schema=seen_as.schema, tags=seen_as.tags)
+        facts = replace(facts, info=info)
+    series = Series.of(facts.info, at)
+    asked = Asked([column.name for column in series.columns], where)
+    key = repr((head, at, name, series.number, asked))
+    return _Sight(facts.info, series, at, asked, facts, draft, key)
+
+
+def _plan(reader: Reader, sight: _Sight) -> ScanPlan:
+    plan = plan_scan(reader, sight.at, sight.facts, sight.asked.of(sight.table.schema))
+    return plan if sight.draft is None else sight.draft.overlay(plan)
+
+
+def _work(reader: Reader, sight: _Sight) -> _Work:
+    plan = _plan(reader, sight)
+    staged: list[Piece] = []
+    now: list[DataFile] = []
+    committed: list[int] = []
+    for file in plan.files:
+        own = sight.draft.files.get(file.id) if sight.draft else None
+        if own is not None and own.covers is not None and own.covers.series == sight.series.number:
+            staged += own.covers.pieces
+        elif own is not None or (sight.draft and _is_touched(sight.draft, file)):
+            now.append(file)
+        else:
+            committed.append(file.id)
+    unknown = coverage.unknown(reader, sight.scope, committed) if committed else {}
+    return _Work(
+        frozenset(committed) - unknown.keys(),
+        coverage.state(reader, sight.scope),
+        tuple(staged),
+        replace(plan, files=tuple(now)),
+        tuple(tasks(reader, sight.at, sight.facts, sight.series, unknown)),
+    )
+
+
+def _is_touched(draft: TableDraft, file: DataFile) -> bool:
+    return file.id in draft.delete_files or file.id in draft.positions
+
+
+def tasks(
+    reader: Reader, at: int, facts: TableFacts, series: Series, through: Mapping[int, int]
+) -> Iterator[Cover]:
+    """The work of finding out what files cover, of which it is said for each up to which snapshot
+    rows have been deleted from it."""
+    if not through:
+        return
+    files = whole_life(reader, facts.info.id, facts.info.path, through)
+    oldest = snapshots.oldest_id(reader)
+    plan = plan_all(at, facts, series.columns, tuple(column.name for column in series.columns))
+    plan = replace(plan, mappings=mappings_of(reader, files))
+    for some in _groups(files):
+        yield Cover(plan, tuple(some), series, {f.id: through[f.id] for f in some}, oldest)
+
+
+def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    group: list[DataFile] = []
+    for file in files:
+        rows = file.rows + sum(each.rows for each in group)
+        if group and (len(group) >= _TASK_FILES or rows > _TASK_ROWS):
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
+
+
+def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCoverage]]:
+    """Look at all that has to be looked at, and keep what others may need too."""
+    doing = f"cannot tell what {sight.table.name} covers"
+    found: list[FileCoverage] = []
+    if work.files:
+        with lake._engine.job(doing) as job:
+            found = list(job.cover(work.files))
+    pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
+    if found and _remember(lake, sight.scope, found):
+        return Beside(work.kept, pieces, work.state), found
+    pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
+    beside = Beside(work.kept, pieces, work.state)
+    if sight.draft is None:
+        lake._keep_beside(sight.key, beside)
+    return beside, []
+
+
+def _of_rows(lake: Lake, sight: _Sight, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
+    if not plan.files and (few := _of_few(sight.series, plan.inlined)) is not None:
+        return few
+    engine = lake._engine if plan.files else lake._local
+    with engine.job(doing) as job:
+        job.scan(_ROWS, plan)
+        return tuple(job.covers(f"SELECT * FROM {_ROWS}", sight.series))
+
+
+def _of_few(series: Series, kept: Iterable[InlinedRows]) -> tuple[Piece, ...] | None:
+    """What a few rows of the catalog cover, without asking DuckDB; None if that must be."""
+    rows: list[list[object]] = []
+    for part in kept:
+        places = {(c.id, c.type): place for place, c in enumerate(part.columns, 2)}
+        wanted = [places.get((column.id, column.type)) for column in series.columns]
+        if len(rows) + len(part.rows) > _FEW_ROWS or None in wanted:
+            return None
+        rows += [[row[place] for place in wanted if place] for row in part.rows]
+    found = covered_by(series, rows)
+    if found is None:
+        return None
+    return tuple(piece for entity, ids in found.items() for piece in pieces_of(entity, ids))
+
+
+def _remember(lake: Lake, scope: Scope, found: Sequence[FileCoverage]) -> bool:
+    """Whether it could be kept: those who may only read have to find it out each time."""
+    if lake._database.read_only or not getattr(lake, "remembers", True):
+        return False
+    with suppress(Denied, Unavailable):
+        for some in batches(found, _TASK_FILES):
+            alone(lake, coverage.put, scope, some)
+        return True
+    return False

@@ -1,0 +1,214 @@
+"""What an append does with buckets of a series that are covered already: the table says whether
+it is rejected, skips rows that lie in them, or replaces those that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tidelake.coverage.lookup import covered
+from tidelake.coverage.overlap_error import Found, condition, refusal
+from tidelake.coverage.values.bitmaps import Buckets, by_entity, pieces
+from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.piece import Covers, Piece
+from tidelake.coverage.values.series import Series
+from tidelake.model.change import NewFile
+from tidelake.model.names import quote
+from tidelake.plan.scan import ScanPlan
+from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
+from tidelake.session.staging import POINTERS
+
+if TYPE_CHECKING:
+    from tidelake.lake.transaction import Transaction
+
+_LYING, _KEPT, _REST, _THERE = "_lying", "_kept", "_rest", "_there"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Rows to be appended: a query, how many they are if that is known, and whether it may be
+    asked again."""
+
+    sql: str
+    count: int | None
+    rereadable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What has been staged."""
+
+    files: Sequence[NewFile]
+    inserted: int
+    deleted: int = 0
+
+
+def staged(tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming) -> Added:
+    """Stage rows, wherever they lie."""
+    files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
+    return Added(files, sum(file.rows for file in files) if files else incoming.count or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A series that rows are to be appended to, as a transaction sees it. If that fails nothing
+    of it stays, so that the transaction may go on."""
+
+    tx: Transaction
+    draft: TableDraft
+    series: Series
+
+    @staticmethod
+    def of(tx: Transaction, draft: TableDraft) -> Watch | None:
+        """None if the table is no series, or rows may simply be added to it."""
+        series = Series.maybe(draft.after)
+        return None if series is None or series.overlap == "allow" else Watch(tx, draft, series)
+
+    def may_add(self, rows: Sequence[Sequence[object]]) -> bool:
+        """Whether rows, as the catalog keeps them, lie in free buckets alone, which then are
+        theirs."""
+        places = [self.draft.columns.index(column) for column in self.series.columns]
+        found = covered_by(self.series, ([row[place] for place in places] for row in rows))
+        if found is None or self._taken(found):
+            return False
+        self._claim(found)
+        return True
+
+    def append(self, job: Any, incoming: Incoming) -> Added:
+        """Stage rows as the table's policy has it."""
+        with self.tx.unless_it_fails(self.draft):
+            few = staging.may_inline(self.tx, self.draft, incoming.count)
+            if self.series.overlap == "reject" and not few:
+                return self._add(staging.written(self.tx, self.draft, job, incoming.sql))
+            if job.on_spark or not incoming.rereadable:
+                count = job.keep(_KEPT, incoming.sql)
+                incoming = Incoming(f"SELECT * FROM {_KEPT}", count, True)
+            found = by_entity(job.covers(incoming.sql, self.series))
+            taken = self._taken(found)
+            self._refuse(taken)
+            if taken and self.series.overlap == "skip":
+                return self._append_rest(job, incoming, found, taken)
+            deleted = self._remove(taken) if taken else 0
+            self._claim(found)
+            return replace(staged(self.tx, self.draft, job, incoming), deleted=deleted)
+
+    def add_files(self, files: Sequence[NewFile]) -> Added:
+        """Stage files that lie there already. Those of which only a part is to be skipped are
+        written anew, without it."""
+        with self.tx.unless_it_fails(self.draft):
+            with self.tx.job(f"cannot add files to {self.draft.after.name}") as job:
+                known = [self._looked_at(job, file) for file in files]
+            if self.series.overlap == "reject":
+                return self._add(known)
+            found = _covered_by_files(known)
+            taken = self._taken(found)
+            if self.series.overlap == "skip":
+                return self._add_rest(known, found, taken)
+            deleted = self._remove(taken) if taken else 0
+            return replace(self._add(known, found), deleted=deleted)
+
+    def _add(self, files: Sequence[NewFile], found: Found | None = None) -> Added:
+        """Files that know what they cover; unless it is said that this may be, nothing that is
+        covered already."""
+        if found is None:
+            found = _covered_by_files(files)
+            self._refuse(self._taken(found))
+        self._claim(found)
+        self.draft.add_files(files)
+        return Added(files, sum(file.rows for file in files))
+
+    def _append_rest(self, job: Any, incoming: Incoming, found: Found, taken: Found) -> Added:
+        """Rows in buckets that are free, or in none."""
+        job.lying(_LYING, incoming.sql, self.series, _pieces(taken), inside=False)
+        columns = ", ".join(quote(column.name) for column in self.draft.columns)
+        rest = Incoming(f"SELECT {columns} FROM {_LYING}", None, True)
+        if staging.may_inline(self.tx, self.draft, incoming.count):
+            rest = Incoming(f"SELECT * FROM {_REST}", job.keep(_REST, rest.sql), True)
+        added = staged(self.tx, self.draft, job, rest)
+        self._claim_rest(found, taken, added.inserted)
+        return added
+
+    def _add_rest(self, files: Sequence[NewFile], found: Found, taken: Found) -> Added:
+        """Files, less their rows in buckets that are not free."""
+        before = set(self.draft.files)
+        self.draft.add_files(files)
+        skipped = 0
+        if taken:
+            fresh = {id_: file for id_, file in self.draft.files.items() if id_ not in before}
+            skipped = self._drop(self._plan_of(fresh), taken)
+        inserted = sum(file.rows for file in files) - skipped
+        self._claim_rest(found, taken, inserted)
+        return Added(files, inserted)
+
+    def _claim_rest(self, found: Found, taken: Found, inserted: int) -> None:
+        """Who makes buckets free that were not, in the meantime, makes skipping wrong."""
+        if inserted:
+            self._claim({e: ids - taken[e] if e in taken else ids for e, ids in found.items()})
+            self.draft.alone = self.draft.alone or bool(taken)
+        else:
+            self.tx.check_current(self.draft.after.name)
+
+    def _looked_at(self, job: Any, file: NewFile) -> NewFile:
+        """A file that is there, and what it covers."""
+        name = f"{_THERE} {file.path}"
+        job.scan(name, self._plan_of({-1: file}))
+        told = job.covers(f"SELECT * FROM {quote(name)}", self.series)
+        return replace(file, covers=Covers(self.series.number, tuple(told)))
+
+    def _plan_of(self, files: Mapping[int, NewFile]) -> ScanPlan:
+        """A read of files that are not committed, by these ids."""
+        plan = self.tx._plan(self.draft.after.name, None, Asked(self._columns))
+        return replace(
+            plan,
+            files=tuple(self.draft.as_staged(id_, file) for id_, file in files.items()),
+            inlined=(),
+            mappings={id_: file.mapping for id_, file in files.items() if file.mapping is not None},
+        )
+
+    @property
+    def _columns(self) -> list[str]:
+        return [*(column.name for column in self.series.columns), *POINTERS]
+
+    def _remove(self, taken: Found) -> int:
+        """Rows that lie in buckets leave the table; how many they are."""
+        asked = Asked(self._columns, condition(self.series, taken))
+        return self._drop(self.tx._plan(self.draft.after.name, None, asked), taken)
+
+    def _drop(self, plan: ScanPlan, taken: Found) -> int:
+        """Of the rows that a plan reads."""
+        with self.tx.job(f"cannot write {self.draft.after.name}") as job:
+            job.scan(_THERE, plan)
+            rows = f"SELECT * FROM {_THERE}"
+            job.lying(_LYING, rows, self.series, _pieces(taken), inside=True)
+            job.keep("doomed", f"SELECT {', '.join(POINTERS)} FROM {_LYING}")
+            return staging.remove(self.tx, self.draft, job, "doomed", plan)
+
+    def _taken(self, found: Found) -> dict[str, Buckets]:
+        """Those of the buckets that are covered."""
+        if not found:
+            return {}
+        name, where = self.draft.after.name, condition(self.series, found)
+        there = covered(self.tx, name, None, where=where, texts=found.keys()).buckets
+        both = {entity: ids & there[entity] for entity, ids in found.items() if entity in there}
+        return {entity: ids for entity, ids in both.items() if ids}
+
+    def _refuse(self, taken: Found) -> None:
+        if taken and self.series.overlap == "reject":
+            raise refusal(self.draft.after.name, self.series, taken)
+
+    def _claim(self, found: Found) -> None:
+        """Nobody else may have put rows there when this is committed."""
+        if self.draft.before is not None and found:
+            self.draft.claims.append(Covers(self.series.number, tuple(_pieces(found))))
+
+
+def _covered_by_files(files: Iterable[NewFile]) -> dict[str, Buckets]:
+    return by_entity(piece for file in files if file.covers for piece in file.covers.pieces)
+
+
+def _pieces(found: Found) -> list[Piece]:
+    return [piece for entity, ids in found.items() if ids for piece in pieces(entity, ids)]

@@ -1,0 +1,85 @@
+"""What a table's files cover, found out anew: to put right what is kept, and to check it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.inventory import file_ids
+from tidelake.catalog.read import snapshots
+from tidelake.coverage import records as coverage
+from tidelake.coverage import series_in_use as series
+from tidelake.coverage.lookup import tasks
+from tidelake.coverage.series_in_use import Usage
+from tidelake.coverage.values.piece import FileCoverage
+from tidelake.coverage.values.task import Cover
+from tidelake.errors import Denied, Invalid
+from tidelake.model.names import TableName
+from tidelake.session.planning import TableFacts
+from tidelake.session.short_transactions import alone, batches
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+AT_ONCE = 64
+"""Files that are looked at together."""
+
+
+def recompute(lake: Lake, name: TableName) -> int:
+    """Keep anew what all files of a table cover, whatever is kept of them now; how many these
+    are."""
+    _check(lake)
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        table_id = lake._table_info(reader, at, name).id
+        there = set(file_ids(reader, table_id))
+        used = series.in_use(reader, table_id, lake.data_path)
+        wanted = [(usage, _wanted(reader, usage, there)) for usage in used.values()]
+        strays = coverage.strays(reader).get(table_id, [])
+    done: set[int] = set()
+    for usage, ids in wanted:
+        for some in batches(sorted(ids), AT_ONCE):
+            found = _found(lake, usage, some)
+            alone(lake, coverage.put, usage.scope, found, anew=True)
+            done |= {each.file_id for each in found}
+    for some in batches(strays):
+        alone(lake, coverage.forget_files, table_id, some)
+    alone(lake, series.forget_idle, table_id, lake.data_path)
+    lake._coverages.clear()
+    return len(done)
+
+
+def _check(lake: Lake) -> None:
+    if lake._committed is not lake:
+        raise Invalid(
+            "recompute_coverage() is no part of a transaction", hint="call it on the lake's table"
+        )
+    if lake._database.read_only:
+        raise Denied(
+            f"{lake._database.url} was opened read-only, and coverage is kept in it",
+            hint="connect without read_only=True",
+        )
+
+
+def _wanted(reader: Reader, usage: Usage, there: Collection[int]) -> set[int]:
+    """The files that a series is kept of, or should be."""
+    kept = set(coverage.files(reader, usage.scope)).intersection(there)
+    return kept | coverage.seen(reader, usage.table.id, usage.at)
+
+
+def _found(lake: Lake, usage: Usage, ids: Collection[int]) -> list[FileCoverage]:
+    with lake._reading() as reader:
+        work = cover_tasks(reader, usage, ids)
+    return looked_at(lake, usage, work)
+
+
+def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cover]:
+    through = dict.fromkeys(ids, snapshots.head_id(reader))
+    facts = TableFacts.gather(reader, usage.table)
+    return list(tasks(reader, usage.at, facts, usage.series, through))
+
+
+def looked_at(lake: Lake, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
+    with lake._engine.job(f"cannot tell what {usage.table.name} covers") as job:
+        return list(job.cover(work)) if work else []

@@ -1,0 +1,1 @@
+"""Values of coverage that others may use."""

@@ -1,0 +1,107 @@
+"""What a picture of coverage shows: the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import nsmallest
+from math import floor
+
+from tidelake.coverage.values.axis import spelled
+from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.values.extent import Extent
+from tidelake.coverage.values.interval import interval
+from tidelake.coverage.values.picture_strip import Cell, cells
+from tidelake.coverage.values.series import Entity, Series
+
+MOST_ROWS = 20
+_UNSEEN = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    *(*range(0xD800, 0xE000), 0xFFFE, 0xFFFF),
+)
+_ESCAPES = {code: f"\\u{code:04x}" if code > 0xFF else f"\\x{code:02x}" for code in _UNSEEN}
+_ESCAPES |= {ord("\n"): "\\n", ord("\t"): "\\t", ord("\r"): "\\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One strip, and what stands beside it. `expected` None: every bucket is."""
+
+    name: str
+    covered: Buckets
+    expected: Buckets | None
+    ratio: float
+    gaps: int
+
+    @property
+    def facts(self) -> tuple[str, str]:
+        return percent(self.ratio), counted(self.gaps, "gap")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Strips of the buckets from the id `first` until before `end`; `hidden` says how many more
+    there are, all of them covered as well or better."""
+
+    heading: str
+    series: Series
+    first: int
+    end: int
+    rows: tuple[Row, ...]
+    hidden: int = 0
+
+    @staticmethod
+    def of(series: Series, extent: Extent, heading: str) -> Picture:
+        """Of all entities, or if they are many of those that cover least."""
+        if extent.range is None:
+            return Picture(heading, series, 0, 0, ())
+        known = extent.buckets
+        shown = list(known)
+        if len(known) > MOST_ROWS:
+            shown = nsmallest(MOST_ROWS, known, key=lambda entity: len(known[entity]))
+        rows = tuple(_row(extent, entity) for entity in shown)
+        first, end = extent.range.first, extent.range.end
+        return Picture(heading, series, first, end, rows, len(known) - len(rows))
+
+    @property
+    def buckets(self) -> int:
+        return max(0, self.end - self.first)
+
+    def cells(self, row: Row, most: int) -> list[Cell]:
+        return cells(row.covered, row.expected, self.first, self.end, most)
+
+    def told(self, cell: Cell) -> str:
+        """What a cell says of itself."""
+        found = interval(self.series, cell.first, cell.end, None)
+        span = f"{spelled(found.start)} to {spelled(found.end)}"
+        if not cell.expected:
+            return f"{span}: nothing expected"
+        share = percent(cell.covered / cell.expected)
+        return f"{span}: {share}, {cell.covered:,} of {cell.expected:,}"
+
+    @property
+    def footer(self) -> str:
+        return f"and {self.hidden:,} more, covered as well or better" if self.hidden else ""
+
+
+def _row(extent: Extent, entity: Entity) -> Row:
+    gaps, ratio = extent.count_missing(entity), extent.ratio_of(entity)
+    return Row(name_of(entity), extent.buckets[entity], extent.expected, ratio, gaps)
+
+
+def name_of(entity: Entity | None) -> str:
+    """An entity on one line, without characters that are not seen or turn the line round."""
+    values = ("NULL" if value is None else str(value) or '""' for value in entity or ())
+    return ", ".join(values).translate(_ESCAPES)
+
+
+def percent(ratio: float) -> str:
+    """Never more than there is: only what is complete is 100 %."""
+    if 0 < ratio < 0.001:
+        return "<0.1 %"
+    return f"{floor(ratio * 1000) / 10:.1f} %"
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

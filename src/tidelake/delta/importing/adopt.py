@@ -1,0 +1,222 @@
+"""What a Delta log says of a file, in DuckLake's words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import unquote
+
+from tidelake.delta.log.partition_text import is_plain, spelled
+from tidelake.delta.log.types import Field
+from tidelake.model.change import ColumnFacts
+from tidelake.model.comparable import INTEGERS, is_decimal
+from tidelake.model.file import MappedField
+from tidelake.model.schema import Column
+
+_DECODER = json.JSONDecoder(parse_float=str)
+Bounds = tuple[str | None, str | None]
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+_MOST = 1 << 62
+_DECIMAL = re.compile(r"-?(\d+)(?:\.(\d+))?")
+_DOUBLE_DIGITS = 15
+"""So many digits survive in a double, which is how some writers keep decimals."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_EXACT_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d\.\d{4,6})(?:Z|\+00:?00)?")
+_TEXT = 32
+"""Texts as long as this may be the beginning of longer ones."""
+_CUT = ("\x7f", "\U0010ffff")
+"""With these ends a text that has been cut short."""
+_NOT_IN_FOLDERS = re.compile(r"[=?\n\\*\[\]{}]")
+_ROWS_FIRST = re.compile(r'\{"numRecords": ?(\d{1,18})[,}]')
+_BOUNDED = INTEGERS | {"varchar", "date", "timestamp"}
+
+
+def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[MappedField, ...]:
+    """How columns are called in the files, and which of them are told by folders."""
+    return tuple(
+        MappedField(field.physical, field.column.id, _children(field), field.column.name in names)
+        for names in [set(partitioned_by)]
+        for field in fields
+        if not field.void
+    )
+
+
+def _children(field: Field) -> tuple[MappedField, ...]:
+    """The element of a list is found by the name of the group around it."""
+    names = ["list"] if field.column.type == "list" else [c.physical for c in field.children]
+    return tuple(
+        MappedField(name, child.column.id, _children(child))
+        for name, child in zip(names, field.children, strict=True)
+        if not child.void
+    )
+
+
+def partition_values(
+    values: Mapping[str, str | None], columns: Mapping[str, Column]
+) -> tuple[str | None, ...]:
+    """A file's partition values as DuckLake spells them; `columns` by their names in files."""
+    return tuple(spelled(column, values.get(name)) for name, column in columns.items())
+
+
+def is_told_by_folders(
+    path: str, values: Mapping[str, str | None], columns: Mapping[str, Column]
+) -> bool:
+    """Whether readers that go by the folders of a file would find its partition values."""
+    if not columns:
+        return True
+    told = [part.partition("=") for part in path.split("/") if "=" in part]
+    for name, column in columns.items():
+        known = values.get(name) or None
+        mine = [value for key, _, value in told if key.casefold() == name.casefold()]
+        if len(mine) != 1 or not any(key == name for key, _, _ in told):
+            return False
+        found = None if mine[0] == NULL_FOLDER else unquote(mine[0])
+        odd = _NOT_IN_FOLDERS.search(mine[0]) or (found or "x").upper() == "NULL" or found == ""
+        plain = spelled(column, known) == known and is_plain(column, known)
+        if odd or found != known or not plain:
+            return False
+    return "=" not in path.rpartition("/")[2]
+
+
+def parsed_stats(text: str | None) -> Mapping[str, Any]:
+    """Statistics as a log has them, with fractions as they are spelled; nothing if unreadable."""
+    try:
+        found = _DECODER.decode(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def row_count(stats: Mapping[str, Any]) -> int | None:
+    return _count(stats.get("numRecords"))
+
+
+def told_rows(text: str | None) -> int | None:
+    """How many rows a file has, as its statistics say. Most writers say that first."""
+    if found := _ROWS_FIRST.match(text or ""):
+        return int(found.group(1))
+    return row_count(parsed_stats(text))
+
+
+def has_no_nulls(stats: Mapping[str, Any], field: Field) -> bool:
+    """Whether a log is sure that a column of a file has no nulls."""
+    return _count(_dict(stats.get("nullCount")).get(field.physical)) == 0
+
+
+def _count(found: object) -> int | None:
+    return found if type(found) is int and 0 <= found < _MOST else None
+
+
+def facts_of(
+    fields: Iterable[Field],
+    stats: Mapping[str, Any],
+    rows: int,
+    partition: Mapping[int, str | None] = MappingProxyType({}),
+) -> Iterator[ColumnFacts]:
+    """What is known of every column of a file; `partition` are the values, by column id, that all
+    its rows have. DuckDB answers MIN and MAX from bounds, so those that a log may have cut short
+    are left out."""
+    tight = stats.get("tightBounds") is not False
+    names = ("minValues", "maxValues") if tight else ("", "")
+    parts = [_dict(stats.get(name)) for name in (*names, "nullCount")]
+    found = _facts(fields, parts, rows, partition)
+    if tight:
+        return found
+    return (each if each.nulls in (0, rows) else ColumnFacts(each.column_id) for each in found)
+
+
+def _facts(
+    fields: Iterable[Field],
+    parts: list[Mapping[str, Any]],
+    rows: int,
+    partition: Mapping[int, str | None],
+) -> Iterator[ColumnFacts]:
+    lows, highs, nulls = parts
+    for field in fields:
+        column, name = field.column, field.physical
+        if field.void:
+            yield ColumnFacts(column.id, None, 0, rows)
+        elif column.id in partition:
+            yield _constant(column, partition[column.id], rows)
+        elif column.type == "struct":
+            below = [_dict(part.get(name)) for part in parts]
+            yield from _facts(field.children, below, rows, {})
+        elif not column.children:
+            count = nulls.get(name)
+            if type(count) is not int or not 0 <= count <= rows:
+                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
+                yield ColumnFacts(column.id, None, None, None, *bounds)
+            elif count == rows:
+                yield ColumnFacts(column.id, None, 0, count)
+            else:
+                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
+                yield ColumnFacts(column.id, None, rows - count, count, *bounds)
+
+
+def _constant(column: Column, value: str | None, rows: int) -> ColumnFacts:
+    if value is None:
+        return ColumnFacts(column.id, values=0, nulls=rows)
+    bound = value if column.type in _BOUNDED or is_decimal(column.type) else None
+    return ColumnFacts(column.id, values=rows, nulls=0, min=bound, max=bound)
+
+
+def _dict(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+@cache
+def _bounder(kind: str) -> Callable[[Any, Any], Bounds]:
+    """Gives the bounds of a column of a type as DuckLake spells them; None, None if they may not
+    be exact."""
+    if kind in INTEGERS:
+        return _integers
+    if is_decimal(kind):
+        return lambda low, high: _both(_decimal(low), _decimal(high))
+    if kind == "date":
+        return lambda low, high: _both(_date(low), _date(high))
+    if kind == "varchar":
+        return _texts
+    if kind in ("timestamp", "timestamptz"):
+        return lambda low, high: _both(_moment(low, kind), _moment(high, kind))
+    return lambda *_: (None, None)
+
+
+def _integers(low: object, high: object) -> Bounds:
+    if type(low) is int and type(high) is int and low <= high:
+        return str(low), str(high)
+    return None, None
+
+
+def _texts(low: object, high: object) -> Bounds:
+    if not isinstance(low, str) or not isinstance(high, str):
+        return None, None
+    short = len(low) < _TEXT and len(high) < _TEXT and not high.endswith(_CUT)
+    return (low, high) if short and low <= high and "\0" not in low + high else (None, None)
+
+
+def _date(value: object) -> str | None:
+    return value if isinstance(value, str) and _DATE.fullmatch(value) else None
+
+
+def _both(low: str | None, high: str | None) -> Bounds:
+    return (None, None) if low is None or high is None else (low, high)
+
+
+def _decimal(value: object) -> str | None:
+    text = str(value) if type(value) in (int, str) else ""
+    found = _DECIMAL.fullmatch(text)
+    digits = "".join(part or "" for part in found.groups()) if found else ""
+    return text if found and len(digits) <= _DOUBLE_DIGITS else None
+
+
+def _moment(value: object, kind: str) -> str | None:
+    """Most writers cut times to milliseconds: only what has more than those is whole."""
+    found = _EXACT_MOMENT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    clock = found.group(2).rstrip("0").rstrip(".")
+    return f"{found.group(1)} {clock}{'+00' if kind == 'timestamptz' else ''}"

@@ -1,0 +1,191 @@
+"""All that an import will do, found out before it does anything."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import files, snapshots
+from tidelake.catalog.read import tables as read
+from tidelake.delta.importing import records as imports
+from tidelake.delta.importing.adopt import partition_values
+from tidelake.delta.importing.files import Ground, counted, gone_of
+from tidelake.delta.importing.numbering import Numbering
+from tidelake.delta.importing.walk import Step, Walk, loosened, numbering_of
+from tidelake.delta.log.checkpoint import read_checkpoint
+from tidelake.delta.log.read import Listing, reachable
+from tidelake.delta.log.vectors import place_of
+from tidelake.delta.values.actions import Add
+from tidelake.delta.values.reports import Imported
+from tidelake.errors import Corrupt
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+_LISTED = 1000
+"""From so many files on, the whole table is listed instead of looking at each."""
+_SHOWN = 5
+_VECTORS_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Where a table comes from and goes to, and how far its import has come before."""
+
+    lake: Lake
+    log: Listing
+    name: TableName
+    mode: str
+    last: int
+    before: Imported | None
+    take_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is to be done, on which `ground`; the table's files will be `live`."""
+
+    steps: list[Step]
+    ground: Ground
+    live: dict[str, Add]
+    notes: list[str]
+
+    @property
+    def rows(self) -> int:
+        gone = sum(add.vector.cardinality for add in self.live.values() if add.vector is not None)
+        return sum(self.ground.counts[path] for path in self.live) - gone
+
+
+def look(job: Import) -> Look:
+    """Go through the log, and see whether everything is there and as it should be."""
+    with job.lake._reading() as reader:
+        ground = Ground(job.log.root, {}, held_files(job, reader), take_over=job.take_over)
+        if job.before is not None:
+            ground.ever = imports.paths(reader, job.before.table_id)
+            made = imports.copies(reader, job.before.table_id)
+            living = [file.id for each in ground.held.values() for file in each]
+            ground.copied = {made[i].source: made[i].vector for i in living if i in made}
+    earliest = job.last if job.mode == "fast" else reachable(job.log, job.last)
+    first = earliest if job.before is None else max(earliest, job.before.version + 1)
+    walk, steps = _walked(job, ground, first)
+    told = steps[0].version
+    if (cut := _sized(job, ground, steps)) > told:
+        walk, steps = _walked(job, ground, cut)
+    steps, doubtful = loosened(steps)
+    ground.counts = counted(job.lake._local, steps)
+    _check(job, ground, steps)
+    notes = walk.notes + [
+        f"column {name} may be null here: the log does not rule it out" for name in doubtful
+    ]
+    notes += _cut_short(job, first, told, steps[0].version)
+    return Look(steps, ground, walk.live, notes)
+
+
+def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
+    """The files that the lake has of the table, by where they are in Delta."""
+    if job.before is None:
+        return {}
+    table_id, at = job.before.table_id, snapshots.head_id(reader)
+    info = read.table(reader, at, table_id, job.lake.data_path)
+    made = imports.copies(reader, table_id)
+    found: dict[str, list[DataFile]] = defaultdict(list)
+    for file in files.data_files(reader, at, table_id, info.path):
+        found[made[file.id].source if file.id in made else file.path].append(file)
+    return dict(found)
+
+
+def _walked(job: Import, ground: Ground, first: int) -> tuple[Walk, list[Step]]:
+    before, lake = job.before, job.lake
+    walk = Walk(
+        store=lake._local.store,
+        log=job.log,
+        checkpoints=partial(read_checkpoint, lake._local),
+        numbering=numbering_of(before.columns) if before else Numbering(),
+        held=frozenset(ground.held),
+        time=before.committed_at if before else None,
+    )
+    return walk, list(walk.steps(first, job.last))
+
+
+def _sized(job: Import, ground: Ground, steps: Sequence[Step]) -> int:
+    """Learn how large all files are; the first version from which they are all there. Corrupt if
+    the last one lacks some."""
+    adds = {path: add for step in steps for path, add in _touched(step)}
+    places = {place for _, add in _all(steps) if (place := _place(add, ground)) is not None}
+    ground.sizes = _sizes(job.lake, job.log.root, adds.keys() | places)
+    missing: dict[str, str] = {}
+    first = steps[0].version
+    for step in steps:
+        for path in step.removed:
+            missing.pop(path, None)
+        for path, add in _touched(step):
+            needed = [path, _place(add, ground)]
+            lacking = [each for each in needed if each and each not in ground.sizes]
+            missing.pop(path, None)
+            if lacking:
+                missing[path] = lacking[0]
+        first = step.version + 1 if missing else first
+    if missing:
+        raise _gone(sorted(missing.values()))
+    return first
+
+
+def _touched(step: Step) -> Iterator[tuple[str, Add]]:
+    return chain(step.added.items(), step.changed.items())
+
+
+def _all(steps: Iterable[Step]) -> Iterator[tuple[str, Add]]:
+    return chain.from_iterable(map(_touched, steps))
+
+
+def _place(add: Add, ground: Ground) -> str | None:
+    return None if add.vector is None else place_of(add.vector, ground.root)
+
+
+def _sizes(lake: Lake, root: str, wanted: Iterable[str]) -> dict[str, int]:
+    """How large those of the files are that are there."""
+    store, paths = lake._local.store, set(wanted)
+    if len(paths) < _LISTED:
+        return store.sizes(sorted(paths)) if paths else {}
+    found = {each.uri: each.bytes for each in store.walk(root) if each.uri in paths}
+    rest = sorted(path for path in paths - found.keys() if not path.startswith(root))
+    return found | (store.sizes(rest) if rest else {})
+
+
+def _gone(missing: Sequence[str]) -> Corrupt:
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return Corrupt(
+        f"files are missing that the log says are part of the table:"
+        f" {', '.join(missing[:_SHOWN])}{more}",
+        hint="were they removed by VACUUM? Import a version whose files are there",
+    )
+
+
+def _check(job: Import, ground: Ground, steps: Sequence[Step]) -> None:
+    """Partition values and deletion vectors must be what they should be."""
+    fetch = lru_cache(_VECTORS_KEPT)(job.lake._local.store.read)
+    for step in steps:
+        partition = step.shape.partition
+        for _, add in _touched(step):
+            if partition:
+                partition_values(add.partition_values, partition)
+            gone_of(add, ground, fetch)
+
+
+def _cut_short(job: Import, first: int, told: int, begins: int) -> list[str]:
+    if job.mode == "fast":
+        return []
+    after = -1 if job.before is None else job.before.version
+    notes = []
+    if first > after + 1:
+        notes.append(f"versions {after + 1} to {first - 1} are not told by the log any more")
+    if begins > told:
+        notes.append(f"versions {told} to {begins - 1} need files that are gone")
+    return notes

@@ -1,0 +1,1 @@
+"""The Delta format: what a log says, and how one is written."""

@@ -1,0 +1,251 @@
+"""What a mirror is to show next: snapshots that changed its table, with the files that they may
+have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import file_history, files, inlined, snapshots
+from tidelake.catalog.read import tables as read
+from tidelake.delta.log.types import obstacles
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.files import Then
+from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile
+from tidelake.errors import NotFound
+from tidelake.model.changes_made import UPKEEP, named_tables
+from tidelake.model.file import DataFile
+from tidelake.model.snapshot import Snapshot
+from tidelake.session.planning import TableFacts, mappings_of
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+_SHAPES = {"altered_table"}
+_OTHERS = {*_SHAPES, "dropped_table"}
+_APPENDS = {"inserted_into_table"}
+_KEEPS = "inlined_insert"
+_AT_ONCE = 64
+"""Snapshots that are decided upon in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A snapshot that is to be shown. `whole`: all files that there are may have changed with it;
+    else those of `then`. Without `then` the table has been dropped. `words` say what was done to
+    it since the snapshot before."""
+
+    snapshot: Snapshot
+    whole: bool
+    words: frozenset[str]
+    then: Then | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is to be shown next, and what the mirror has of all files that may change. `reason`:
+    why the newest snapshot cannot be shown, if it cannot. `head` is the newest that there is."""
+
+    dues: tuple[Due, ...]
+    before: dict[int, MirroredFile]
+    reason: str | None
+    head: int
+
+
+def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
+    """Snapshots that cannot be shown are passed over. Where rows have been moved between files
+    meanwhile, for the past too, or snapshots are missing, all files are looked at."""
+    return _agenda(lake, reader, mirror, lake._mirrored, _later(reader, mirror))
+
+
+def agenda_of_appends(
+    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations
+) -> Agenda | None:
+    """The same, with few questions, if rows have been added since what the mirror shows and
+    nothing else was done."""
+    later = _later(reader, mirror)
+    words = {word for each in later.snapshots for word in words_of(each, mirror.table_id)}
+    if not later.gapless or words != _APPENDS:
+        return None
+    return _agenda(lake, reader, mirror, known, later)
+
+
+def _agenda(
+    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations, later: _Later
+) -> Agenda:
+    touching = _touching(mirror, later.snapshots)
+    declared = [known.at(lake, reader, mirror.table_id, each) for each in touching]
+    reasons = [None if each is None else each.reason for each in declared]
+    fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
+    moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
+    shown = _Dues(lake, reader, mirror, known, touching)
+    dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
+    last = reasons[-1] if touching else mirror.reason
+    head = later.snapshots[-1].snapshot_id if later.snapshots else mirror.snapshot_id
+    return Agenda(tuple(dues), shown.before, last if len(fit) <= _AT_ONCE else None, head)
+
+
+def words_of(snapshot: Snapshot, table_id: int) -> set[str]:
+    """What a snapshot says that it did to a table."""
+    parts = (change.partition(":") for change in snapshot.changes)
+    return {word.lower() for word, _, subject in parts if subject == str(table_id)}
+
+
+def dropped(found: Agenda) -> Agenda:
+    """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
+    more."""
+    last = found.dues[-1]
+    return Agenda((Due(last.snapshot, True, last.words),), found.before, None, found.head)
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Snapshots after what a mirror shows. `gapless`: none of them is missing, nor that itself."""
+
+    snapshots: list[Snapshot]
+    gapless: bool
+
+
+def _later(reader: Reader, mirror: Mirror) -> _Later:
+    if mirror.snapshot_id == NEWEST:
+        return _Later([snapshots.by_id(reader, snapshots.head_id(reader))], False)
+    if mirror.snapshot_id == OLDEST:
+        first = read.first_snapshot(reader, mirror.table_id)
+        return _Later(snapshots.after(reader, first - 1), False)
+    found = snapshots.after(reader, mirror.snapshot_id - 1)
+    ids = [each.snapshot_id for each in found]
+    gapless = ids == list(range(mirror.snapshot_id, mirror.snapshot_id + len(ids)))
+    return _Later([each for each in found if each.snapshot_id > mirror.snapshot_id], gapless)
+
+
+def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
+    """Those that changed the table; of a mirror that shows nothing yet, the first at any rate."""
+    begins = mirror.snapshot_id < 0
+    return [
+        each
+        for place, each in enumerate(later)
+        if (begins and place == 0) or mirror.table_id in named_tables(each.changes)
+    ]
+
+
+def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> Then | None:
+    """The table at a snapshot, with all its files; None if it was not there."""
+    snapshot = snapshots.by_id(reader, snapshot_id)
+    (due,) = _Dues(lake, reader, mirror, lake._mirrored, []).of([snapshot], whole=True)
+    return due.then
+
+
+class Declarations:
+    """How tables are declared, as mirrors need it: that is the same for all snapshots of one
+    version of the lake's schema. Of each table the last that was asked for is remembered."""
+
+    def __init__(self, known: Declarations | None = None) -> None:
+        self._known: dict[int, tuple[int, Declared | None]] = {}
+        self.take(known)
+
+    def take(self, other: Declarations | None) -> None:
+        """Know what another knows."""
+        if other is not None:
+            self._known |= other._known
+
+    def at(self, lake: Lake, reader: Reader, table_id: int, snapshot: Snapshot) -> Declared | None:
+        """None if there is no such table then."""
+        version, found = self._known.get(table_id, (-1, None))
+        if version != snapshot.schema_version or words_of(snapshot, table_id) & _OTHERS:
+            found = _declared(lake, reader, table_id, snapshot.snapshot_id)
+            self._known[table_id] = snapshot.schema_version, found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """`reason`: why Delta cannot express it, if it cannot."""
+
+    facts: TableFacts
+    spans: Mapping[int, Sequence[tuple[int, int | None, str]]]
+    reason: str | None
+
+
+def _declared(lake: Lake, reader: Reader, table_id: int, at: int) -> Declared | None:
+    try:
+        info = read.table(reader, at, table_id, lake.data_path)
+    except NotFound:
+        return None
+    reasons = ["its files are encrypted"] if lake.encrypted else obstacles(info.schema)
+    spans = read.type_spans(reader, table_id)
+    return Declared(TableFacts.gather(reader, info), spans, "; ".join(reasons) or None)
+
+
+class _Dues:
+    """Snapshots with their files, one after the other."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        reader: Reader,
+        mirror: Mirror,
+        known: Declarations,
+        touching: Sequence[Snapshot],
+    ) -> None:
+        self._lake = lake
+        self._known = known
+        self._reader = reader
+        self._mirror = mirror
+        self._touching = touching
+        self.before: dict[int, MirroredFile] = {}
+
+    def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[Due]:
+        found = []
+        since = self._mirror.snapshot_id
+        for snapshot in fit:
+            words = self._words(since, snapshot.snapshot_id)
+            found.append(self._due(snapshot, words, None if whole or words & _SHAPES else since))
+            since = snapshot.snapshot_id
+        return found
+
+    def _words(self, since: int, at: int) -> frozenset[str]:
+        between = [each for each in self._touching if since < each.snapshot_id <= at]
+        return frozenset().union(*(words_of(each, self._mirror.table_id) for each in between))
+
+    def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> Due:
+        at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader
+        declared = self._known.at(self._lake, reader, id_, snapshot)
+        if declared is None:
+            self.before = mirrors.files(reader, id_)
+            return Due(snapshot, True, words)
+        info = declared.facts.info
+        found = self._files(info.path, words, since, at)
+        new = {file.id for file in found} - self.before.keys()
+        leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
+        then = Then(
+            at,
+            declared.facts,
+            tuple(found),
+            files.statistics(reader, id_, leaves, new),
+            declared.spans,
+            mappings_of(reader, found),
+            kept=(since is None or _KEEPS in words) and inlined.has_rows(reader, at, id_),
+        )
+        return Due(snapshot, since is None, words, then)
+
+    def _files(
+        self, path: str, words: frozenset[str], since: int | None, at: int
+    ) -> list[DataFile]:
+        """Files that may have changed since a snapshot, or all; what the mirror has of them goes
+        into `before`."""
+        id_, reader = self._mirror.table_id, self._reader
+        if since is None:
+            ids = {file.id for file in files.data_files(reader, at, id_, path)}
+            self.before = mirrors.files(reader, id_)
+            return files.whole_life(reader, id_, path, ids)
+        if words == _APPENDS:
+            added = file_history.added(reader, id_, path, since, at)
+            if added is not None:
+                return added
+        free = file_history.next_file(reader, since)
+        found = file_history.touched(reader, id_, path, since, at, free)
+        self.before |= mirrors.files(reader, id_, {file.id for file in found})
+        return found

@@ -1,0 +1,280 @@
+"""`mirror diff`: the lake against a mirror's log as it lies there, and how late that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.catalog.read import tables as read
+from tidelake.delta.importing.adopt import parsed_stats, row_count
+from tidelake.delta.log.names import HINT, LOG, commit_name, located, spelled
+from tidelake.delta.log.read import Listing, hinted, listing
+from tidelake.delta.log.replay import State
+from tidelake.delta.log.vectors import decoded
+from tidelake.delta.mirror import records as mirror_counts
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.compare import (
+    Seen,
+    compare_files,
+    compare_metadata,
+    compare_protocol,
+    compare_there,
+    holes,
+)
+from tidelake.delta.mirror.realign import digest_of, folder_of, state_of
+from tidelake.delta.mirror.status import unseen
+from tidelake.delta.mirror.sync import files_at
+from tidelake.delta.values.actions import Add, Vector, parse_commit
+from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
+from tidelake.delta.values.reports_mirror_diff import OF_FILES, Counts, Finding, MirrorDiff, Verdict
+from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
+from tidelake.model.changes_made import named_tables
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+_TRIES = 5
+_WALKED = 1000
+"""From so many files on, the whole folder is listed instead of looking at each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sql:
+    """What the lake has: the mirror, versions decided upon that the log lacks, what is known of
+    those that it has, and how late it is."""
+
+    table: str
+    mirror: Mirror
+    pending: tuple[Ratified, ...]
+    digests: Mapping[int, str]
+    behind: int
+    lag_seconds: float
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What the log has, as far as it can be read."""
+
+    root: str
+    listing: Listing | None
+    state: State | None = None
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def newest(self) -> int:
+        return -1 if self.listing is None else self.listing.newest
+
+
+def diff(
+    lake: Lake,
+    mirror: Mirror,
+    log_dir: str | None,
+    *,
+    lag_threshold_seconds: float,
+    max_drift_files: int,
+) -> MirrorDiff:
+    if lag_threshold_seconds < 0 or max_drift_files < 0:
+        raise Invalid("thresholds are not negative", hint="0 tolerates nothing")
+    root = mirror.root if log_dir is None else _root(log_dir.rstrip("/"))
+    for _ in range(_TRIES):
+        log = _read_log(lake, root)
+        sql = _read_sql(lake, mirror.table_id, log)
+        if sql is not None:
+            break
+    else:
+        raise Conflict(
+            f"the mirror at {root} is written to all the time", hint="compare again later"
+        )
+    ours = _ours(lake, sql.mirror)
+    theirs, findings = _compared(lake, sql, log, ours)
+    return MirrorDiff(
+        sql.table,
+        root,
+        _verdict(findings, sql.lag_seconds, lag_threshold_seconds, max_drift_files),
+        sql.mirror.status,
+        sql.mirror.reason,
+        sql.mirror.version,
+        log.newest,
+        sql.mirror.snapshot_id,
+        sql.behind,
+        sql.lag_seconds,
+        len(ours),
+        len(theirs),
+        tuple(findings),
+        sql.counts,
+    )
+
+
+def _root(log_dir: str) -> str:
+    """The table's folder, of a log's or of its own."""
+    return folder_of(log_dir.removesuffix(LOG.rstrip("/")))
+
+
+def _verdict(findings: list[Finding], lag: float, late: float, tolerated: int) -> Verdict:
+    """Different if anything is but a few files; a log that is only late is not different."""
+    files = {each.where for each in findings if each.kind in OF_FILES}
+    if len(files) > tolerated or any(each.kind not in OF_FILES for each in findings):
+        return "drift"
+    return "lagging" if lag > late else "ok"
+
+
+def _read_log(lake: Lake, root: str) -> _Log:
+    store = lake._local.store
+    try:
+        log = listing(store, root)
+    except NotFound:
+        return _Log(root, None)
+    findings = [*holes(log), *_hint(lake, log)]
+    try:
+        return _Log(root, log, state_of(lake, log, log.newest), tuple(findings))
+    except TidelakeError as error:
+        finding = Finding("unreadable", str(log.newest), str(error))
+        return _Log(root, log, None, (*findings, finding))
+
+
+def _hint(lake: Lake, log: Listing) -> Iterator[Finding]:
+    """Readers that trust `_last_checkpoint` are lost if it names one that is not there."""
+    store = lake._local.store
+    uri = log.uri(HINT)
+    named = hinted(store.read(uri)) if store.exists(uri) else None
+    if named is not None and named not in log.checkpoints:
+        said = f"{HINT} names a checkpoint of version {named}, which is not there"
+        yield Finding("checkpoint", str(named), said)
+
+
+def _read_sql(lake: Lake, table_id: int, log: _Log) -> _Sql | None:
+    """None if the log has gone on since it was read."""
+    with lake._reading() as reader:
+        mirror = mirrors.of_table(reader, table_id)
+        if mirror is None:
+            raise NotFound("the table is no longer mirrored", hint="lake.mirrors()")
+        known = mirrors.known_versions(reader, table_id) if mirror.version >= 0 else {}
+        shown = replace(mirror, published=min(log.newest, mirror.version))
+        pending = tuple(mirrors.unpublished(reader, shown)) if mirror.version >= 0 else ()
+        if any(each.content is None and each.version > mirror.published for each in pending):
+            return None
+        times = list(unseen(reader, shown)) if mirror.version >= 0 else []
+        lag = (own_tables.clock(reader) - times[0]).total_seconds() if times else 0.0
+        name = read.every_name(reader)[table_id]
+        counts = mirror_counts.of_table(reader, table_id)
+    digests = {version: str(facts[2]) for version, facts in known.items()}
+    return _Sql(name, mirror, pending, digests, len(times), max(lag, 0.0), counts)
+
+
+def _compared(
+    lake: Lake, sql: _Sql, log: _Log, ours: Mapping[str, Seen]
+) -> tuple[dict[str, Seen], list[Finding]]:
+    """The files of the log, and all differences."""
+    findings = [*log.findings, *_versions(lake, sql, log)]
+    if log.state is None:
+        return {}, findings
+    state = _with_pending(lake, log.state, sql)
+    protocol, metadata = sql.mirror.protocol, sql.mirror.metadata
+    if protocol is not None and state.protocol is not None:
+        findings += compare_protocol(protocol, state.protocol)
+    if metadata is not None and state.metadata is not None:
+        findings += compare_metadata(metadata, state.metadata)
+    theirs, unreadable = _theirs(lake, state, sql.mirror.root)
+    findings += [*unreadable, *compare_files(ours, theirs)]
+    findings += compare_there(theirs.values(), _sizes(lake, log.root, theirs))
+    return theirs, findings
+
+
+def _versions(lake: Lake, sql: _Sql, log: _Log) -> Iterator[Finding]:
+    if log.listing is None:
+        if sql.mirror.published >= 0:
+            yield Finding("gap", "0", f"there is no log at {log.root}")
+        return
+    newest = sql.mirror.version
+    if log.newest > newest:
+        said = f"the log has come to version {log.newest}, the lake only to {newest}"
+        yield Finding("ahead", str(log.newest), said)
+    recent = range(max([0, *log.listing.checkpoints]), min(log.newest, newest) + 1)
+    for version in recent:
+        found, known = digest_of(lake, log.listing, version), sql.digests.get(version)
+        if found is not None and known is not None and found != known:
+            said = f"{commit_name(version)} was written by somebody else"
+            yield Finding("foreign", str(version), said)
+
+
+def _with_pending(lake: Lake, state: State, sql: _Sql) -> State:
+    """The log as it will be once all is in it that has been decided upon; of a copy that is late,
+    what the log itself has."""
+    store = lake._local.store
+    for commit in sql.pending:
+        uri = f"{sql.mirror.root}{LOG}{commit_name(commit.version)}"
+        if commit.version == state.version + 1 and (commit.content or store.exists(uri)):
+            data = commit.content or store.read(uri)
+            state.apply(parse_commit(data, uri), commit.version)
+    return state
+
+
+def _theirs(lake: Lake, state: State, root: str) -> tuple[dict[str, Seen], list[Finding]]:
+    found: dict[str, Seen] = {}
+    findings = []
+    for add in state.files.values():
+        try:
+            gone = _positions(lake, add.vector, root)
+        except Corrupt as error:
+            findings.append(Finding("deletes", add.path, str(error)))
+            gone = None
+        if add.path in found:
+            said = f"{add.path} is in the log twice, with other deletes"
+            findings.append(Finding("deletes", add.path, said))
+        found[add.path] = _seen(add, gone)
+    return found, findings
+
+
+def _seen(add: Add, gone: frozenset[int] | None) -> Seen:
+    return Seen(add.path, add.size, row_count(parsed_stats(add.stats)), gone)
+
+
+def _positions(lake: Lake, vector: Vector | None, root: str) -> frozenset[int]:
+    if vector is None:
+        return frozenset()
+    return frozenset(decoded(vector, root, lake._local.store.read))
+
+
+def _sizes(lake: Lake, root: str, theirs: Mapping[str, Seen]) -> dict[str, int]:
+    """How large the files of the log are that are there."""
+    places = {located(path, root): path for path in theirs}
+    if len(places) < _WALKED:
+        found = lake._local.store.sizes(list(places)) if places else {}
+    else:
+        found = {each.uri: each.bytes for each in lake._local.store.walk(root)}
+    return {places[uri]: size for uri, size in found.items() if uri in places}
+
+
+def _ours(lake: Lake, mirror: Mirror) -> dict[str, Seen]:
+    """The files that the log is to have, as the lake has them."""
+    with lake._reading() as reader:
+        known = mirrors.files(reader, mirror.table_id)
+        at = None if mirror.version < 0 else _still_there(reader, mirror)
+    if mirror.status == "stopped" or at is None:
+        return {file.path: _remembered(lake, mirror, file) for file in known.values()}
+    found = {}
+    for file, gone in files_at(lake, mirror, at):
+        shown = known.get(file.id)
+        path = spelled(file.path.removeprefix(mirror.root)) if shown is None else shown.path
+        size = file.bytes if shown is None or not shown.copied else shown.size
+        found[path] = Seen(path, size, file.rows, frozenset(gone))
+    return found
+
+
+def _still_there(reader: Reader, mirror: Mirror) -> int | None:
+    """A snapshot at which the table is as the mirror shows it; None if it has been expired."""
+    if snapshots.exists(reader, mirror.snapshot_id):
+        return mirror.snapshot_id
+    later = snapshots.after(reader, mirror.snapshot_id)
+    touched = any(mirror.table_id in named_tables(each.changes) for each in later)
+    return None if touched or not later else later[0].snapshot_id
+
+
+def _remembered(lake: Lake, mirror: Mirror, file: MirroredFile) -> Seen:
+    add = file.add(data_change=False)
+    return _seen(add, _positions(lake, file.vector, mirror.root))

@@ -1,0 +1,234 @@
+"""What others have put into a mirror's log: done in the lake too, or taken back in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tidelake.coverage.overlap import Incoming
+from tidelake.delta.importing.adopt import parsed_stats, row_count
+from tidelake.delta.log.features import check_readable
+from tidelake.delta.log.names import located
+from tidelake.delta.log.replay import State
+from tidelake.delta.log.vectors import decoded
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.realign import Standing, realign, standing, state_of
+from tidelake.delta.values.actions import Add, Key, Vector
+from tidelake.delta.values.mirror import Mirror
+from tidelake.errors import Conflict, Corrupt, Invalid, Unsupported
+from tidelake.model.change import NewFile, WriteResult
+from tidelake.model.file import MappedField
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.session import staging
+from tidelake.session.planning import Asked
+from tidelake.session.short_transactions import alone
+from tidelake.session.staging import POINTERS, plan_of
+from tidelake.write.rows import add_rows, writable
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.transaction import Transaction
+    from tidelake.session.draft import TableDraft
+
+_SAME = {"boolean", "int8", "int16", "int32", "int64", "float32", "float64"} | {
+    *("date", "timestamp", "timestamptz", "varchar", "blob", "struct", "list", "map")
+}
+"""Types that are the same to Delta: of others, rows need not be what they seem."""
+_TAKE_BACK = "reject_foreign() takes it back in the log"
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    """What is different in a log since it was ours: files that came, with their rows, and files of
+    ours, by id, of which rows went; `None` are all rows."""
+
+    root: str
+    came: tuple[Add, ...]
+    went: Mapping[int, frozenset[int] | None]
+
+
+def reject(lake: Lake, mirror: Mirror) -> Mirror:
+    """The mirror once its log shows the lake again."""
+    lake._check_writable()
+    where = standing(lake, mirror)
+    first = _first(where, mirror)
+    return realign(lake, _halted(lake, mirror.table_id), where.log, first)
+
+
+def accept(lake: Lake, name: TableName, mirror: Mirror) -> WriteResult:
+    """Do in one commit what others did, then go on in the log. If it is interrupted in between,
+    only the second is left to do."""
+    lake._check_writable()
+    where = standing(lake, mirror)
+    first = _first(where, mirror)
+    word = f"the lake has followed up to version {where.newest}, and the log is to go on"
+    done = WriteResult(None, operation="accept")
+    if mirror.reason != word:
+        foreign = _foreign(lake, mirror, where, first)
+        _halted(lake, mirror.table_id)
+        with lake.transaction() as tx:
+            tx.also = lambda writer: mirrors.stop(writer, mirror.table_id, "drifted", word)
+            tx._write(lambda tx: _followed(tx, name, foreign))
+        done = tx.result or done
+    realign(lake, _halted(lake, mirror.table_id), where.log, first)
+    return done
+
+
+def _first(where: Standing, mirror: Mirror) -> int:
+    if where.first_foreign is None:
+        raise Invalid(
+            f"nobody else has written to the log at {mirror.root}",
+            hint="sync() publishes what is missing",
+        )
+    return where.first_foreign
+
+
+def _halted(lake: Lake, table_id: int) -> Mirror:
+    """The mirror once nobody publishes to it."""
+    with lake._reading() as reader:
+        (mirror,) = mirrors.every(reader, table_id)
+    if mirror.status in ("active", "blocked"):
+        reason = "somebody else has written to its log"
+        alone(lake, mirrors.stop, table_id, "drifted", reason)
+        return replace(mirror, status="drifted", reason=reason)
+    return mirror
+
+
+def _foreign(lake: Lake, mirror: Mirror, where: Standing, first: int) -> _Foreign:
+    before = state_of(lake, where.log, first - 1) if first else State()
+    after = state_of(lake, where.log, where.newest)
+    _check_same_table(mirror, before, after)
+    read = lake._local.store.read
+    with lake._reading() as reader:
+        ours = {file.path: file.file_id for file in mirrors.files(reader, mirror.table_id).values()}
+    left = {add.path: add for add in after.files.values()}
+    went: dict[int, frozenset[int] | None] = {}
+    for key, old in before.files.items():
+        if key in after.files:
+            continue
+        if old.path not in ours:
+            raise Conflict(
+                f"{old.path} was changed by others in the log, and is no longer as it was in the"
+                " lake",
+                hint=_TAKE_BACK,
+            )
+        new = left.get(old.path)
+        went[ours[old.path]] = None if new is None else _masked(old, new, mirror.root, read)
+    known = {add.path for add in before.files.values()}
+    came = tuple(add for key, add in after.files.items() if _is_new(key, before, known))
+    return _Foreign(mirror.root, came, went)
+
+
+def _is_new(key: Key, before: State, known: set[str]) -> bool:
+    return key not in before.files and key[0] not in known
+
+
+def _masked(old: Add, new: Add, root: str, read: Any) -> frozenset[int]:
+    """Positions that are gone now and were not."""
+    was, now = (_positions(add.vector, root, read) for add in (old, new))
+    if was - now:
+        raise Unsupported(
+            f"rows of {old.path} that were deleted are back in the log", hint=_TAKE_BACK
+        )
+    return frozenset(now - was)
+
+
+def _positions(vector: Vector | None, root: str, read: Any) -> set[int]:
+    return set() if vector is None else set(decoded(vector, root, read))
+
+
+def _check_same_table(mirror: Mirror, before: State, after: State) -> None:
+    protocol, metadata = after.checked(mirror.root)
+    check_readable(protocol)
+    known = before.metadata or mirror.metadata
+    if known is None or (metadata.schema, metadata.partition_columns) != (
+        known.schema,
+        known.partition_columns,
+    ):
+        raise Unsupported(
+            "others have changed the columns in the log",
+            hint=f"make the same change here with evolve(), and {_TAKE_BACK}",
+        )
+
+
+def _followed(tx: Transaction, name: TableName, foreign: _Foreign) -> WriteResult:
+    draft = writable(tx, name)
+    if foreign.came:
+        _check_types(draft)
+    deleted = _leave(tx, draft, foreign.went)
+    inserted = sum(_come(tx, draft, foreign))
+    return WriteResult(
+        None, rows=inserted + deleted, inserted=inserted, deleted=deleted, operation="accept"
+    )
+
+
+def _check_types(draft: TableDraft) -> None:
+    for column in draft.columns:
+        for below in column.walk():
+            if below.type not in _SAME and not below.type.startswith("decimal"):
+                raise Unsupported(
+                    f"{column.name} is {column.duckdb_type}, of which Delta knows too little to"
+                    " take over rows of others",
+                    hint=_TAKE_BACK,
+                )
+
+
+def _leave(tx: Transaction, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
+    """Delete rows of ours by where they lie."""
+    plan = tx._plan(draft.after.name, None, Asked(POINTERS))
+    draft.read = True
+    missing = went.keys() - {file.id for file in plan.files}
+    if missing:
+        raise Conflict(
+            f"{len(missing)} files that others changed in the log have been written anew here"
+            " meanwhile",
+            hint=_TAKE_BACK,
+        )
+    if not went:
+        return 0
+    with tx.job(f"cannot delete from {draft.after.name}") as job:
+        job.scan("target", plan)
+        job.keep("doomed", f"SELECT * FROM target WHERE {' OR '.join(_conditions(went))}")
+        return staging.remove(tx, draft, job, "doomed", plan)
+
+
+def _conditions(went: Mapping[int, frozenset[int] | None]) -> Iterator[str]:
+    for file_id, positions in went.items():
+        inside = "" if positions is None else f" AND {ROW_POSITION} IN ({_listed(positions)})"
+        yield f"({ROW_FILE} = {file_id}{inside})"
+
+
+def _listed(positions: frozenset[int]) -> str:
+    return ", ".join(map(str, sorted(positions))) or "NULL"
+
+
+def _come(tx: Transaction, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
+    """Write the rows of their files into files of ours; how many, file by file."""
+    physical = draft.target.physical
+    mapping = tuple(_mapped(column, physical) for column in draft.columns)
+    listed = ", ".join(quote(column.name) for column in draft.columns)
+    with tx._local.job(f"cannot take over rows for {draft.after.name}") as job:
+        for number, add in enumerate(foreign.came):
+            path = located(add.path, foreign.root)
+            file = NewFile(path, 0, add.size, None, mapping=mapping)
+            scanned = f"foreign_{number}"
+            job.scan(scanned, plan_of(tx, draft, files=(draft.as_staged(-1, file),), mapping=file))
+            gone = _positions(add.vector, foreign.root, tx._local.store.read)
+            sql = f"SELECT {listed} FROM {scanned}"
+            sql += f" WHERE {ROW_POSITION} NOT IN ({_listed(frozenset(gone))})" if gone else ""
+            done = add_rows(tx, draft, job, Incoming(sql, None, True), None)
+            _check_count(add, len(gone), done.inserted, path)
+            yield done.inserted
+
+
+def _check_count(add: Add, gone: int, found: int, path: str) -> None:
+    said = row_count(parsed_stats(add.stats))
+    if said is not None and said - gone != found:
+        raise Corrupt(f"{path} has {found + gone} rows where the log says {said}", hint=_TAKE_BACK)
+
+
+def _mapped(column: Column, physical: Mapping[int, str]) -> MappedField:
+    below = tuple(_mapped(child, physical) for child in column.children)
+    return MappedField(physical.get(column.id, column.name), column.id, below)

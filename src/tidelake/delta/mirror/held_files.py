@@ -1,0 +1,88 @@
+"""Files that are there for mirrors: which of them their logs show, and which nobody needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import paths
+from tidelake.delta.log.names import located
+from tidelake.delta.log.vectors import place_of
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.records_mirrors import Holding
+from tidelake.delta.values.mirror import Mirror
+from tidelake.store.files import same_place
+
+_MADE = re.compile(r"ducklake-.*\.delta|deletion_vector_[0-9a-f-]{36}\.bin")
+_RETENTION = 7 * 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """`shown` are the files that logs show. Below `unsure` nothing may be removed: what readers
+    see there is not known for certain. `made` are all copies and vectors that mirrors know of, by
+    their names, and `stale` those that are shown no longer, with the moment since when, in
+    milliseconds. `roots` are folders in which mirrors made them."""
+
+    shown: frozenset[str]
+    unsure: tuple[str, ...]
+    made: frozenset[str]
+    stale: Mapping[str, int]
+    roots: tuple[str, ...]
+
+    def shows(self, path: str) -> bool:
+        return path.startswith(self.unsure) or same_place(path) in self.shown
+
+    def is_orphan(self, path: str) -> bool:
+        """Whether a file was made for a mirror, and none knows of it."""
+        name = paths.base(path)
+        made = path.startswith(self.roots) and _MADE.fullmatch(name) is not None
+        return made and name not in self.made
+
+
+def held(reader: Reader) -> Held:
+    known = mirrors.every(reader)
+    found = mirrors.holdings(reader)
+    now = {place for each in found if each.removed_at is None for place in _places(each)}
+    past = {
+        place: each.removed_at
+        for each in sorted(found, key=lambda each: each.removed_at or 0)
+        if each.removed_at is not None
+        for place in _made(each)
+    }
+    made = {place for each in found for place in _made(each)}
+    return Held(
+        shown=frozenset(map(same_place, now)),
+        unsure=tuple(each.root for each in known if not _is_sure(each)),
+        made=frozenset(map(paths.base, made)),
+        stale={place: since for place, since in past.items() if place not in now},
+        roots=tuple(each.root for each in known if each.status != "drifted"),
+    )
+
+
+def retained_until(line: int, now: int) -> int:
+    """Until when files are forgotten that have not been shown since: checkpoints tell of them for
+    a while, though they may be gone."""
+    return min(line, now - _RETENTION)
+
+
+def _is_sure(mirror: Mirror) -> bool:
+    return mirror.published == mirror.version and mirror.status != "drifted"
+
+
+def _places(found: Holding) -> Iterable[str]:
+    return [located(found.file.path, found.mirror.root), *_vectors(found)]
+
+
+def _made(found: Holding) -> Iterable[str]:
+    """What has been made of a file for the mirror alone."""
+    copies = [located(found.file.path, found.mirror.root)] if found.file.copied else []
+    return [*copies, *_vectors(found)]
+
+
+def _vectors(found: Holding) -> Iterable[str]:
+    vector = found.file.vector
+    place = None if vector is None else place_of(vector, found.mirror.root)
+    return [] if place is None else [place]

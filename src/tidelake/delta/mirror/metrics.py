@@ -1,0 +1,36 @@
+"""Counting how publishing goes. The catalog is told now and then: a commit does not wait for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tidelake.delta.mirror import records as mirror_counts
+from tidelake.delta.values.reports_mirror_diff import Counts
+from tidelake.session.short_transactions import alone
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+
+class Tally:
+    """What has come to pass, by table, since the catalog was last told."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, Counts] = {}
+
+    def published(self, table_id: int, committed_at: int) -> None:
+        """A version is in the log; its commit was made at a time in milliseconds."""
+        self._add(table_id, Counts(1, max(time.time() - committed_at / 1000, 0.0)))
+
+    def failed(self, table_id: int) -> None:
+        self._add(table_id, Counts(failures=1))
+
+    def _add(self, table_id: int, more: Counts) -> None:
+        self._counts[table_id] = self._counts.get(table_id, Counts()) + more
+
+    def note(self, lake: Lake) -> None:
+        """Tell the catalog."""
+        if self._counts:
+            counts, self._counts = self._counts, {}
+            alone(lake, mirror_counts.add, counts)

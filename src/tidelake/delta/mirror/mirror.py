@@ -1,0 +1,174 @@
+"""Mirrors as they are asked for: begun, looked at, brought up to date, mended, ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.read import tables as read
+from tidelake.delta.log.read import Listing, listing
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.declaration import PROPERTY, declared
+from tidelake.delta.mirror.realign import realign, standing, state_of
+from tidelake.delta.mirror.status import KIND, statuses
+from tidelake.delta.mirror.sync import TAG, begin, sync, with_tag
+from tidelake.delta.values.mirror import Mirror, MirrorStatus
+from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.table import TableInfo
+from tidelake.session.short_transactions import alone
+
+if TYPE_CHECKING:
+    from tidelake.delta.values.reports_mirror_diff import MirrorDiff
+    from tidelake.lake.lake import Lake
+
+ENDED = "it was stopped"
+
+
+class DeltaMirror:
+    """The mirror of one table: its Delta log, which shows what the lake has committed."""
+
+    def __init__(self, lake: Lake, name: TableName, table_id: int) -> None:
+        self._lake = lake
+        self._name = name
+        self._table_id = table_id
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    @property
+    def root(self) -> str:
+        """Where readers of Delta find the table."""
+        return self.state.root
+
+    @property
+    def state(self) -> Mirror:
+        """What has been decided upon, and what stands in the way if anything does."""
+        with self._lake._reading() as reader:
+            found = mirrors.of_table(reader, self._table_id)
+        if found is None:
+            raise NotFound(
+                f"{self._name} is not mirrored", hint=f"lake.mirror({str(self._name)!r})"
+            )
+        return found
+
+    @property
+    def status(self) -> MirrorStatus:
+        """What is published, and how far behind the table it is."""
+        _ = self.state
+        return statuses(self._lake, self._table_id)[0]
+
+    def sync(self) -> Mirror:
+        """Publish what has not been published yet."""
+        self._lake._check_writable()
+        return sync(self._lake, self._table_id) or self.state
+
+    def diff(
+        self,
+        log_dir: str | None = None,
+        *,
+        lag_threshold_seconds: float = 5.0,
+        max_drift_files: int = 0,
+    ) -> MirrorDiff:
+        """Compare the lake with the log as it lies there, or with a copy of it elsewhere. Changes
+        nothing."""
+        from tidelake.delta.mirror.diff import diff
+
+        return diff(
+            self._lake,
+            self.state,
+            log_dir,
+            lag_threshold_seconds=lag_threshold_seconds,
+            max_drift_files=max_drift_files,
+        )
+
+    def accept_foreign(self) -> WriteResult:
+        """Do in the lake what somebody else has done in the log, and go on from there. Refused
+        where that cannot be told exactly."""
+        from tidelake.delta.mirror.foreign import accept
+
+        return accept(self._lake, self._name, self.state)
+
+    def reject_foreign(self) -> Mirror:
+        """Publish on top of what somebody else has put into the log: one more version, which takes
+        back what they did."""
+        from tidelake.delta.mirror.foreign import reject
+
+        return reject(self._lake, self.state)
+
+    def stop(self) -> None:
+        """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
+        self._lake._write(lambda tx: with_tag(tx, self._name, None))
+        alone(self._lake, mirrors.stop, self._table_id, "stopped", ENDED)
+
+    def __repr__(self) -> str:
+        return f"<DeltaMirror of {self._name}>"
+
+
+def mirror(lake: Lake, name: TableName, kind: str, *, history: bool = False) -> DeltaMirror:
+    if kind != KIND:
+        raise Invalid(f"mirrors are of no kind {kind!r}", hint='lake.mirror("t", "delta")')
+    lake._check_writable()
+    info = lake.table(str(name)).info
+    with lake._reading() as reader:
+        known = mirrors.of_table(reader, info.id)
+    log = _log(lake, info) if known is None or known.status == "stopped" else None
+    if log is not None:
+        lake.set_option("data_inlining_row_limit", 0, table=str(name))
+        _resume(lake, info, known, log)
+    if TAG not in info.tags:
+        lake._write(lambda tx: with_tag(tx, name, kind))
+    begin(lake, info.id, history=history)
+    sync(lake, info.id)
+    return DeltaMirror(lake, info.name, info.id)
+
+
+def mirrored(lake: Lake, name: TableName) -> DeltaMirror:
+    """The mirror of a table that has one, or had one until it was dropped."""
+    with lake._reading() as reader:
+        known = {each.table_id for each in mirrors.every(reader)}
+        names = read.every_name(reader)
+    ids = [id_ for id_ in known if TableName.parse(names[id_]) == name]
+    if not ids:
+        raise NotFound(f"{name} is not mirrored", hint=f"lake.mirror({str(name)!r})")
+    return DeltaMirror(lake, name, max(ids))
+
+
+def _log(lake: Lake, info: TableInfo) -> Listing | None:
+    """The log that is in the table's folder already. Of one that another table of the lake has
+    there `sync` knows what to do."""
+    with lake._reading() as reader:
+        roots = {each.root for each in mirrors.every(reader) if each.table_id != info.id}
+    if info.path in roots:
+        return None
+    try:
+        return listing(lake._local.store, info.path)
+    except NotFound:
+        return None
+
+
+def _resume(lake: Lake, info: TableInfo, left: Mirror | None, log: Listing) -> None:
+    """Go on in a log that was left, if it still is as it was then."""
+    mirror = left or Mirror(info.id, _left_by(lake, info, log), info.path, published=log.newest)
+    where = standing(lake, mirror)
+    if where.first_foreign is not None or where.newest < mirror.published:
+        raise Conflict(
+            f"the log at {info.path} is not as it was left: it has come to version"
+            f" {where.newest}, and was left at {mirror.version}",
+            hint="reject_foreign() takes back what somebody else has put there, or move"
+            " _delta_log away to begin a new one",
+        )
+    realign(lake, mirror, where.log, mirror.published + 1)
+
+
+def _left_by(lake: Lake, info: TableInfo, log: Listing) -> str:
+    """The id of the Delta table whose log is in the table's folder, if it is this very table's."""
+    _, metadata = state_of(lake, log, log.newest).checked(log.root)
+    said = metadata.configuration.get(PROPERTY)
+    if said is None or declared(said, log.root).uuid != info.uuid:
+        raise Conflict(
+            f"{info.path} has a Delta log already, which is not of {info.name}",
+            hint="move _delta_log away, or import it: tidelake.import_delta",
+        )
+    return metadata.id

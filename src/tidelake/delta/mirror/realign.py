@@ -1,0 +1,159 @@
+"""Going on in a log that is not, or may not be, as the catalog remembers it: one more version on
+top of what is there brings it to what the lake has. Nothing in a log is ever replaced."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.read import files, snapshots
+from tidelake.delta.log.checkpoint import read_checkpoint
+from tidelake.delta.log.features import check_readable
+from tidelake.delta.log.names import commit_name, spelled
+from tidelake.delta.log.read import Listing, commit_time, listing, state_at
+from tidelake.delta.log.replay import State
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.compose import ENGINE
+from tidelake.delta.mirror.publish import publish
+from tidelake.delta.mirror.records_mirrors import Step
+from tidelake.delta.mirror.sync import whole_step
+from tidelake.delta.values.actions import Add, Metadata
+from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, Ratified
+from tidelake.errors import Conflict
+from tidelake.session.short_transactions import alone
+from tidelake.store.files import is_local, local_path
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A log as it lies there. `first_foreign` is its first version that is not ours; None if all
+    are."""
+
+    log: Listing
+    first_foreign: int | None
+
+    @property
+    def newest(self) -> int:
+        return self.log.newest
+
+
+def standing(lake: Lake, mirror: Mirror) -> Standing:
+    """Where a mirror's log has come to, and from where on it is somebody else's."""
+    log = listing(lake._local.store, mirror.root)
+    with lake._reading() as reader:
+        ours = mirrors.known_versions(reader, mirror.table_id)
+    for version in range(mirror.published + 1, log.newest + 1):
+        known = ours.get(version)
+        if known is None or digest_of(lake, log, version) != known[2]:
+            return Standing(log, version)
+    return Standing(log, None)
+
+
+def folder_of(place: str) -> str:
+    """The URI of a folder, which ends in a slash."""
+    if is_local(place):
+        return f"{local_path(place or '.').absolute()}".rstrip("/") + "/"
+    return place.rstrip("/") + "/"
+
+
+def digest_of(lake: Lake, log: Listing, version: int) -> str | None:
+    if version not in log.commits:
+        return None
+    return hashlib.sha256(lake._local.store.read(log.uri(commit_name(version)))).hexdigest()
+
+
+def state_of(lake: Lake, log: Listing, version: int) -> State:
+    engine = lake._local
+    return state_at(engine.store, log, version, lambda paths: read_checkpoint(engine, paths))
+
+
+def realign(lake: Lake, mirror: Mirror, log: Listing, since: int) -> Mirror:
+    """The mirror once its log shows the newest snapshot, on top of all that is in it. What was
+    decided upon from version `since` on, and never got there, is forgotten."""
+    state = state_of(lake, log, log.newest)
+    protocol, metadata = state.checked(log.root)
+    check_readable(protocol)
+    before = _as_mirrored(state, _known(lake, mirror))
+    base = replace(
+        mirror,
+        status="active",
+        reason=None,
+        version=log.newest,
+        published=log.newest,
+        checkpoint=max([-1, *log.checkpoints]),
+        committed_at=commit_time(state.info, log.written(log.newest), None),
+        file_count=len(before),
+        protocol=protocol,
+        metadata=_to_follow(mirror.metadata or metadata, state),
+    )
+    step = whole_step(lake, base, before)
+    gone = {file.file_id for file, _ in step.went}
+    shown = {id_: file for id_, file in before.items() if id_ not in gone}
+    shown |= {file.file_id: file for file in step.come}
+    step = replace(step, before=mirror, commits=step.commits or _same(lake, log, step))
+    if not alone(lake, mirrors.rebase, step, list(shown.values()), since):
+        raise Conflict(
+            f"the mirror at {mirror.root} was changed meanwhile", hint="look at it, then try again"
+        )
+    lake._published.pop(mirror.table_id, None)
+    return publish(lake, mirror.table_id) or step.after
+
+
+def _known(lake: Lake, mirror: Mirror) -> dict[str, tuple[int, str | None]]:
+    """Which files paths of the log stand for, and of which shape those are that are copies."""
+    with lake._reading() as reader:
+        at, root = snapshots.head_id(reader), mirror.root
+        there = files.data_files(reader, at, mirror.table_id, root)
+        shown = mirrors.files(reader, mirror.table_id).values()
+    found: dict[str, tuple[int, str | None]] = {
+        spelled(file.path[len(root) :]): (file.id, None)
+        for file in there
+        if file.path.startswith(root)
+    }
+    return found | {file.path: (file.file_id, file.copied) for file in shown}
+
+
+def _as_mirrored(
+    state: State, known: Mapping[str, tuple[int, str | None]]
+) -> dict[int, MirroredFile]:
+    """The files of a log by our ids; those that nobody here knows get ids that are none."""
+    found = {}
+    for number, add in enumerate(state.files.values(), 1):
+        file_id, copied = known.get(add.path, (-number, None))
+        found[file_id] = as_mirrored(add, file_id, copied)
+    return found
+
+
+def as_mirrored(add: Add, file_id: int, copied: str | None = None) -> MirroredFile:
+    first = add.tags.get(FIRST_ROW)
+    return MirroredFile(
+        file_id,
+        add.path,
+        add.size,
+        add.modified,
+        add.stats or "",
+        add.vector,
+        copied,
+        None if first is None else int(first),
+    )
+
+
+def _to_follow(ours: Metadata, state: State) -> Metadata:
+    """What the next version's metadata is compared with. Where the log has other than ours, or its
+    newest version is not ours, they are said again."""
+    said = {} if state.info is None else state.info.said
+    same = ours == state.metadata and said.get("engineInfo", ENGINE) == ENGINE
+    return ours if same else replace(ours, schema="")
+
+
+def _same(lake: Lake, log: Listing, step: Step) -> tuple[Ratified, ...]:
+    """The newest version of the log, where it shows already what it is to show."""
+    digest = digest_of(lake, log, log.newest)
+    at = step.after.committed_at
+    found = Ratified(log.newest, step.after.snapshot_id, at, digest or "")
+    return (found,) if step.after.status == "active" else ()

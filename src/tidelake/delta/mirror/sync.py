@@ -1,0 +1,334 @@
+"""Keeping mirrors up: what a table has become since is decided upon in the catalog, then published
+to its log, in order. Whoever comes next finishes what somebody has left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.read import options, snapshots
+from tidelake.catalog.read import tables as read
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.agenda import (
+    Agenda,
+    Declarations,
+    Due,
+    agenda,
+    agenda_of_appends,
+    dropped,
+    then_at,
+    words_of,
+)
+from tidelake.delta.mirror.compose import Moment, Shape, composed
+from tidelake.delta.mirror.declaration import declaration_text
+from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, shown
+from tidelake.delta.mirror.publish import publish, publish_now
+from tidelake.delta.mirror.records_mirrors import Step
+from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
+from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
+from tidelake.model.change import Change, WriteResult
+from tidelake.model.changes_made import UPKEEP, named_tables
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName
+from tidelake.session.short_transactions import alone
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.transaction import Transaction
+
+TAG = "tidelake.mirror"
+"""What a table bears that is mirrored."""
+DELTA = "delta"
+DROPPED = "the table was dropped"
+_DELETES = {"deleted_from_table", "inlined_delete"}
+_SHAPES = {"altered_table"}
+
+
+class Mirroring:
+    """What one commit does for the mirrors of the tables that it changes. Nothing that goes wrong
+    with a log makes the commit fail: it is told as a warning, and done by whoever comes next."""
+
+    def __init__(self, lake: Lake, change: Change) -> None:
+        self._lake = lake
+        self._tables = [
+            table.before.id
+            for table in change.tables
+            if table.before is not None and TAG in table.before.tags
+        ]
+        self._created = [
+            table.after.name
+            for table in change.tables
+            if table.before is None and table.after is not None and TAG in table.after.tags
+        ]
+        self._steps: list[Step] = []
+        self._declarations: Declarations | None = None
+
+    def beside(self, writer: Writer) -> None:
+        """What is found out here holds only if the commit lands."""
+        self._declarations = Declarations(self._lake._mirrored)
+        self._steps = ratify_beside(self._lake, writer, self._tables, self._declarations)
+
+    def publish(self) -> None:
+        self._lake._mirrored.take(self._declarations)
+        ratified = {step.before.table_id: step for step in self._steps}
+        for table_id in self._tables:
+            step = ratified.get(table_id)
+            with told("a commit has landed, but could not be published to Delta yet"):
+                if step is None or not publish_now(self._lake, step):
+                    sync(self._lake, table_id)
+        for name in self._created:
+            with told("a table has been created, but could not be mirrored yet"):
+                sync(self._lake, self._lake.table(str(name)).info.id)
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """What goes wrong inside is no more than a warning."""
+    try:
+        yield
+    except TidelakeError as error:
+        warnings.warn(f"{what}: {error}", TidelakeWarning, stacklevel=4)
+
+
+def sync(lake: Lake, table_id: int) -> Mirror | None:
+    """Bring a mirror up to the newest snapshot, as far as that can be done. A table that is to be
+    mirrored, and is not yet, is from now on."""
+    with lake._reading() as reader:
+        known = mirrors.of_table(reader, table_id)
+    if known is None:
+        begin(lake, table_id)
+    while (found := _next_step(lake, table_id)) is not None:
+        alone(lake, _ratified, *found)
+    return publish(lake, table_id)
+
+
+def sync_all(lake: Lake) -> list[Mirror]:
+    """Bring all mirrors up to date, and begin those that are missing. What goes wrong with one is
+    told as a warning."""
+    for table_id in _wanted(lake):
+        with told("a mirror could not be brought up to date"):
+            sync(lake, table_id)
+    with lake._reading() as reader:
+        return mirrors.every(reader)
+
+
+def settle_all(lake: Lake) -> None:
+    """Bring all mirrors up to date, and have them show the newest snapshot where that changes
+    nothing: snapshots before it may go then."""
+    if sync_all(lake):
+        alone(lake, _settled)
+
+
+def _settled(writer: Writer) -> None:
+    head = snapshots.head_id(writer)
+    for mirror in mirrors.every(writer):
+        later = snapshots.after(writer, mirror.snapshot_id)
+        if mirror.snapshot_id >= 0 and not any(
+            mirror.table_id in named_tables(each.changes) for each in later
+        ):
+            mirrors.advance(writer, mirror.table_id, head)
+
+
+def _wanted(lake: Lake) -> list[int]:
+    """Tables that are mirrored, bear the tag, or are to be mirrored by an option of the lake or
+    of their schema, and were not: DuckDB does not know of it."""
+    with lake._reading() as reader:
+        head = snapshots.head_id(reader)
+        known = {each.table_id for each in mirrors.every(reader)}
+        tagged = set(read.tagged(reader, head, TAG))
+        others = {}
+        if defaults := options.of_scopes(reader, TAG):
+            schemas = {each.name: each.id for each in read.schemas(reader, head, "")}
+            for table_id, name in read.names(reader, head, "table"):
+                kind = defaults.get(schemas[name.schema], defaults.get(None))
+                if kind and table_id not in known | tagged:
+                    others[table_id] = name
+    for name in others.values():
+        lake._write(partial(with_tag, name=name, kind=DELTA))
+    return sorted(known | tagged | others.keys())
+
+
+def with_tag(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
+    """Have a table bear the tag of those that are mirrored, or no more."""
+    draft = tx.draft(name)
+    others = {tag: value for tag, value in draft.after.tags.items() if tag != TAG}
+    draft.after = replace(draft.after, tags=others | ({} if kind is None else {TAG: kind}))
+    return WriteResult(None, operation="mirror")
+
+
+def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
+    """Have a mirror of a table that bears the tag, from the newest snapshot on, or with all that
+    are left."""
+    with lake._reading() as reader:
+        try:
+            info = read.table(reader, snapshots.head_id(reader), table_id, lake.data_path)
+        except NotFound:
+            return
+    if TAG in info.tags:
+        lake.set_option("data_inlining_row_limit", 0, table=str(info.name))
+        first = OLDEST if history else NEWEST
+        alone(lake, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first))
+
+
+def flush(lake: Lake, table_id: int) -> bool:
+    """Put rows that the catalog keeps into files: a log knows no others. False if there is no such
+    table any more."""
+    from tidelake.upkeep.compact import flush_rows
+
+    with lake._reading() as reader:
+        name = dict(read.names(reader, snapshots.head_id(reader), "table")).get(table_id)
+    if name is not None:
+        with suppress(NotFound):
+            flush_rows(lake, name)
+    return name is not None
+
+
+def ratify_beside(
+    lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: Declarations
+) -> list[Step]:
+    """Decide upon what a commit does to mirrored tables in its own transaction, where it only adds
+    rows and that takes no look at files; what is left is for `sync`."""
+    found = []
+    for table_id in table_ids:
+        mirror = mirrors.of_table(writer, table_id)
+        if mirror is None or mirror.status != "active" or mirror.snapshot_id < 0:
+            continue
+        known = lake._published.get(table_id, -1)
+        mirror = replace(mirror, published=max(mirror.published, known))
+        due = agenda_of_appends(lake, writer, mirror, declarations)
+        if due and not any(each.then and needs_look(mirror, each.then) for each in due.dues):
+            step = _step(lake, mirror, due)
+            mirrors.decide(writer, step)
+            found.append(step)
+    return found
+
+
+def _ratified(writer: Writer, step: Step, head: int) -> bool:
+    """Decide upon a step, unless somebody has moved rows between files since it was looked at."""
+    later = snapshots.after(writer, head)
+    if any(words_of(each, step.before.table_id) & UPKEEP.keys() for each in later):
+        return False
+    return mirrors.ratify(writer, step)
+
+
+def _next_step(lake: Lake, table_id: int) -> tuple[Step, int] | None:
+    """What is to be decided upon next, and the newest snapshot when it was looked at."""
+    with lake._reading() as reader:
+        mirror = mirrors.of_table(reader, table_id)
+        if mirror is None or mirror.status not in ("active", "blocked"):
+            return None
+        due = agenda(lake, reader, mirror)
+        other = _other(reader, mirror)
+    if other is not None:
+        step = _after_other(lake, mirror, other)
+    else:
+        if any(each.then is not None and each.then.kept for each in due.dues):
+            if flush(lake, mirror.table_id):
+                return _next_step(lake, table_id)
+            due = dropped(due)
+        step = _step(lake, mirror, due)
+    return None if step == Step(mirror, mirror) else (step, due.head)
+
+
+def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -> Step:
+    """One more version, from files that a log shows to what the newest snapshot has."""
+    with lake._reading() as reader:
+        found = agenda(lake, reader, replace(mirror, snapshot_id=NEWEST))
+    if any(due.then is not None and due.then.kept for due in found.dues):
+        flush(lake, mirror.table_id)
+        return whole_step(lake, mirror, before)
+    counted = replace(mirror, file_count=len(before))
+    return _step(lake, counted, replace(found, before=dict(before)))
+
+
+def files_at(
+    lake: Lake, mirror: Mirror, snapshot_id: int
+) -> Iterator[tuple[DataFile, Sequence[int]]]:
+    """The files of which a snapshot sees rows, and the positions in them that it does not see."""
+    with lake._reading() as reader:
+        then = then_at(lake, reader, mirror, snapshot_id)
+    visible = [] if then is None else then.visible
+    gone = {} if then is None else positions_gone(lake, then, visible)
+    for file in visible:
+        if len(gone.get(file.id, ())) < file.rows:
+            yield file, gone.get(file.id, ())
+
+
+def _other(reader: Reader, mirror: Mirror) -> Mirror | None:
+    """The mirror of another table that has its log where a new one is to have its own."""
+    if mirror.version >= 0:
+        return None
+    found = [each for each in mirrors.every(reader) if each.root == mirror.root]
+    others = [each for each in found if each.table_id != mirror.table_id and each.version >= 0]
+    return max(others, key=lambda each: each.version, default=None)
+
+
+def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> Step:
+    """The log of a table that was dropped goes on as that of the one in its place."""
+    last = sync(lake, other.table_id) or other
+    if last.reason == DROPPED and last.published == last.version:
+        taken = replace(last, table_id=mirror.table_id, snapshot_id=mirror.snapshot_id)
+        return Step(mirror, replace(taken, status="active", reason=None))
+    reason = f"the folder {mirror.root} has the log of another table"
+    return Step(mirror, replace(mirror, status="blocked", reason=reason))
+
+
+def _step(lake: Lake, mirror: Mirror, found: Agenda) -> Step:
+    """Versions for the snapshots, one after the other, up to one that cannot be shown."""
+    current, following = dict(found.before), mirror
+    commits: list[Ratified] = []
+    went: list[tuple[MirroredFile, int]] = []
+    reason = found.reason
+    for due in found.dues:
+        try:
+            after = {} if due.then is None else shown(lake, mirror, due.then, current)
+        except Obstacle as obstacle:
+            reason = str(obstacle)
+            break
+        known = current if due.whole or due.then is None else _of(current, due.then.files)
+        made = composed(following, _moment(due), known, after)
+        following = made.mirror
+        if made.commit is not None:
+            commits.append(made.commit)
+            went += [(file, following.committed_at) for file in made.went]
+        renewed = {file.file_id: file for file in made.came}
+        current = {id_: f for id_, f in current.items() if id_ not in known} | after | renewed
+        if due.then is None:
+            following = replace(following, status="stopped", reason=DROPPED)
+    if following.status != "stopped":
+        status: Status = "blocked" if reason else "active"
+        following = replace(following, status=status, reason=reason)
+    come = tuple(file for id_, file in current.items() if found.before.get(id_) != file)
+    return Step(mirror, following, tuple(commits), tuple(went), come)
+
+
+def _of(current: Mapping[int, MirroredFile], found: Sequence[DataFile]) -> dict[int, MirroredFile]:
+    return {file.id: current[file.id] for file in found if file.id in current}
+
+
+def _moment(due: Due) -> Moment:
+    at, time = due.snapshot.snapshot_id, int(due.snapshot.time.timestamp() * 1000)
+    if due.then is None:
+        return Moment(at, time, "DROP TABLE", None)
+    info, history = due.then.facts.info, due.then.facts.history
+    declaration = declaration_text(info, history.physical, history.parents)
+    columns = info.schema.columns
+    shape = Shape(str(info.name), info.comment, columns, history.physical, declaration)
+    rewrites = "rewrite_delete" in due.words
+    same = bool(due.words) and (rewrites or due.words <= UPKEEP.keys() | _SHAPES)
+    return Moment(at, time, _operation(due.words), shape, same_rows=same)
+
+
+def _operation(words: frozenset[str]) -> str:
+    if words & UPKEEP.keys():
+        return "OPTIMIZE"
+    if words and words <= _SHAPES:
+        return "ALTER TABLE"
+    return "DELETE" if words and words <= _DELETES else "WRITE"

@@ -1,0 +1,1 @@
+"""Values of Delta that others may use."""

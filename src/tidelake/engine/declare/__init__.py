@@ -1,0 +1,1 @@
+"""Types and columns as others write them, turned into ours."""

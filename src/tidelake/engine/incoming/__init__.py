@@ -1,0 +1,3 @@
+"""Data that is handed over: `bring` takes any kind of it, `conform` makes it fit a table's
+columns.
+"""

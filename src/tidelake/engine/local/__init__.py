@@ -1,0 +1,1 @@
+"""Work in this process, by DuckDB: `engine` reads, `job` writes."""

@@ -1,0 +1,89 @@
+"""DuckDB's exceptions, told in Tidelake's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelake.duck import interrupt_in
+from tidelake.engine.incoming.csv_files import problem as csv_problem
+from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
+
+_START, _HINT, _END = "\x02", "\x1f", "\x03"
+
+
+def refusal(message: str, hint: str = "") -> str:
+    """A message for DuckDB to carry (through `error(…)`, or out of a stream that it reads), which
+    `translated` turns into an Invalid that says just this."""
+    return f"{_START}{message}{_HINT}{hint}{_END}"
+
+
+def refused(text: str) -> Invalid | None:
+    """The error inside a text that carries a refusal."""
+    if _START not in text:
+        return None
+    message, _, hint = text.split(_START, 1)[1].split(_END, 1)[0].partition(_HINT)
+    return Invalid(message, hint=hint or None)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Run a DuckDB call; whatever it raises comes out as an error of our own tree."""
+    import duckdb
+
+    try:
+        yield
+    except RuntimeError as error:
+        raise (interrupt_in(error) or error) from None
+    except duckdb.Error as error:
+        raise _translate(doing, error) from error
+
+
+def _translate(doing: str, error: Exception) -> TidelakeError:
+    import duckdb
+
+    text = str(error).strip().split("\n\nLINE")[0]
+    if told := refused(text) or csv_problem(doing, text):
+        return told
+    if "get_next failed" in text:
+        reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]
+        return Invalid(f"{doing}: the data could not be read:{reason}", hint="check its source")
+    if isinstance(error, duckdb.HTTPException):
+        if any(code in text for code in ("HTTP 401", "HTTP 403", "(HTTP 403", "(HTTP 401")):
+            return Denied(f"{doing}: {text}", hint="check the storage_options")
+        if "404" in text:
+            return _missing(doing, text)
+        return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
+    if isinstance(error, duckdb.IOException):
+        return _not_written_or_read(doing, text)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return Unavailable(f"{doing}: {text}", hint="read in batches with to_batches()")
+    if isinstance(error, duckdb.InvalidInputException) and _is_broken_file(text):
+        return Corrupt(
+            f"{doing}: {text}", hint="the file is damaged; restore it from a copy or a backup"
+        )
+    if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
+        return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
+    return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+
+
+def _not_written_or_read(doing: str, text: str) -> TidelakeError:
+    if "No files found" in text or "No such file" in text:
+        return _missing(doing, text)
+    if "Permission denied" in text:
+        return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
+    if "do not support negative intervals" in text:
+        return Invalid(f"{doing}: {text}", hint="keep an interval positive, and its sign apart")
+    return Unavailable(f"{doing}: {text}", hint="check that the data path can be reached")
+
+
+def _is_broken_file(text: str) -> bool:
+    signs = ("parquet", "Parquet", "magic bytes", "footer", "AES", "snappy", "thrift", "TProtocol")
+    return any(sign in text for sign in signs)
+
+
+def _missing(doing: str, text: str) -> Corrupt:
+    return Corrupt(
+        f"{doing}: a data file that the catalog names is missing: {text}",
+        hint="was the data moved, or cleaned up by another tool? Check data_path and restore it",
+    )

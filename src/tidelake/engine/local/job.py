@@ -1,0 +1,256 @@
+"""One write on the local engine: the statements it needs, on a connection of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tidelake.coverage.from_rows import covered, of_rows
+from tidelake.coverage.rows_in_buckets import lying
+from tidelake.coverage.values.piece import FileCoverage, Piece
+from tidelake.coverage.values.series import Series
+from tidelake.coverage.values.task import Cover
+from tidelake.engine.incoming.bring import Incoming, bring
+from tidelake.engine.incoming.columns_of_data_own_columns import own_columns
+from tidelake.engine.incoming.conform import Shape
+from tidelake.engine.incoming.csv_files import CsvSource
+from tidelake.engine.incoming.inline_text import Rows, as_text
+from tidelake.engine.local.computed import computed_shapes
+from tidelake.engine.local.engine import Reading
+from tidelake.engine.local.errors import translated
+from tidelake.engine.local.selection import Selection
+from tidelake.engine.local.supply import Answer
+from tidelake.engine.parquet.delete_files import restamped, write_delete_file
+from tidelake.engine.parquet.deletions import deletions_sql
+from tidelake.engine.parquet.register import found_files
+from tidelake.engine.parquet.writer import write_files
+from tidelake.errors import Invalid
+from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.source_files import SourceFiles
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.target import Target
+from tidelake.upkeep.rebuild import rebuilt
+from tidelake.upkeep.values_rebuild import Rebuild
+
+if TYPE_CHECKING:
+    from tidelake.engine.local.engine import LocalEngine
+
+
+class LocalJob:
+    """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    on_spark = False
+
+    def __init__(self, engine: LocalEngine, doing: str) -> None:
+        self._engine = engine
+        self._work = engine.workbench()
+        self._doing = doing
+        self._csv: tuple[CsvSource, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._work.supply.close()
+        self._work.connection.close()
+
+    def _run(
+        self,
+        statement: Callable[[], Answer],
+        undo: Callable[[Answer], object] | None = None,
+    ) -> Answer:
+        """Run what may take long, or read from a stream that a caller gave."""
+        try:
+            return self._work.run(self._doing, statement, undo)
+        except Invalid as error:
+            raise self._located(error) or error from error.__cause__
+
+    def _located(self, error: Invalid) -> Invalid | None:
+        """An error about a value in a CSV file, with the line that it stands in."""
+        found = (source.located(self._work.connection, error) for source in self._csv)
+        return next((each for each in found if each is not None), None)
+
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+        """A relation of the plan's rows."""
+        with translated(self._doing):
+            self._work.define(name, plan)
+
+    def deletions(self, name: str, files: Sequence[DataFile]) -> None:
+        """A relation of every position ever deleted from these files, and since which snapshot:
+        `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
+        life (`catalog.files.whole_life`)."""
+        with translated(self._doing):
+            sql = deletions_sql(self._work, files)
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+
+    def define(self, name: str, sql: str) -> None:
+        """A relation of the query's rows, computed when they are asked for."""
+        with translated(self._doing):
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+
+    def number(self, name: str, sql: str) -> None:
+        """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
+        self.define(name, f"SELECT *, row_number() OVER () AS {ROW_NUMBER} FROM ({sql}) AS r")
+
+    def reading(self, sql: str) -> Reading:
+        """The query's rows, for the caller; it outlives the job if that is not closed."""
+        return Reading(self._work, sql, self._doing)
+
+    def bring(
+        self,
+        name: str,
+        data: Any,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool = True,
+    ) -> Incoming:
+        """What a caller gave, as a query of the table's columns."""
+        with translated(self._doing):
+            if isinstance(data, Selection):
+                for each, plan in data.tables.items():
+                    self._work.define(each, plan)
+                return data.incoming(self._work.connection, columns, table, defaults=defaults)
+            self._work.reach(_paths(data))
+            found = bring(
+                self._work.connection,
+                name,
+                data,
+                columns,
+                table=table,
+                defaults=defaults,
+                supply=self._work.supply,
+            )
+            self._csv += found.csv
+            return found
+
+    def columns(self, data: Any) -> tuple[Column, ...]:
+        """The columns that the data has of its own."""
+        with translated(self._doing):
+            self._work.reach(_paths(data))
+            return own_columns(self._work.connection, data)
+
+    def shapes(self, sql: str) -> tuple[Shape, ...]:
+        """What a query computes."""
+        with translated(self._doing):
+            return computed_shapes(self._work.connection, sql)
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are."""
+        connection = self._work.connection
+        kept = f"CREATE TEMP TABLE {quote(name)} AS {sql}"
+        row = self._run(lambda: connection.execute(kept).fetchone())
+        return int(row[0]) if row else 0
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a query that gives few."""
+        return self._run(lambda: self._work.connection.execute(sql).fetchall())
+
+    def write(
+        self, sql: str, target: Target, *, carries_row_ids: bool = False
+    ) -> tuple[NewFile, ...]:
+        """Files with the rows of a query over the table's columns."""
+
+        def write() -> tuple[NewFile, ...]:
+            self._work.reach([target.path])
+            return write_files(self._work, sql, target, carries_row_ids=carries_row_ids)
+
+        def undo(files: tuple[NewFile, ...]) -> None:
+            self._work.store.delete([file.path for file in files])
+
+        return self._run(write, undo)
+
+    def catalog_rows(
+        self, sql: str, columns: Sequence[Column], *, numbered: bool = False
+    ) -> Rows | None:
+        """The rows of a query as the catalog keeps them; None if it cannot keep them exactly."""
+        connection = self._work.connection
+        return self._run(lambda: as_text(connection, sql, columns, numbered=numbered))
+
+    def delete(
+        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+    ) -> list[NewDeleteFile]:
+        """Delete files for rows of these files that a query points at."""
+        with translated(self._doing):
+            self._work.reach([target.path])
+            return [
+                write_delete_file(
+                    self._work,
+                    target,
+                    file,
+                    f"SELECT {ROW_POSITION} AS pos FROM ({pointers}) WHERE {ROW_FILE} = {file.id}",
+                    stamp,
+                )
+                for file in files
+            ]
+
+    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+        """A delete file for another snapshot than was expected."""
+        with translated(self._doing):
+            self._work.reach([target.path])
+            return restamped(self._work, target, file, stamp)
+
+    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
+        """Do pieces of upkeep, one after the other, each on a connection of its own."""
+        for task in tasks:
+            work = self._engine.workbench()
+            try:
+                made = work.run(self._doing, partial(rebuilt, work, task))
+            finally:
+                work.connection.close()
+            yield made
+
+    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
+        """What the rows of a query cover, which has at least the series' columns."""
+        return self._run(lambda: of_rows(self._work, sql, series))
+
+    def lying(
+        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
+    ) -> None:
+        """A relation of those rows of a query that lie in these buckets of the series, or of all
+        others."""
+        with translated(self._doing):
+            found = lying(self._work, sql, series, pieces, inside=inside)
+            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {found}")
+
+    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
+        """What files cover, one task after the other."""
+        for task in tasks:
+            work = self._engine.workbench()
+            try:
+                made = work.run(self._doing, partial(covered, work, task))
+            finally:
+                work.connection.close()
+            yield from made
+
+    def found(
+        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
+    ) -> list[NewFile]:
+        """What the footers of existing Parquet files say, for registering them."""
+        with translated(self._doing):
+            self._work.reach(paths)
+            return found_files(
+                self._work.connection,
+                paths,
+                target.columns,
+                table=target.table,
+                partition=target.partitioning,
+                **options,
+            )
+
+
+def _paths(data: Any) -> list[str]:
+    if isinstance(data, str | SourceFiles):
+        return [data] if isinstance(data, str) else list(data.paths)
+    return [item for item in data if isinstance(item, str)] if isinstance(data, list) else []

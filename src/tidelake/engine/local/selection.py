@@ -1,0 +1,78 @@
+"""Rows of a query over the lake's own tables, for writing them into one of them.
+
+They never leave DuckDB: Arrow has no place for some of its types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidelake.engine.incoming.bring import Incoming
+from tidelake.engine.incoming.conform import Shape, conformed, filled
+from tidelake.engine.local.computed import computed_shapes
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FEW = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A query in DuckDB's SQL, the plans it reads under the names that it calls them by, and the
+    columns that its values are for, by position. If `exact`, a value that a cast would change is
+    refused; else values are cast as DuckDB's INSERT casts them."""
+
+    sql: str
+    tables: Mapping[str, ScanPlan | AsOfPlan]
+    columns: Sequence[Column]
+    exact: bool = False
+
+    def incoming(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool,
+    ) -> Incoming:
+        """The table's columns, checked as all data is. The connection has the tables.
+
+        A query that reads much is not to be asked twice.
+        """
+        names = ", ".join(f"c{place}" for place in range(len(self.columns)))
+        if self.exact:
+            shapes = computed_shapes(connection, self.sql)
+            source = f"({self.sql}) AS r({names})"
+        else:
+            shapes = tuple(map(_shape, self.columns))
+            cast = (f"CAST(c{at} AS {c.duckdb_type}) AS c{at}" for at, c in enumerate(self.columns))
+            source = f"(SELECT {', '.join(cast)} FROM ({self.sql}) AS r({names})) AS r"
+        there = {c.id: (f"c{at}", shapes[at]) for at, c in enumerate(self.columns)}
+        values = [self._value(c, there.get(c.id), str(table), defaults) for c in columns]
+        chosen = ", ".join(f"{v} AS {quote(c.name)}" for v, c in zip(values, columns, strict=True))
+        present = frozenset(column.name for column in self.columns)
+        return Incoming(f"SELECT {chosen} FROM {source}", present, self._read_rows() <= _FEW)
+
+    def _value(
+        self, column: Column, there: tuple[str, Shape] | None, table: str, defaults: bool
+    ) -> str:
+        if there is None:
+            return filled(column, table, defaults=defaults)
+        return conformed(column, there[1], there[0], table)
+
+    def _read_rows(self) -> int:
+        plans = self.tables.values()
+        kept = sum(len(inlined.rows) for plan in plans for inlined in plan.inlined)
+        return kept + sum(file.rows for plan in plans for file in plan.files)
+
+
+def _shape(column: Column) -> Shape:
+    kind = "timestamp" if column.type == "timestamp_us" else column.type
+    return Shape(column.name, kind, tuple(_shape(child) for child in column.children))

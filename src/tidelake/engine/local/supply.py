@@ -1,0 +1,167 @@
+"""Statements that can be interrupted, and rows that the caller's own code makes for them.
+
+Python hears Ctrl-C in the main thread alone, and DuckDB, when it works there, hears it late or
+goes on working after it. So a statement of the main thread runs on a thread beside it. A generator
+that the statement reads from belongs to whoever handed it over: it runs in the caller's thread, as
+in a for loop, so that its errors come out as they are. Whatever ends the one ends the other before
+anything goes on: nobody is left waiting on a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from threading import Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tidelake.engine.local.errors import refused
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_AHEAD = 2
+"""Batches that are made before DuckDB asks for them."""
+_PATIENCE_S = 0.05
+_END, _BROKEN_OFF = object(), object()
+
+Answer = TypeVar("Answer")
+
+
+class Supply:
+    """The statements of one connection, and the streams that they read from."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._wanted: SimpleQueue[_Stream | None] = SimpleQueue()
+        self._streams: list[_Stream] = []
+
+    def register(self, name: str, reader: pa.RecordBatchReader) -> None:
+        """Let statements that `run` runs read from it, once, under this name.
+
+        DuckDB is given a bare stream: of a reader it would have Arrow's threads read ahead.
+        """
+        import pyarrow as pa
+
+        stream = _Stream(reader, self._wanted)
+        self._streams.append(stream)
+        asking = pa.RecordBatchReader.from_batches(reader.schema, stream.batches())
+        self._connection.register(name, asking.__arrow_c_stream__())
+
+    def run(
+        self,
+        statement: Callable[[], Answer],
+        undo: Callable[[Answer], object] | None = None,
+    ) -> Answer:
+        """Run what needs the connection, and make the rows that it asks for meanwhile. If that
+        fails when the statement is done already, it is undone."""
+        alone = all(stream.is_over for stream in self._streams)
+        if alone and current_thread() is not main_thread():
+            return statement()
+        running = _Running(statement, self._wanted)
+        try:
+            running.start()
+            self._serve(running)
+            running.join()
+        except BaseException:
+            self._stop(running)
+            if undo is not None:
+                running.undo(undo)
+            raise
+        return running.answer()
+
+    def close(self) -> None:
+        """Nobody waits for rows any more."""
+        for stream in self._streams:
+            stream.end(_BROKEN_OFF)
+
+    def _serve(self, running: _Running[Any]) -> None:
+        while not running.is_over:
+            stream = self._wanted.get()
+            if stream is not None and not running.is_over:
+                stream.give()
+
+    def _stop(self, running: _Running[Any]) -> None:
+        """The statement may just be beginning, when an interrupt is not heard yet."""
+        while True:
+            try:
+                self.close()
+                while running.is_alive():
+                    self._connection.interrupt()
+                    running.join(_PATIENCE_S)
+                return
+            except KeyboardInterrupt:
+                continue
+
+
+class _Stream:
+    """Batches that are made in one thread and read in others, a few at a time."""
+
+    def __init__(self, reader: pa.RecordBatchReader, wanted: SimpleQueue[_Stream | None]) -> None:
+        self._reader = reader
+        self._wanted = wanted
+        self._made: SimpleQueue[pa.RecordBatch] = SimpleQueue()
+        self.is_over = False
+
+    def give(self) -> None:
+        """Make the next batch."""
+        if self.is_over:
+            return
+        try:
+            batch = self._reader.read_next_batch()
+        except StopIteration:
+            self.end(_END)
+        except ValueError as error:
+            raise (refused(str(error)) or error) from error.__cause__
+        else:
+            self._made.put(batch)
+
+    def end(self, how: object) -> None:
+        self.is_over = True
+        self._made.put(how)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """What DuckDB reads. A stream that was broken off fails, or a part would pass for all."""
+        for _ in range(_AHEAD):
+            self._wanted.put(self)
+        while (batch := self._made.get()) is not _END:
+            if batch is _BROKEN_OFF:
+                raise ValueError("the rows were broken off")
+            self._wanted.put(self)
+            yield batch
+
+
+class _Running(Thread, Generic[Answer]):
+    """A statement on a thread of its own; when it is over it wants nothing more."""
+
+    def __init__(
+        self, statement: Callable[[], Answer], wanted: SimpleQueue[_Stream | None]
+    ) -> None:
+        super().__init__(name="tidelake statement")
+        self._statement = statement
+        self._wanted = wanted
+        self._answer: list[Answer] = []
+        self._error: BaseException | None = None
+        self.is_over = False
+
+    def run(self) -> None:
+        try:
+            self._answer.append(self._statement())
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.is_over = True
+            self._wanted.put(None)
+
+    def answer(self) -> Answer:
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+            return self._answer[0]
+        finally:
+            del error
+
+    def undo(self, how: Callable[[Answer], object]) -> None:
+        for answer in self._answer:
+            how(answer)

@@ -1,0 +1,291 @@
+"""The one writer of data files: DuckDB's own, told the field ids.
+
+It is the writer that DuckDB's lakes are written with, so files, field ids at every depth and
+statistics, down to their spelling, are what DuckDB itself would have written. It runs in this
+process for the local engine, and in the executors' Python for Spark.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.coverage.from_rows import of_written
+from tidelake.engine.local.reshape import Source, rebuild
+from tidelake.model.change import ColumnFacts, NewFile
+from tidelake.model.comparable import FLOATS
+from tidelake.model.names import quote, text_literal
+from tidelake.model.schema import ROW_BEGAN, ROW_ID_FIELD, ROW_NUMBER, ROW_SNAPSHOT_FIELD, Column
+from tidelake.plan.partitioning.sql import allow_buckets, key_column, key_sql, partition_values
+from tidelake.plan.target import Target
+from tidelake.store.files import is_local, local_path
+
+if TYPE_CHECKING:
+    from tidelake.engine.local.engine import Workbench
+
+ROW_ID_NAME = "_ducklake_internal_row_id"
+SNAPSHOT_NAME = "_ducklake_internal_snapshot_id"
+Carried = tuple[tuple[str, str, int], ...]
+"""What rows have beside their columns: the name in the query, and the name and id of the field."""
+_ROW_IDS: Carried = ((ROW_NUMBER, ROW_ID_NAME, ROW_ID_FIELD),)
+_SNAPSHOTS: Carried = ((ROW_BEGAN, SNAPSHOT_NAME, ROW_SNAPSHOT_FIELD),)
+_UNCOUNTED = {"interval", "timetz"}
+"""Types of which DuckDB counts no values in a file's statistics."""
+_PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
+
+
+def write_files(
+    work: Workbench,
+    sql: str,
+    target: Target,
+    *,
+    carries_row_ids: bool,
+    carries_snapshots: bool = False,
+) -> tuple[NewFile, ...]:
+    """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
+    row number; if they carry the snapshots that wrote them, also those. No rows, no file."""
+    carried = (*(_ROW_IDS if carries_row_ids else ()), *(_SNAPSHOTS if carries_snapshots else ()))
+    if is_local(target.path):
+        local_path(target.path).mkdir(parents=True, exist_ok=True)
+    if target.partitioning is None:
+        files = _copy(work, _columns(target, sql, carried), target, carried)
+    else:
+        whole = _copy_partitions(work, sql, target, carried)
+        files = tuple(part for file in whole for part in _divided(work, file, target, carried))
+    return files if target.series is None else _with_coverage(work, files, target)
+
+
+def _with_coverage(
+    work: Workbench, files: tuple[NewFile, ...], target: Target
+) -> tuple[NewFile, ...]:
+    """The files, and what each covers; if that cannot be found out none of them stays."""
+    try:
+        return tuple(replace(file, covers=of_written(work, file, target)) for file in files)
+    except BaseException:
+        work.store.delete([file.path for file in files])
+        raise
+
+
+def _columns(target: Target, sql: str, carried: Carried) -> str:
+    chosen = [*_written_columns(target), *_carried_columns(carried)]
+    return f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r"
+
+
+def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[NewFile, ...]:
+    options = [*_options(target, carried), "WRITE_EMPTY_FILE false"]
+    if target.in_order and not carried:
+        rows = _run_into_one(work, sql, target, options)
+    else:
+        rows = _run(work, sql, target, [*options, f"FILE_SIZE_BYTES {target.file_bytes}"])
+    return tuple(_new_file(row, target, 0, carried) for row in rows)
+
+
+def _copy_partitions(
+    work: Workbench, sql: str, target: Target, carried: Carried
+) -> tuple[NewFile, ...]:
+    """A file for each partition. Rows are sorted by partition first: otherwise many partitions
+    would each come in many files, as DuckDB keeps only so many open. It is one sort for both
+    orders, because a second one need not keep the first."""
+    assert target.partitioning is not None
+    allow_buckets(work.connection)
+    keys = [key_column(n) for n in range(len(target.partitioning.keys))]
+    chosen = [*_written_columns(target), *_carried_columns(carried), *keys]
+    options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]
+    keyed = f"SELECT r.*, {', '.join(_partition_keys(target))} FROM ({sql}) AS r"
+    order = ", ".join([*keys, *_order(target)])
+    rows = _run(
+        work,
+        f"SELECT {', '.join(chosen)} FROM (SELECT * FROM ({keyed}) AS s ORDER BY {order}) AS r",
+        target,
+        _options(target, carried) + options,
+    )
+    return tuple(_new_file(row, target, len(keys), carried) for row in rows)
+
+
+def _divided(
+    work: Workbench, file: NewFile, target: Target, carried: Carried
+) -> tuple[NewFile, ...]:
+    """A partition's file that came out much larger than it should is written again, in parts:
+    DuckDB cannot keep to a size while it writes partitions."""
+    if file.bytes <= 2 * target.file_bytes:
+        return (file,)
+    sql = (
+        f"SELECT * FROM read_parquet({text_literal(_place(file.path))}, hive_partitioning = false)"
+    )
+    parts = _copy(work, sql, target, carried)
+    work.store.delete([file.path])
+    return tuple(replace(part, partition_values=file.partition_values) for part in parts)
+
+
+def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
+    mark = secrets.token_hex(4)
+    named = [
+        *options,
+        "APPEND",
+        f"FILENAME_PATTERN 'ducklake-{{uuidv7}}-{mark}'",
+        f"FILE_EXTENSION {text_literal(target.suffix)}",
+    ]
+    return _copied(work, sql, target, (mark, _place(target.path), named))
+
+
+def _run_into_one(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
+    """DuckDB keeps the order of rows where it writes one file, and not where it keeps to a size."""
+    mark = secrets.token_hex(4)
+    ((name,),) = work.connection.execute("SELECT uuidv7()::VARCHAR").fetchall()
+    path = f"{_place(target.path)}/ducklake-{name}-{mark}.{target.suffix}"
+    return _copied(work, sql, target, (mark, path, options))
+
+
+def _copied(
+    work: Workbench, sql: str, target: Target, into: tuple[str, str, Sequence[str]]
+) -> list[Any]:
+    mark, path, options = into
+    try:
+        return work.connection.execute(
+            f"COPY ({sql}) TO {text_literal(path)} ({', '.join(options)})"
+        ).fetchall()
+    except BaseException:
+        _remove(target.path, f"{mark}.{target.suffix}")
+        raise
+
+
+def _remove(place: str, ending: str) -> None:
+    """When one of its threads fails DuckDB leaves the files of the others behind. In an object
+    store a file that was not finished is not there."""
+    if is_local(place):
+        for path in local_path(place).glob(f"ducklake-*-{ending}"):
+            path.unlink(missing_ok=True)
+
+
+def _place(path: str) -> str:
+    return str(local_path(path)) if is_local(path) else path.rstrip("/")
+
+
+def _written_columns(target: Target) -> Iterator[str]:
+    """Every column under its physical name, at every depth."""
+    for column in target.columns:
+        written = physical(column, target.physical)
+        value = rebuild(written, Source.of(column), f"r.{quote(column.name)}")
+        yield f"{value} AS {quote(written.name)}"
+
+
+def physical(column: Column, names: Mapping[int, str]) -> Column:
+    """The column as it is called in files."""
+    children = tuple(physical(child, names) for child in column.children)
+    return replace(column, name=names.get(column.id, column.name), children=children)
+
+
+def _carried_columns(carried: Carried) -> list[str]:
+    return [f"r.{source} AS {name}" for source, name, _ in carried]
+
+
+def _partition_keys(target: Target) -> Iterator[str]:
+    assert target.partitioning is not None
+    by_id = {column.id: column for column in target.columns}
+    for place, key in enumerate(target.partitioning.keys):
+        column = by_id[key.column_id]
+        value = key_sql(column, key.transform, f"r.{quote(column.name)}")
+        yield f"{value} AS {key_column(place)}"
+
+
+def _sorted(sql: str, target: Target) -> str:
+    order = _order(target)
+    return f"(SELECT * FROM ({sql}) AS s ORDER BY {', '.join(order)})" if order else f"({sql})"
+
+
+def _order(target: Target) -> list[str]:
+    return [
+        f"{key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
+        for key in target.sorting
+        if key.dialect == "duckdb"
+    ]
+
+
+def _options(target: Target, carried: Carried) -> list[str]:
+    fields = [_field_ids(physical(column, target.physical)) for column in target.columns]
+    fields += [f"{name}: {field}" for _, name, field in carried]
+    return [
+        "FORMAT parquet",
+        f"FIELD_IDS {{{', '.join(fields)}}}",
+        "RETURN_STATS",
+        f"COMPRESSION {target.compression}",
+        f"ROW_GROUP_SIZE {target.row_group_rows}",
+        f"WRITE_BLOOM_FILTER {not _has_misleading(target)}",
+    ]
+
+
+def _has_misleading(target: Target) -> bool:
+    """In DuckDB's bloom filters 0.0 and -0.0 differ: one would not be found as the other. Blobs
+    it looks up there by their text, and finds few."""
+    misleading = FLOATS | {"blob"}
+    return any(below.type in misleading for column in target.columns for below in column.walk())
+
+
+def _field_ids(column: Column) -> str:
+    name = text_literal(column.name)
+    if not column.is_nested:
+        return f"{name}: {column.id}"
+    below = ", ".join(_field_ids(child) for child in column.children)
+    return f"{name}: {{__duckdb_field_id: {column.id}, {below}}}"
+
+
+def _new_file(row: Any, target: Target, keys: int, carried: Carried) -> NewFile:
+    path, count, size, footer, statistics, partition = row
+    leaves = dict(_leaves(physical(c, target.physical) for c in target.columns))
+    return NewFile(
+        path=f"{target.path}{Path(path).name}",
+        rows=count,
+        bytes=size,
+        footer_size=footer,
+        columns=tuple(
+            _facts(*leaves[parts], found)
+            for name, found in statistics.items()
+            if (parts := _parts(name)) in leaves
+        ),
+        partition_values=partition_values(partition, keys) if keys else None,
+        carries_row_ids=bool(carried),
+    )
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.replace('""', '"') for part in _PATH_PART.findall(name))
+
+
+def _leaves(
+    columns: Iterable[Column], above: tuple[str, ...] = (), repeated: bool = False
+) -> Iterator[tuple[tuple[str, ...], tuple[Column, bool]]]:
+    """Columns that hold values, by their path; and whether a list or map is above them."""
+    for column in columns:
+        if column.children:
+            inside = repeated or column.type != "struct"
+            yield from _leaves(column.children, (*above, column.name), inside)
+        else:
+            yield (*above, column.name), (column, repeated)
+
+
+def _facts(column: Column, repeated: bool, found: Mapping[str, str]) -> ColumnFacts:
+    """DuckDB's statistics of a column, as DuckLake keeps them: there a value is not null. Inside
+    lists and maps DuckDB miscounts nulls, so nothing is said of how many there are."""
+    size = int(found["column_size_bytes"])
+    if column.type in _UNCOUNTED:
+        return ColumnFacts(column.id, bytes=size)
+    nulls = int(found["null_count"])
+    nan = found.get("has_nan")
+    low, high = (_bound(found.get(end)) for end in ("min", "max"))
+    return ColumnFacts(
+        column.id,
+        bytes=size,
+        values=None if repeated else int(found["num_values"]) - nulls,
+        nulls=None if repeated else nulls,
+        min=low,
+        max=high,
+        contains_nan=None if nan is None else nan == "true",
+    )
+
+
+def _bound(text: str | None) -> str | None:
+    return None if text is None or "\0" in text else text

@@ -1,0 +1,88 @@
+"""Rows of one partition brought together, so that few tasks write files for it.
+
+The shuffle need not know what DuckDB calls a partition: that rows of one go to one task is
+enough. Spark may still spread over several what is too much for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from tidelake.engine.spark.tasks import KeyQuery
+from tidelake.plan.spark_literal import ticked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tidelake.engine.local.engine import LocalEngine
+    from tidelake.model.table import PartitionKey
+    from tidelake.plan.target import Target
+
+_HOUR = 3_600_000_000
+_HASHED = (
+    t.BooleanType,
+    t.NumericType,
+    t.StringType,
+    t.BinaryType,
+    t.DateType,
+    t.TimestampType,
+    t.TimestampNTZType,
+)
+
+
+def clustered(
+    rows: DataFrame, target: Target, names: Mapping[int, str], local: LocalEngine
+) -> DataFrame:
+    """`names` tell, by id, which column of the rows becomes a column of the partitioning."""
+    if target.partitioning is None:
+        return rows
+    kinds = {field.name: field.dataType for field in rows.schema}
+    labels = []
+    found = rows
+    for place, key in enumerate(target.partitioning.keys):
+        name = names.get(key.column_id)
+        if name is None:
+            continue
+        labels.append(f"__tidelake_key_{place}")
+        said = _expression(key.transform, ticked(name), kinds[name])
+        if said is None:
+            told = _asked(key, target, local)
+            found = found.withColumn(labels[-1], told(found[ticked(name)]))
+        else:
+            found = found.selectExpr("*", f"{said} AS {labels[-1]}")
+    return found.hint("rebalance", *labels).drop(*labels) if labels else rows
+
+
+def _expression(transform: str, value: str, kind: t.DataType) -> str | None:
+    """What Spark itself can tell partitions by."""
+    if transform == "identity" and isinstance(kind, _HASHED):
+        return value
+    if transform not in ("year", "month", "day", "hour"):
+        return None
+    if isinstance(kind, t.DateType | t.TimestampNTZType):
+        return f"{transform}({value})"
+    if not isinstance(kind, t.TimestampType):
+        return None
+    hours = f"CAST(floor(unix_micros({value}) / {_HOUR}) AS INT)"
+    if transform == "hour":
+        return f"pmod({hours}, 24)"
+    return f"{transform}(date_from_unix_date(CAST(floor({hours} / 24) AS INT)))"
+
+
+def _asked(key: PartitionKey, target: Target, local: LocalEngine) -> Callable[..., Any]:
+    """A function that has DuckDB tell the partition, on the executors."""
+    from pyspark.sql import functions
+
+    arrow_udf: Any = getattr(functions, "arrow_udf")  # noqa: B009  (the stubs do not know it)
+    column = next(column for column in target.columns if column.id == key.column_id)
+    query = KeyQuery(local, target.table, column, key.transform)
+
+    def told(values: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        yield from query.keys(values)
+
+    made: Callable[..., Any] = arrow_udf(told, "string")
+    return made

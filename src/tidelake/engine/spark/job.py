@@ -1,0 +1,422 @@
+"""One write on Spark: rows stay on the executors; what comes back is what is known of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from tidelake.coverage.from_rows import covered
+from tidelake.coverage.values.bitmaps import united
+from tidelake.engine.incoming.bring import Incoming, bring
+from tidelake.engine.incoming.columns_of_data_own_columns import own_columns
+from tidelake.engine.incoming.conform import Shape
+from tidelake.engine.incoming.inline_text import Rows, as_text
+from tidelake.engine.local.computed import computed_shapes
+from tidelake.engine.local.engine import Reading
+from tidelake.engine.local.errors import translated as translated_here
+from tidelake.engine.parquet.deletions import COLUMNS
+from tidelake.engine.spark import duck_tree
+from tidelake.engine.spark import sql as tree_of
+from tidelake.engine.spark.arrow_reader import (
+    as_table,
+    from_here,
+    nullable,
+    output_columns,
+    read_deletions,
+    seen,
+)
+from tidelake.engine.spark.clusters import clustered
+from tidelake.engine.spark.errors import translated
+from tidelake.engine.spark.frames import as_arrow, empty_table
+from tidelake.engine.spark.relation import Executors, Relation, as_columns, numbered
+from tidelake.engine.spark.shapes import Shapes
+from tidelake.engine.spark.sql import Parsed
+from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, RowsQuery, piecewise, told_by
+from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName, fold, quote
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.plan.target import Target
+from tidelake.upkeep.rebuild import rebuilt
+
+if TYPE_CHECKING:
+    import duckdb
+    from pyspark.sql import DataFrame
+    from sqlglot import exp
+
+    from tidelake.coverage.values.piece import FileCoverage, Piece
+    from tidelake.coverage.values.series import Series
+    from tidelake.coverage.values.task import Cover
+    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.engine.spark.engine import SparkEngine, SparkReading
+    from tidelake.plan.as_of import AsOfPlan
+    from tidelake.plan.scan import ScanPlan
+    from tidelake.upkeep.values_rebuild import Rebuild
+
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BATCH_ROWS = "32768"
+
+
+class SparkJob:
+    """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
+
+    on_spark = True
+
+    def __init__(self, engine: SparkEngine, local: LocalEngine, doing: str) -> None:
+        self._engine = engine
+        self._local = local
+        self._doing = doing
+        self._shapes = Shapes(local)
+        self._relations: dict[str, Relation] = {}
+        self._table = TableName("main", "rows")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._relations.clear()
+        self._shapes.close()
+
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+        """A relation of the plan's rows."""
+        self._table = plan.table
+        with self._translated():
+            self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
+
+    def take(self, name: str, frame: DataFrame, columns: Sequence[Column]) -> None:
+        """A relation of a frame's rows, which are these columns."""
+        with self._translated():
+            self._add(name, Relation(frame, tuple(columns)))
+
+    def deletions(self, name: str, files: Sequence[DataFile]) -> None:
+        """A relation of every position ever deleted from these files, and since which snapshot:
+        `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
+        life (`catalog.files.whole_life`)."""
+        with self._translated():
+            frame = read_deletions(self._engine.spark, self._local, files)
+            self._add(name, Relation(frame, COLUMNS))
+
+    def define(self, name: str, sql: str) -> None:
+        """A relation of the query's rows, computed when they are asked for."""
+        with self._translated():
+            self._add(name, self._evaluated(self._parsed(sql)))
+
+    def number(self, name: str, sql: str) -> None:
+        """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
+        with self._translated():
+            found = self._evaluated(self._parsed(sql))
+            frame = found.frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW_NUMBER}")
+            columns = (*found.columns, Column(0, ROW_NUMBER, "int64"))
+            self._add(name, Relation(frame, columns))
+
+    def reading(self, sql: str) -> SparkReading:
+        """The query's rows, for the caller."""
+        from tidelake.engine.spark.engine import SparkReading
+
+        with self._translated():
+            return SparkReading(self._evaluated(self._parsed(sql)).frame, self._doing)
+
+    def bring(
+        self,
+        name: str,
+        data: Any,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool = True,
+    ) -> Incoming:
+        """What a caller gave, as a query of the table's columns. Of a DataFrame only the types
+        are looked at yet; values that do not fit make the tasks fail that read them."""
+        self._table = table
+        with self._translated():
+            if type(data).__module__.partition(".")[0] != "pyspark":
+                return self._bring_here(name, data, columns, defaults)
+            frame = as_arrow(data, str(table))
+            found = bring(
+                self._shapes.connection,
+                "arrow_rows",
+                empty_table(frame.schema, str(table)),
+                columns,
+                table=table,
+                defaults=defaults,
+            )
+            self._add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
+            return Incoming(f"SELECT * FROM {quote(name)}", found.present, True)
+
+    def columns(self, data: Any) -> tuple[Column, ...]:
+        """The columns that the data has of its own."""
+        with self._translated():
+            return own_columns(self._shapes.connection, data)
+
+    def shapes(self, sql: str) -> tuple[Shape, ...]:
+        """What a query computes, which reads no relation."""
+        with self._translated():
+            return computed_shapes(self._shapes.connection, sql)
+
+    def _bring_here(
+        self, name: str, data: Any, columns: Sequence[Column], defaults: bool
+    ) -> Incoming:
+        work = self._local.workbench()
+        work.reach([data] if isinstance(data, str) else [])
+        found = bring(
+            work.connection, "arrow_rows", data, columns, table=self._table, defaults=defaults
+        )
+        batches = Reading(work, found.sql, self._doing, columns).to_batches()
+        frame = from_here(self._engine.spark, batches, columns)
+        self._add(name, Relation(frame, tuple(columns)))
+        return replace(found, sql=f"SELECT * FROM {quote(name)}")
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are.
+
+        It is a local checkpoint: what was computed from data that might come out otherwise a
+        second time is never computed again, should an executor die. Spark frees it when nobody
+        refers to it any more.
+        """
+        with self._translated(), self._big_batches():
+            found = self._evaluated(self._parsed(sql))
+            kept = found.frame.localCheckpoint()
+            self._add(name, replace(found, frame=kept))
+            return kept.count()
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a query that gives few."""
+        with self._translated():
+            found, select = self._collected(self._parsed(sql))
+            return found.execute(select).fetchall()
+
+    def catalog_rows(
+        self, sql: str, columns: Sequence[Column], *, numbered: bool = False
+    ) -> Rows | None:
+        """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
+        them exactly."""
+        with self._translated():
+            found, select = self._collected(self._parsed(sql))
+            return as_text(found, select, columns, numbered=numbered)
+
+    def write(
+        self, sql: str, target: Target, *, carries_row_ids: bool = False
+    ) -> tuple[NewFile, ...]:
+        """Files with the rows of a query over the table's columns, written by the executors."""
+        tree = self._parsed(sql)
+        with self._translated(), self._big_batches():
+            rows, query, names = self._fused(tree, target) or self._apart(tree, target)
+
+            def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.write(batches, target, carries_row_ids)
+
+            together = clustered(rows, target, names, self._local)
+            return tuple(told_by(numbered(together).mapInArrow(write, FACTS).collect()))
+
+    def delete(
+        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+    ) -> list[NewDeleteFile]:
+        """Delete files for rows of these files that a query points at, each written by a task."""
+        by_id = {file.id: file for file in files}
+        deletion = Deletion(self._local, self._doing, target, by_id, stamp)
+
+        def write(rows: pa.Table) -> pa.Table:
+            return deletion.write(rows)
+
+        listed = ", ".join(map(str, by_id))
+        with self._translated():
+            frame = self._evaluated(self._parsed(pointers)).frame
+            doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
+            return told_by(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
+
+    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+        """A delete file for another snapshot than was expected."""
+        with self._local.job(self._doing) as job:
+            return job.restamp(target, file, stamp)
+
+    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
+        """Do pieces of upkeep, each as a task."""
+        yield from self._piecewise(tasks, rebuilt)
+
+    def _piecewise(
+        self, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
+    ) -> Iterator[Any]:
+        """What came of each piece of work, in their order."""
+        with self._translated():
+            ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
+            run = piecewise(self._local, self._doing, tasks, do)
+            made = dict(told_by(ids.mapInArrow(run, FACTS).collect()))
+        yield from (made[place] for place in range(len(tasks)))
+
+    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
+        """What the rows of a query cover, which has at least the series' columns: each task tells
+        of its own rows."""
+        with self._translated(), self._big_batches():
+            found = self._evaluated(self._parsed(sql))
+            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
+
+            def cover(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.cover(batches, series)
+
+            told = numbered(found.frame).mapInArrow(cover, FACTS).collect()
+            return united(told_by(told))
+
+    def lying(
+        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
+    ) -> None:
+        """A relation of those rows of a query that lie in these buckets of the series, or of all
+        others: each task looks at its own."""
+        with self._translated():
+            found = self._evaluated(self._parsed(sql))
+            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
+            columns = found.columns
+
+            def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.lying(batches, columns, (series, pieces, inside))
+
+            rows = numbered(found.frame).mapInArrow(choose, nullable(columns))
+            self._add(name, Relation(seen(rows, columns), columns))
+
+    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
+        """What files cover, each piece of work as a task."""
+        for found in self._piecewise(tasks, covered):
+            yield from found
+
+    def found(
+        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
+    ) -> list[NewFile]:
+        """What the footers of existing Parquet files say, for registering them."""
+        with self._local.job(self._doing) as job:
+            return job.found(paths, target, options)
+
+    def _add(self, name: str, relation: Relation) -> None:
+        self._shapes.declare(name, relation.columns)
+        self._relations[name] = relation
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with translated(self._doing), translated_here(self._doing):
+            yield
+
+    @contextmanager
+    def _big_batches(self) -> Iterator[None]:
+        """Fewer and bigger Arrow batches while a statement runs."""
+        conf = self._engine.spark.conf
+        before = conf.get(_BATCH)
+        conf.set(_BATCH, _BATCH_ROWS)
+        try:
+            yield
+        finally:
+            conf.set(_BATCH, before or "10000")
+
+    def _fused(
+        self, query: Parsed, target: Target
+    ) -> tuple[DataFrame, RowsQuery, dict[int, str]] | None:
+        """A row-by-row query, run by the very task that writes. Not if it makes up values that
+        rows are to be partitioned by: they have to be there before."""
+        source = tree_of.source_of(query.tree, self._shapes.aggregates)
+        if source is None:
+            return None
+        inner = self._source(source, query)
+        there = {fold(name): name for name in inner.frame.columns}
+        names = {}
+        for column in _partitioned_by(target):
+            passed = tree_of.passed_on(query.tree, column.name)
+            if passed is None:
+                return None
+            if fold(passed) in there:
+                names[column.id] = there[fold(passed)]
+        rows = self._executors.query(inner, self._sql(query.over(ROWS)))
+        return inner.frame, rows, names
+
+    def _apart(self, query: Parsed, target: Target) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
+        found = self._evaluated(query)
+        names = {column.id: column.name for column in _partitioned_by(target)}
+        return found.frame, self._executors.query(found, f"SELECT * FROM {ROWS}"), names
+
+    @property
+    def _executors(self) -> Executors:
+        return Executors(self._local, self._doing, self._table)
+
+    def _source(self, source: exp.Expr, query: Parsed) -> Relation:
+        """A relation by name, or what a subquery gives."""
+        from sqlglot import exp
+
+        if isinstance(source, exp.Subquery):
+            below = query.node["from_table"]["subquery"]["node"]
+            return self._evaluated(Parsed(tree_of.inside(source), below))
+        return self._relations[source.name]
+
+    def _parsed(self, sql: str) -> Parsed:
+        return Parsed(tree_of.parsed(sql), duck_tree.tree_of(self._shapes.connection, sql))
+
+    def _sql(self, query: Parsed) -> str:
+        """As DuckDB writes it: nothing of what a caller wrote is lost on the way."""
+        return duck_tree.sql_of(self._shapes.connection, query.node)
+
+    def _evaluated(self, query: Parsed) -> Relation:
+        """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
+        columns = self._shapes.columns_of(self._sql(query))
+        if len(parts := query.parts()) > 1:
+            sides = [self._evaluated(self._cast(part, columns)).frame for part in parts]
+            return as_columns(reduce(lambda one, other: one.union(other), sides), columns)
+        tree = query.tree
+        source = tree_of.source_of(tree, self._shapes.aggregates)
+        if source is None:
+            named = tree_of.relations(tree) & self._relations.keys()
+            frames = {name: self._typed(self._relations[name]).frame for name in named}
+            return as_columns(self._engine.select(tree_of.spark_text(tree), frames), columns)
+        inner = self._source(source, query)
+        if not tree_of.is_plain(tree, inner.by_name):
+            return self._executors.select(inner, self._sql(query.over(ROWS)), columns)
+        inner = self._typed(inner)
+        text = tree_of.spark_text(tree_of.over(tree, ROWS), inner.by_name)
+        return as_columns(self._engine.select(text, {ROWS: inner.frame}), columns)
+
+    def _cast(self, query: Parsed, columns: tuple[Column, ...]) -> Parsed:
+        """The query in the types of these columns."""
+        sql = self._sql(query)
+        found = self._shapes.columns_of(sql)
+        if [column.duckdb_type for column in found] == [c.duckdb_type for c in columns]:
+            return query
+        casts = ", ".join(
+            f"CAST({quote(here.name)} AS {column.duckdb_type}) AS {quote(column.name)}"
+            for here, column in zip(found, columns, strict=True)
+        )
+        tree = tree_of.parsed(f"SELECT {casts} FROM ({query.tree.sql('duckdb')}) AS r")
+        whole = f"SELECT {casts} FROM ({sql}) AS r"
+        return Parsed(tree, duck_tree.tree_of(self._shapes.connection, whole))
+
+    def _typed(self, rows: Relation) -> Relation:
+        """The relation with its columns in Spark's types."""
+        return (
+            self._executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns)
+            if rows.raw
+            else rows
+        )
+
+    def _collected(self, query: Parsed) -> tuple[duckdb.DuckDBPyConnection, str]:
+        """A few rows in DuckDB here: a connection, and a query of them in their own types."""
+        found = self._evaluated(query)
+        names = [f"c{place}" for place in range(len(found.columns))]
+        columns = [
+            replace(column, name=name, nullable=True)
+            for column, name in zip(found.columns, names, strict=True)
+        ]
+        data = as_table(found.frame.toDF(*names))
+        connection = self._shapes.connection
+        taken = bring(connection, "few_rows", data, columns, table=self._table, defaults=False)
+        labels = ", ".join(quote(column.name) for column in found.columns)
+        return connection, f"SELECT * FROM ({taken.sql}) AS r({labels})"
+
+
+def _partitioned_by(target: Target) -> list[Column]:
+    keys = target.partitioning.keys if target.partitioning else ()
+    ids = {key.column_id for key in keys}
+    return [column for column in target.columns if column.id in ids]

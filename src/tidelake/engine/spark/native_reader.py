@@ -1,0 +1,233 @@
+"""Reading data files with Spark's own Parquet reader.
+
+A file that needs nothing but its columns is read by one plain `spark.read`, and one whose rows
+are asked for nothing but their ids by little more. Files with deletes, with rows newer than the
+snapshot, or whose rows are asked for where they lie are traced: each row learns its file's number
+from a small table of files and its position from `_metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from tidelake.engine.spark.columns import field_of, lineage_field
+from tidelake.engine.spark.errors import translated
+from tidelake.engine.spark.paths import reported, unglobbed
+from tidelake.model.schema import (
+    ROW_BEGAN,
+    ROW_ENDED,
+    ROW_FILE,
+    ROW_ID,
+    ROW_ID_FIELD,
+    ROW_NUMBER,
+    ROW_POSITION,
+    ROW_SNAPSHOT,
+    ROW_SNAPSHOT_FIELD,
+)
+from tidelake.plan.spark_literal import ticked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidelake.model.file import DataFile, DeleteFile
+    from tidelake.plan.scan import ScanPlan
+
+FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+
+# DuckDB writes the proleptic Gregorian calendar; a file that cannot be read is never skipped.
+_OPTIONS = {
+    "datetimeRebaseMode": "CORRECTED",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+}
+_DELETE_FILE = t.StructType(
+    [
+        t.StructField("pos", t.LongType()),
+        t.StructField("_ducklake_internal_snapshot_id", t.LongType()),
+    ]
+)
+_HASH, _PATH, _KNOWN = "__tidelake_hash", "__tidelake_path", "__tidelake_known"
+_FILE, _POSITION, _PLACE = "__tidelake_file", "__tidelake_position", "__tidelake_place"
+_START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
+_ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
+_ID, _STAGED, _END = "__tidelake_id", "__tidelake_staged", "__tidelake_end"
+_LINEAGE = {
+    ROW_ID: _ROW,
+    ROW_NUMBER: _ROW,
+    ROW_SNAPSHOT: _SNAPSHOT,
+    ROW_FILE: _ID,
+    ROW_POSITION: _POSITION,
+    ROW_BEGAN: _SNAPSHOT,
+    ROW_ENDED: _END,
+}
+_MOST_POSITIONS = 2**40
+_FEW_DELETES = 2_000_000
+_NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
+
+
+class NativeReader:
+    """Reads files of one plan. `uris` are the plan's files and delete files as Spark opens them.
+
+    Requires: every column of the plan reads exactly (`spark_columns.reads_exactly`).
+    """
+
+    def __init__(self, spark: SparkSession, plan: ScanPlan, uris: dict[str, str]) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._uris = uris
+        self._fields = [field_of(plan, column) for column in plan.columns]
+
+    def plain(self, files: Sequence[DataFile]) -> DataFrame:
+        """The plan's columns, from files of which every row is wanted."""
+        return self._read(self._fields_read(), files).selectExpr(*self._expressions())
+
+    def numbered(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
+        """The plan's columns and under these names the rows' ids, from files of which every row
+        is wanted: the ids that rows carry, else their places after their files' first."""
+        embedded = lineage_field(ROW_ID_FIELD)
+        starts = {file.path: file.row_id_start for file in files if file.row_id_start is not None}
+        place = f"_metadata.file_path AS {_PATH}", f"_metadata.row_index AS {_POSITION}"
+        rows = self._read([*self._fields_read(), embedded], files).selectExpr(
+            *self._expressions(), ticked(embedded.name), *(place if starts else ())
+        )
+        ids = [ticked(embedded.name), _NO_ID]
+        if len(files) == 1 and starts:
+            ids.insert(1, f"{next(iter(starts.values()))} + {_POSITION}")
+        elif starts:
+            rows = self._with_starts(rows, starts)
+            ids.insert(1, f"{_START} + {_POSITION}")
+        number = f"coalesce({', '.join(ids)})"
+        return rows.selectExpr(*self._names(), *(f"{number} AS {name}" for name in lineage))
+
+    def _with_starts(self, rows: DataFrame, starts: Mapping[str, int]) -> DataFrame:
+        """The first row id of each row's file; none if Spark spells the path in another way."""
+        known = self._small(
+            (_KNOWN, pa.string(), [reported(self._uris[path]) for path in starts]),
+            (_START, pa.int64(), list(starts.values())),
+        )
+        hashes = known.selectExpr(f"xxhash64({_KNOWN}) AS {_HASH}", _START)
+        hashed = rows.selectExpr("*", f"xxhash64({_PATH}) AS {_HASH}")
+        return hashed.join(hashes.hint("broadcast"), _HASH, "left")
+
+    def traced(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
+        """The plan's columns and those of `lineage`, from the rows that the snapshot sees."""
+        embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
+        rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
+            *self._expressions(),
+            *(ticked(field.name) for field in embedded),
+            f"_metadata.file_path AS {_PATH}",
+            f"_metadata.row_index AS {_POSITION}",
+        )
+        row_id, snapshot = (field.name for field in embedded)
+        rows = _with_file(rows, self._facts(files)).selectExpr(
+            *self._names(),
+            _POSITION,
+            f"{_checked(_ID)} AS {_ID}",
+            f"{_checked(_END)} AS {_END}",
+            f"{_checked(_place(_POSITION))} AS {_PLACE}",
+            f"{_checked(_PARTIAL)} AS {_PARTIAL}",
+            f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
+            f"{_checked(f'greatest({snapshot}, {_BEGIN})')} AS {_SNAPSHOT}",
+        )
+        if any(file.is_partial_at(self._plan.snapshot_id) for file in files):
+            rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")
+        if any(file.has_deletes for file in files):
+            rows = rows.join(self._deletes(files), _PLACE, "left_anti")
+        asked = (f"{_LINEAGE[name]} AS {name}" for name in lineage)
+        return rows.selectExpr(*self._names(), *asked)
+
+    def _fields_read(self) -> list[t.StructField]:
+        return [field.read for field in self._fields]
+
+    def _expressions(self) -> list[str]:
+        return [field.expression for field in self._fields]
+
+    def _names(self) -> list[str]:
+        return [ticked(column.name) for column in self._plan.columns]
+
+    def _read(self, fields: list[t.StructField], files: Sequence[DataFile]) -> DataFrame:
+        return self._open(t.StructType(fields), [file.path for file in files])
+
+    def _open(self, schema: t.StructType, paths: Sequence[str]) -> DataFrame:
+        names = [unglobbed(self._uris[path]) for path in paths]
+        with translated(f"cannot read {self._plan.table}"):
+            return self._spark.read.options(**_OPTIONS).schema(schema).parquet(*names)
+
+    def _facts(self, files: Sequence[DataFile]) -> DataFrame:
+        at = self._plan.snapshot_id
+        return self._small(
+            (_KNOWN, pa.string(), [reported(self._uris[file.path]) for file in files]),
+            (_FILE, pa.int64(), list(range(len(files)))),
+            (_ID, pa.int64(), [file.id for file in files]),
+            (_START, pa.int64(), [file.row_id_start for file in files]),
+            (_BEGIN, pa.int64(), [file.begin_snapshot for file in files]),
+            (_END, pa.int64(), [file.end_snapshot for file in files]),
+            (_PARTIAL, pa.bool_(), [file.is_partial_at(at) for file in files]),
+        )
+
+    def _deletes(self, files: Sequence[DataFile]) -> DataFrame:
+        """The place of every deleted row, each perhaps more than once."""
+        parts = []
+        if stored := [(n, delete) for n, file in enumerate(files) for delete in file.deletes]:
+            parts.append(self._stored_deletes(stored))
+        listed = [
+            number * _MOST_POSITIONS + position
+            for number, file in enumerate(files)
+            for position in file.deleted_positions
+        ]
+        if listed:
+            parts.append(self._small((_PLACE, pa.int64(), listed)))
+        count = len(listed) + sum(delete.rows for _, delete in stored)
+        united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
+        return united.hint("broadcast") if count <= _FEW_DELETES else united
+
+    def _stored_deletes(self, deletes: list[tuple[int, DeleteFile]]) -> DataFrame:
+        """By name, where DuckDB goes by place: in every delete file known the two agree, and a
+        file in which they do not fails for want of positions."""
+        paths = [delete.path for _, delete in deletes]
+        owners = self._small(
+            (_KNOWN, pa.string(), [reported(self._uris[path]) for path in paths]),
+            (_FILE, pa.int64(), [number for number, _ in deletes]),
+            (_STAGED, pa.bool_(), [delete.is_staged for _, delete in deletes]),
+        )
+        found = self._open(_DELETE_FILE, paths).selectExpr(
+            "pos", "_ducklake_internal_snapshot_id AS stamp", f"_metadata.file_path AS {_PATH}"
+        )
+        return (
+            _with_file(found, owners)
+            .where(f"{_STAGED} OR stamp IS NULL OR stamp <= {self._plan.snapshot_id}")
+            .selectExpr(f"{_checked(_place(_known_position()))} AS {_PLACE}")
+        )
+
+    def _small(self, *columns: tuple[str, pa.DataType, list[Any]]) -> DataFrame:
+        arrays = [pa.array(values, kind) for _, kind, values in columns]
+        return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
+
+
+def _with_file(rows: DataFrame, facts: DataFrame) -> DataFrame:
+    """What is known of each row's file, joined by a hash of the path, which is much quicker than
+    by the path. Requires: whatever of it is used is `_checked`."""
+    hashed = rows.selectExpr("*", f"xxhash64({_PATH}) AS {_HASH}")
+    known = facts.selectExpr("*", f"xxhash64({_KNOWN}) AS {_HASH}")
+    return hashed.join(known.hint("broadcast"), _HASH, "left")
+
+
+def _checked(value: str) -> str:
+    """A value that rests on knowing the row's file. Spark spelling a path in a way that is new
+    to us must stop the read, not bring deleted rows back."""
+    message = f"concat('tidelake.errors.Corrupt: not a file of this read: ', {_PATH})"
+    return f"IF({_PATH} <=> {_KNOWN}, {value}, raise_error({message}))"
+
+
+def _place(position: str) -> str:
+    """A row's file and position in one number, which joins faster than two."""
+    return f"{_FILE} * {_MOST_POSITIONS} + {position}"
+
+
+def _known_position() -> str:
+    message = f"concat('tidelake.errors.Corrupt: a delete file without positions: ', {_PATH})"
+    return f"coalesce(pos, CAST(raise_error({message}) AS BIGINT))"

@@ -1,0 +1,198 @@
+"""What a Spark task does with rows that come to it as Arrow: DuckDB runs a query over them in the
+executor's Python, with the types, the rules and the file writer of the local engine.
+
+Nothing here is Spark's; executors must have `tidelake` installed, as they must have Python.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tidelake.coverage.from_rows import of_rows
+from tidelake.coverage.rows_in_buckets import lying
+from tidelake.engine.incoming.bring import bring
+from tidelake.engine.local.engine import Reading
+from tidelake.engine.local.errors import refusal, translated
+from tidelake.engine.parquet.delete_files import write_delete_file
+from tidelake.engine.parquet.writer import write_files
+from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch
+from tidelake.errors import TidelakeError
+from tidelake.model.names import TableName, quote
+from tidelake.model.schema import ROW_POSITION, Column
+from tidelake.plan.partitioning.sql import allow_buckets, key_sql
+
+if TYPE_CHECKING:
+    from tidelake.coverage.values.piece import Piece
+    from tidelake.coverage.values.series import Series
+    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.model.file import DataFile
+    from tidelake.plan.target import Target
+
+ROWS = "rows_of_the_task"
+"""What queries call the rows that come to a task."""
+FACTS = "facts BINARY"
+_MEMORY = "1GB"
+_BATCH_ROWS = 40_960
+
+
+@dataclass(frozen=True, slots=True)
+class RowsQuery:
+    """A DuckDB query over `ROWS`, which are first made into `columns` as data from outside is;
+    with `defaults`, they may also lack some. `names` are those of what comes: Spark's functions
+    on Arrow fail on names with dots in them, so batches go by position."""
+
+    local: LocalEngine
+    doing: str
+    table: TableName
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    sql: str
+    defaults: bool = False
+
+    def select(self, batches: Iterator[pa.RecordBatch], wanted: tuple[Column, ...]) -> Any:
+        """The query's rows as Spark takes them."""
+        schema = arrow_schema(wanted)
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                for batch in Reading(work, sql, self.doing, wanted).to_batches(_BATCH_ROWS):
+                    yield cast_batch(batch, schema)
+
+    def lying(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        wanted: tuple[Column, ...],
+        where: tuple[Series, Sequence[Piece], bool],
+    ) -> Any:
+        """Those of the query's rows that lie in buckets of a series, or all others."""
+        series, pieces, inside = where
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                found = lying(work, sql, series, pieces, inside=inside)
+                for batch in Reading(work, found, self.doing, wanted).to_batches(_BATCH_ROWS):
+                    yield cast_batch(batch, arrow_schema(wanted))
+
+    def write(
+        self, batches: Iterator[pa.RecordBatch], target: Target, carries_row_ids: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """The query's rows go into files; what comes back is what is known of these."""
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                work.reach([target.path])
+                yield _told(write_files(work, sql, target, carries_row_ids=carries_row_ids))
+
+    def cover(self, batches: Iterator[pa.RecordBatch], series: Series) -> Iterator[pa.RecordBatch]:
+        """What comes back is what the query's rows cover."""
+        with _opened(self, batches) as (work, sql):
+            if work is not None:
+                yield _told(of_rows(work, sql, series))
+
+
+@contextmanager
+def _opened(
+    query: RowsQuery, batches: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[Workbench | None, str]]:
+    """Nothing is opened for a task without rows."""
+    first = next(batches, None)
+    if first is None:
+        yield None, ""
+        return
+    with _one_thread(query.local, query.doing) as work:
+        named = (batch.rename_columns(query.names) for batch in chain([first], batches))
+        schema = first.rename_columns(query.names).schema
+        rows = pa.RecordBatchReader.from_batches(schema, named)
+        found = bring(
+            work.connection,
+            "arrow_rows",
+            rows,
+            query.columns,
+            table=query.table,
+            defaults=query.defaults,
+        )
+        yield work, f"WITH {ROWS} AS NOT MATERIALIZED ({found.sql}) {query.sql}"
+
+
+@contextmanager
+def _one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
+    """A DuckDB as small as a task should be. What goes wrong keeps its kind and its hint on the
+    way through Spark: `spark_errors` finds them in the text."""
+    work = local.workbench()
+    try:
+        with translated(doing):
+            work.connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
+            yield work
+    except TidelakeError as error:
+        raise type(error)(refusal(error.message, error.hint or "")) from error
+    finally:
+        work.connection.close()
+
+
+def _told(facts: object) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(facts)], pa.binary())], names=["facts"])
+
+
+def told_by(rows: list[Any]) -> list[Any]:
+    """What all tasks have said."""
+    return [fact for row in rows for fact in pickle.loads(row[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuery:
+    """What DuckDB calls the partitions of values, for one key of a partitioning."""
+
+    local: LocalEngine
+    table: TableName
+    column: Column
+    transform: str
+
+    def keys(self, arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        column = replace(self.column, nullable=True)
+        key = key_sql(column, self.transform, quote(column.name))
+        with _one_thread(self.local, f"cannot write {self.table}") as work:
+            allow_buckets(work.connection)
+            for array in arrays:
+                data = pa.table([array], [column.name])
+                found = bring(work.connection, "arrow_rows", data, [column], table=self.table)
+                told = work.connection.execute(f"SELECT {key} AS k FROM ({found.sql})")
+                yield told.to_arrow_table().column(0).combine_chunks().cast(pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Delete files for rows of some data files; each call brings the positions of one."""
+
+    local: LocalEngine
+    doing: str
+    target: Target
+    files: Mapping[int, DataFile]
+    stamp: int
+
+    def write(self, pointers: pa.Table) -> pa.Table:
+        file = self.files[pointers.column(0)[0].as_py()]
+        with _one_thread(self.local, self.doing) as work:
+            work.reach([self.target.path, file.path])
+            work.connection.register("pointers", pointers)
+            positions = f"SELECT {ROW_POSITION} AS pos FROM pointers"
+            made = write_delete_file(work, self.target, file, positions, self.stamp)
+        return pa.Table.from_batches([_told([made])])
+
+
+def piecewise(
+    local: LocalEngine, doing: str, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Does the pieces of work whose numbers come to a task; each is told by its number."""
+    pieces = [pickle.dumps(task) for task in tasks]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                with _one_thread(local, doing) as work:
+                    yield _told([(number, do(work, pickle.loads(pieces[number])))])
+
+    return run

@@ -1,0 +1,191 @@
+"""Tables of facts in time: which columns make them so, and facts one by one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tidelake.coverage.overlap import Incoming, Watch
+from tidelake.engine.incoming.python_values import converter, is_missing
+from tidelake.errors import Invalid, NotFound
+from tidelake.model.change import WriteResult
+from tidelake.model.event_time import EventTime, as_moment, names, spelled
+from tidelake.model.names import TableName, fold, quote
+from tidelake.model.predicate import And, Compare, Predicate
+from tidelake.model.schema import Column
+from tidelake.model.settings import PREFIX, Settings, declared, with_required
+from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
+from tidelake.write import rows as writes
+
+if TYPE_CHECKING:
+    from tidelake.lake.transaction import Transaction
+
+_TAGS = tuple(f"{PREFIX}{name}" for name in ("key", "event_time", "tombstone"))
+_NEW, _WAS, _STATE = "_tidelake_new", "_tidelake_was", "_tidelake_state"
+
+
+def set_event_time(
+    tx: Transaction,
+    name: TableName,
+    event_time: str | None,
+    key: str | Sequence[str],
+    tombstone: str | None,
+) -> WriteResult:
+    draft = tx.draft(name)
+    table = draft.after
+    if event_time is not None and not key:
+        raise Invalid("event_time needs a key", hint=f't.set_event_time({event_time!r}, key="id")')
+    wanted = declared(table.schema, key=key, event_time=event_time, tombstone=tombstone)
+    _check_series(table.name, Settings.of(table.tags), wanted)
+    after = with_required(table.schema, wanted)
+    others = {tag: value for tag, value in table.tags.items() if tag not in _TAGS}
+    if after != table.schema:
+        _check_complete(tx, draft, wanted)
+        staging.flush(tx, draft)
+        draft.facts = draft.facts.evolved(replace(table, schema=after))
+    draft.after = replace(table, schema=after, tags={**others, **wanted.tags()})
+    return WriteResult(None, operation="set event time")
+
+
+def _check_series(name: TableName, before: Settings, wanted: Settings) -> None:
+    if before.bucket is not None and before.event_time != wanted.event_time:
+        raise Invalid(
+            f"{name} is a series whose coverage is kept by its event time",
+            hint="the event time of a series stays as it was declared",
+        )
+
+
+def _check_complete(tx: Transaction, draft: TableDraft, wanted: Settings) -> None:
+    """Rows without a key or a time would be facts about nothing. Who adds one in the meantime
+    makes this a conflict."""
+    draft.read = True
+    found = {}
+    for column in draft.columns:
+        if column.id in wanted.required and column.nullable:
+            null = f"{quote(column.name)} IS NULL"
+            plan = tx._plan(draft.after.name, None, Asked([column.name], null))
+            found[column.name] = int(tx._engine.read(plan).count())
+    lacking = [(name, count) for name, count in found.items() if count]
+    if lacking:
+        told = ", ".join(f"{_rows(count)} without {name!r}" for name, count in lacking)
+        nulls = " OR ".join(f"{quote(name)} IS NULL" for name, _ in lacking)
+        raise Invalid(
+            f"{draft.after.name} has {told}: they cannot be facts in time",
+            hint=f"complete them with update, or delete them: t.delete({nulls!r})",
+        )
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def put(tx: Transaction, name: TableName, facts: Any) -> WriteResult:
+    """Add facts, each of which must say what it is about and since when it holds."""
+    rows = [facts] if isinstance(facts, Mapping) else facts
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
+        raise Invalid(
+            f"put takes a dict, or a list of dicts, not {type(facts).__name__}",
+            hint="t.append(…) takes frames, Arrow data and files",
+        )
+    draft = writes.writable(tx, name)
+    event = EventTime.of(draft.after, tx._base)
+    complete = [_complete(draft.after.name, event, row) for row in rows]
+    return replace(writes.append(tx, name, complete), operation="put")
+
+
+def _complete(name: TableName, event: EventTime, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = {fold(str(key)): value for key, value in row.items()}
+    needed = names((*event.key, event.time))
+    lacking = [each for each in needed if _is_nothing(given.get(fold(each)))]
+    if lacking:
+        raise Invalid(
+            f"a fact in {name} needs {', '.join(lacking)}",
+            hint=f"its key and event time are {', '.join(needed)}",
+        )
+    end = event.tombstone
+    if end is None or end.nullable or end.default is not None or fold(end.name) in given:
+        return row
+    return {**row, end.name: False}
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or is_missing(value)
+
+
+def end(tx: Transaction, name: TableName, key: object, at: object) -> WriteResult:
+    """Add a tombstone. Columns that must have a value, and have no default, keep the one that
+    the key had."""
+    draft = writes.writable(tx, name)
+    event = EventTime.of(draft.after, tx._base)
+    if event.tombstone is None:
+        keys = ", ".join(repr(column) for column in names(event.key))
+        raise Invalid(
+            f"{name} has no tombstone, so its keys cannot end",
+            hint="declare a boolean column as such:"
+            f' t.set_event_time({event.time.name!r}, key=[{keys}], tombstone="gone")',
+        )
+    moment = as_moment(at, "at")
+    row = event.key_values(key)
+    row |= {event.time.name: event.exactly(moment), event.tombstone.name: True}
+    kept = [c for c in draft.columns if _must_be_given(c) and c.name not in row]
+    if kept:
+        done = _end_as_it_was(tx, draft, row, kept, (key_is(event, key), moment))
+    else:
+        done = writes.append(tx, name, [row])
+    return replace(done, operation="end")
+
+
+def _must_be_given(column: Column) -> bool:
+    return not column.nullable and column.default is None
+
+
+def _end_as_it_was(
+    tx: Transaction,
+    draft: TableDraft,
+    row: Mapping[str, object],
+    kept: Sequence[Column],
+    about: tuple[Predicate, int],
+) -> WriteResult:
+    name, (condition, moment) = draft.after.name, about
+    plan = tx._plan_as_of(name, None, moment, Asked([c.name for c in kept], condition))
+    loose = [
+        replace(column, nullable=True) if column in kept else column for column in draft.columns
+    ]
+    with tx.job(f"cannot write to {name}") as job:
+        job.scan(_STATE, plan)
+        if not job.keep(_WAS, f"SELECT * FROM {_STATE}"):
+            listed = ", ".join(repr(column.name) for column in kept)
+            raise NotFound(
+                f"there is no {condition.sql()} in {name} as of {spelled(moment)}, from which to"
+                f" take {listed}",
+                hint="end a key that is there; t.put(…) adds a tombstone with values of your own",
+            )
+        incoming = job.bring("incoming", [dict(row)], loose, name)
+        columns = ", ".join(
+            f"{_WAS if column in kept else _NEW}.{quote(column.name)}" for column in draft.columns
+        )
+        sql = f"SELECT {columns} FROM ({incoming.sql}) AS {_NEW} CROSS JOIN {_WAS}"
+        return writes.add_rows(tx, draft, job, Incoming(sql, 1, True), Watch.of(tx, draft))
+
+
+def key_is(event: EventTime, given: object) -> Predicate:
+    """The condition that a row is about a key; Invalid if no row can be."""
+    parts = []
+    for column, value in zip(event.key, event.key_values(given).values(), strict=True):
+        try:
+            found = converter(column)(value)
+        except ValueError as error:
+            raise Invalid(
+                f"key: column {column.name!r}: {error}", hint=f"the column is {column.duckdb_type}"
+            ) from None
+        parts.append(Compare(column.name, "=", _kept(column, found)))
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _kept(column: Column, value: Any) -> Any:
+    """The value as the column keeps it, which of 0.1 is not quite that in a FLOAT."""
+    return struct.unpack("<f", struct.pack("<f", value))[0] if column.type == "float32" else value

@@ -1,0 +1,77 @@
+"""The history of a key in both times, read when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.event_time import history as plan_of
+from tidelake.event_time.facts import key_is
+from tidelake.event_time.history import HistoryPlan
+from tidelake.history.changes import define, plan_changes, span_of
+from tidelake.model.event_time import EventTime
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName
+from tidelake.plan.where import as_where
+from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.plan_as_of import unplaced
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.plan.scan import ScanPlan
+
+
+class History(LazyRows):
+    """What the lake answered about a key: the table's columns, then `valid_from`, `valid_to`,
+    `known_from` and `known_to`. For event times from `valid_from` until before `valid_to` the row
+    was the answer, as long as the lake was at a snapshot committed from `known_from` until before
+    `known_to`; NULL is a bound that has not come yet. Rows of the oldest snapshot that is left
+    count as known since that. Immutable; every `to_*` plans afresh.
+    """
+
+    def __init__(
+        self, lake: Lake, name: TableName, key: Any, known_at: int | None, as_of: int | None
+    ) -> None:
+        self._lake = lake
+        self._name = name
+        self._key = key
+        self._known_at = known_at
+        self._as_of = as_of
+
+    def plan(self) -> HistoryPlan:
+        """Which files and rows tell of the key."""
+        with self._lake._reading() as reader:
+            plan, doubtful = self._planned(reader)
+        self._lake._check_placed(doubtful, plan.event)
+        return plan
+
+    def _planned(self, reader: Reader) -> tuple[HistoryPlan, ScanPlan | None]:
+        span = span_of(self._lake, reader, self._name, None, self._known_at)
+        info = span.facts.info
+        event = EventTime.of(info, span.until)
+        where = as_where(key_is(event, self._key), info.schema)
+        assert where is not None
+        changes = plan_changes(reader, span, info.schema.columns, where)
+        first = snapshots.by_id(reader, span.after)
+        dated = tuple((each.snapshot_id, each.time) for each in (first, *span.known))
+        plan = HistoryPlan(changes, event, where.sql, dated, self._as_of)
+        return plan, unplaced(reader, span.until, span.facts, event)
+
+    def files(self) -> list[DataFile]:
+        """The data files that would be read: those that may hold rows of the key."""
+        return self.plan().changes.files
+
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        plan = self.plan()
+        job = engine.job(f"cannot read the history of {self._name}")
+        define(job, plan.changes)
+        job.define(plan_of.OF_KEY, plan_of.of_key_sql(plan))
+        job.keep(plan_of.LIVES, plan_of.lives_sql(plan))
+        job.define(plan_of.VERSIONS, plan_of.versions_sql(plan))
+        found = job.rows(plan_of.numbered_sql())
+        job.scan(plan_of.BELIEFS, plan_of.beliefs_plan(plan, found))
+        return job.reading(plan_of.history_sql(plan, ordered=ordered))
+
+    def __repr__(self) -> str:
+        return f"<History of {self._key!r} in {self._name}>"

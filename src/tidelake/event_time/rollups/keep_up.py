@@ -1,0 +1,194 @@
+"""Keeping rollups up: what a table's policy wants, and dropping them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.event_time.rollups import make as making
+from tidelake.event_time.rollups import records as rollups
+from tidelake.event_time.values.rollup import Rollup, settings_text
+from tidelake.event_time.values.rollup_rollup_policy import MOST, TAG, RollupPolicy
+from tidelake.model import instant
+from tidelake.model.change import WriteResult
+from tidelake.model.event_time import EventTime, as_moment, spelled
+from tidelake.model.names import TableName, quote
+from tidelake.model.table import TableInfo
+from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.progress import progress
+from tidelake.upkeep.values_compaction import RollupAction
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.transaction import Transaction
+
+_FACTS = "_tidelake_facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be done for the rollups of a table."""
+
+    make: tuple[int, ...] = ()
+    drop: tuple[Rollup, ...] = ()
+
+
+def roll_up(
+    lake: Lake, name: TableName, as_of: object, every: object, keep: object
+) -> Rollup | list[Rollup]:
+    """One rollup as of a moment, or a policy and what it wants now."""
+    if (as_of is None) == (every is None):
+        raise Invalid(
+            "rollup() takes either as_of or every",
+            hint='t.rollup(as_of="2024-03-01") makes one, t.rollup(every="1mo") many',
+        )
+    if every is None and keep is not None:
+        raise Invalid("keep goes with every", hint='t.rollup(every="1mo", keep=36)')
+    making.check_place(lake, name)
+    if every is None:
+        return making.make(lake, name, as_moment(as_of))
+    policy = RollupPolicy.checked(every, keep)
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        table = lake._table_info(reader, at, name)
+    if len(_boundaries(lake, table, EventTime.of(table, at), policy)) > MOST:
+        raise Invalid(
+            f"every={policy.every!r} makes more than {MOST:,} rollups of {name}",
+            hint="take a longer span, or say how many to keep: keep=36",
+        )
+    if table.tags.get(TAG) != policy.text():
+        lake._write(lambda tx: set_policy(tx, name, policy))
+    before = {each.id for each in _listed(lake, name)}
+    _keep_up(lake, name)
+    return [each for each in _listed(lake, name) if each.id not in before]
+
+
+def _listed(lake: Lake, name: TableName) -> list[Rollup]:
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        return making.listed(lake, reader, at, lake._table_info(reader, at, name))
+
+
+def drop_all(lake: Lake, name: TableName, *, policy: bool) -> int:
+    making.check_place(lake, name)
+    found = _listed(lake, name)
+    if policy:
+        lake._write(lambda tx: set_policy(tx, name, None))
+    making.drop(lake, found)
+    return len(found)
+
+
+def set_policy(tx: Transaction, name: TableName, policy: RollupPolicy | None) -> WriteResult:
+    """Have rollups made whenever the table is compacted; None ends it."""
+    draft = tx.draft(name)
+    if policy is not None:
+        EventTime.of(draft.after, tx._base)
+    rest = {key: value for key, value in draft.after.tags.items() if key != TAG}
+    tags = rest if policy is None else {**rest, TAG: policy.text()}
+    draft.after = replace(draft.after, tags=tags)
+    return WriteResult(None, operation="rollup")
+
+
+def keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
+    """What compaction does for the rollups of a table. Where its facts cannot be put in order, or
+    it has been dropped meanwhile, that is nothing: whoever reads the table is told."""
+    try:
+        return _keep_up(lake, name, dry_run=dry_run)
+    except (Invalid, NotFound):
+        return ()
+
+
+def _keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
+    """Make the rollups that are due, the earliest first so that each begins with the one before,
+    and drop those that are not wanted or can never be used again."""
+    due = _due(lake, name)
+    if not dry_run:
+        making.drop(lake, due.drop)
+        due = replace(due, make=_made(lake, name, due.make))
+    made = [RollupAction(str(name), spelled(moment), "make") for moment in due.make]
+    gone = [RollupAction(str(name), spelled(each.as_of), "drop") for each in due.drop]
+    return (*gone, *made)
+
+
+def _made(lake: Lake, name: TableName, moments: Sequence[int]) -> tuple[int, ...]:
+    """Those that could be made: where others have written or expired meanwhile, the next run
+    does what is left."""
+    made = []
+    with progress(f"rolling {name} up") as tell:
+        for moment in moments:
+            tell(phase=spelled(moment))
+            try:
+                making.make(lake, name, moment)
+            except Conflict:
+                continue
+            made.append(moment)
+    return tuple(made)
+
+
+def _due(lake: Lake, name: TableName) -> Due:
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        table = lake._table_info(reader, at, name)
+        found = making.listed(lake, reader, at, table)
+        there = set(snapshots.ids(reader)) if found else set()
+        good = {each.as_of for each in found if each.usable and _helps(reader, each)}
+    lost = [each for each in found if each.valid_through not in there]
+    event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
+    if event is None or policy is None:
+        return Due(drop=tuple(lost))
+    wanted = _boundaries(lake, table, event, policy)
+    make = tuple(moment for moment in wanted if moment not in good)
+    rest = [each for each in found if each not in lost and each.settings == settings_text(event)]
+    return Due(make, (*lost, *_beyond(policy, wanted, rest)))
+
+
+def _helps(reader: Reader, rollup: Rollup) -> bool:
+    """Whether a read that begins with it is about as short as it can be."""
+    return rollups.mixed_rows(reader, rollup) <= rollup.rows
+
+
+def _beyond(policy: RollupPolicy, wanted: Sequence[int], found: Iterable[Rollup]) -> list[Rollup]:
+    """Rollups of boundaries that are no longer among the last."""
+    if policy.keep is None or not wanted:
+        return []
+    return [each for each in found if each.as_of < wanted[0] and policy.is_boundary(each.as_of)]
+
+
+def _boundaries(lake: Lake, table: TableInfo, event: EventTime, policy: RollupPolicy) -> list[int]:
+    """The moments of which there should be rollups."""
+    with lake._reading() as reader:
+        found = rollups.bounds(reader, table.id, event.time.id)
+    span = _moments(*(found or _bounds_of_rows(lake, table.name, event)))
+    return [] if span is None else policy.boundaries(*span)
+
+
+def _moments(low: str | None, high: str | None) -> tuple[int, int] | None:
+    """The first and the last event, the last not in the future: one event with a wrong date must
+    not keep all others from being rolled up."""
+    if low is None or high is None:
+        return None
+    first, last = (instant.parse_moment(text, zoned=None) for text in (low, high))
+    if first is None or last is None:
+        return None
+    earliest, now = instant.of_date(datetime.min), instant.of_date(datetime.now(UTC))
+    return int(min(max(first, earliest), now)), int(min(max(last, earliest), now))
+
+
+def _bounds_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[str | None, str | None]:
+    """The first and the last event from the rows, where nothing is known of the column."""
+    with lake._reading() as reader:
+        at = lake._at(reader)
+        facts = TableFacts.gather(reader, lake._table_info(reader, at, name))
+        plan = plan_scan(reader, at, facts, Request((event.time.name,)))
+    time = quote(event.time.name)
+    engine: Any = lake._engine
+    with engine.job(f"cannot look at {name}") as job:
+        job.scan(_FACTS, plan)
+        sql = f"SELECT CAST(min({time}) AS VARCHAR), CAST(max({time}) AS VARCHAR) FROM {_FACTS}"
+        ((low, high),) = job.rows(sql)
+    return low, high

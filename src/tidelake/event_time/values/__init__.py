@@ -1,0 +1,1 @@
+"""Values of event time that others may use."""

@@ -1,0 +1,1 @@
+"""What happened to tables: `log`, `changes`, `diff`, `rollback`, and consumers that follow it."""

@@ -1,0 +1,209 @@
+"""Following the lake's changes, durably: a named place in its history, held by one at a time."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.history import consumer_records as consumers
+from tidelake.history.values_log import checked_limit
+from tidelake.model.changes_made import touched_tables
+from tidelake.model.snapshot import Snapshot
+from tidelake.model.tag import checked_name
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What happened after snapshot `since` (None: from nothing) up to `until`.
+
+    `tables` are those whose rows or columns may have changed, by their names at `until`.
+    """
+
+    since: int | None
+    until: int
+    snapshots: tuple[Snapshot, ...]
+    tables: tuple[str, ...]
+    _lake: Lake = field(repr=False, compare=False)
+
+    def changes(self, table: str) -> Any:
+        """The row changes of one table in this batch, as `Table.changes` gives them."""
+        found: Any = self._lake.known_at(self.until).table(table)
+        return found.changes(since=self.since, until=self.until)
+
+
+class Consumer:
+    """A named reader of the lake's changes that is held here, made by `lake.consumer(name)`.
+
+    `poll` what is new, do something with it, then `commit`: whoever holds the consumer next goes
+    on from there. Nobody else can hold it until it is closed or its lease is over; every call
+    renews the lease. Use it in a `with`.
+    """
+
+    def __init__(
+        self, lake: Lake, name: str, since: int | str | datetime | None, lease_seconds: float
+    ) -> None:
+        if not (isinstance(lease_seconds, int | float) and 0 < lease_seconds < math.inf):
+            raise Invalid(
+                f"a lease of {lease_seconds!r} seconds is none", hint="give a number above 0"
+            )
+        self.name = checked_name(name, "consumer")
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._pid = os.getpid()
+        self._lake = lake
+        self._lease = timedelta(seconds=lease_seconds)
+        self._polled: Batch | None = None
+        self._closed = False
+        with lake._database.writing() as writer:
+            start = None if since is None else lake._snapshot(writer, since).snapshot_id
+            consumers.take(writer, self.name, self.owner, self._lease, start)
+
+    @property
+    def position(self) -> int | None:
+        """The snapshot up to which everything has been taken; None: nothing yet."""
+        with self._reading() as reader:
+            return consumers.held(reader, self.name, self.owner).snapshot_id
+
+    def poll(self, limit: int | None = None) -> Batch | None:
+        """What is new since the last commit, all of it or the next `limit` snapshots; None when
+        there is nothing. The same comes again until it is committed."""
+        most = checked_limit(limit)
+        with self._reading() as reader:
+            state = consumers.held(reader, self.name, self.owner)
+            found = snapshots.after(reader, state.snapshot_id, most)
+            if state.snapshot_id is not None:
+                self._check_whole(reader, state.snapshot_id, found)
+            due = state.lease_until is None or (
+                state.lease_until - own_tables.clock(reader) < self._lease / 2
+            )
+            batch = self._batch(reader, state.snapshot_id, found) if found else None
+        if found or due:
+            self.renew()
+        self._polled = batch
+        return batch
+
+    def commit(self, batch: Batch | None = None) -> None:
+        """Everything up to the end of the batch (the last one polled) has been taken, for good.
+        Refused when somebody else holds the consumer by now."""
+        done = batch or self._polled
+        self._check_open()
+        if done is None:
+            raise Invalid("there is nothing to commit", hint="poll() first")
+        with self._lake._database.writing() as writer:
+            state = consumers.renew(writer, self.name, self.owner, self._lease)
+            if state.snapshot_id == done.until:
+                return
+            if state.snapshot_id != done.since:
+                raise Conflict(
+                    f"the consumer {self.name!r} is at {state.snapshot_id}, and the batch begins"
+                    f" after {done.since}",
+                    hint="poll() again; commit batches in the order in which they came",
+                )
+            consumers.move(writer, self.name, done.until)
+        self._polled = None
+
+    def seek(self, to: int | str | datetime | None) -> None:
+        """Go on from another snapshot, time or tag; None: from the beginning."""
+        self._check_open()
+        with self._lake._database.writing() as writer:
+            at = None if to is None else self._lake._snapshot(writer, to).snapshot_id
+            consumers.renew(writer, self.name, self.owner, self._lease)
+            consumers.move(writer, self.name, at)
+        self._polled = None
+
+    def renew(self) -> None:
+        """Keep it for another lease, in the midst of long work."""
+        self._check_open()
+        with self._lake._database.writing() as writer:
+            consumers.renew(writer, self.name, self.owner, self._lease)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise Invalid(
+            f"the consumer {self.name!r} is held by one at a time",
+            hint="send the lake, and take hold of it there with lake.consumer(…)",
+        )
+
+    def close(self) -> None:
+        """Let others have it. What was not committed comes again. A process that was forked has
+        nothing to give back: its parent holds it."""
+        if not self._closed:
+            self._closed = True
+            if self._pid != os.getpid():
+                return
+            with self._lake._database.writing() as writer:
+                consumers.release(writer, self.name, self.owner)
+
+    def drop(self) -> None:
+        """Forget the consumer and how far it has come."""
+        self._check_open()
+        with self._lake._database.writing() as writer:
+            consumers.held(writer, self.name, self.owner)
+            consumers.forget(writer, self.name)
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Consumer {self.name!r} of {self._lake.url}>"
+
+    def _reading(self) -> Any:
+        self._check_open()
+        return self._lake._reading()
+
+    def _check_open(self) -> None:
+        self._lake._check_not_closed()
+        if self._closed:
+            raise Invalid(
+                f"the consumer {self.name!r} has been closed", hint="take it with lake.consumer(…)"
+            )
+
+    def _check_whole(self, reader: Reader, position: int, found: Sequence[Snapshot]) -> None:
+        """Snapshots are numbered without gaps: what is missing has been expired."""
+        there = {snapshot.snapshot_id for snapshot in found}
+        if snapshots.exists(reader, position):
+            there.add(position)
+        last = max(there, default=position)
+        if len(there) == last - position + 1:
+            return
+        gone = [str(each) for each in range(position, last + 1) if each not in there]
+        listed = ", ".join(gone[:_LISTED]) + (", …" if len(gone) > _LISTED else "")
+        oldest = snapshots.oldest_id(reader)
+        raise NotFound(
+            f"the consumer {self.name!r} has come to snapshot {position}, and snapshots that it"
+            f" needs to go on have been expired: {listed}",
+            hint=f"seek(None) begins anew with the rows of the oldest snapshot, {oldest};"
+            f" seek({snapshots.head_id(reader)}) goes on with what is to come",
+        )
+
+    def _batch(self, reader: Reader, since: int | None, found: Sequence[Snapshot]) -> Batch:
+        until = found[-1].snapshot_id
+        touched = snapshots.tables_begun(reader, since, until)
+        for snapshot in found:
+            touched |= touched_tables(snapshot.changes)
+        names = self._lake._object_names(reader, until, "table")
+        tables = sorted(str(name) for table_id, name in names if table_id in touched)
+        return Batch(since, until, tuple(found), tuple(tables), self._lake)

@@ -1,0 +1,131 @@
+"""The log: what every snapshot did. Our own commits say it; of DuckDB's the catalog shows as much
+as is left of their files.
+
+A commit takes the file ids from the counter before it up to its own. Only while all of these are
+there as it made them do they tell its rows: what was merged or replaced since does not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from tidelake.catalog.database.database import Reader
+from tidelake.errors import Invalid
+from tidelake.history.values_log import LogEntry, MadeFiles, Said, counted, said_of_itself
+from tidelake.model.changes_made import created_names, named_tables, operation_of
+from tidelake.model.names import TableName
+from tidelake.model.snapshot import Snapshot
+
+Names = Mapping[int, Sequence[tuple[int, str]]]
+"""The names of a table, each with the first snapshot at which it had it."""
+
+
+def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
+    """The log of these snapshots."""
+    names = _names(reader)
+    said = {s.snapshot_id: said_of_itself(s.extra) for s in found}
+    made = _made(reader, [s.snapshot_id for s in found if said[s.snapshot_id] is None])
+    nothing = MadeFiles()
+    return [
+        _entry(s, said[s.snapshot_id], _tables(s, names), made.get(s.snapshot_id, nothing))
+        for s in found
+    ]
+
+
+def _entry(
+    snapshot: Snapshot, said: Said | None, tables: tuple[str, ...], made: MadeFiles
+) -> LogEntry:
+    counts = said.counts if said is not None else counted(snapshot.changes, made)
+    operation = said.operation if said is not None else None
+    return LogEntry(
+        snapshot_id=snapshot.snapshot_id,
+        time=snapshot.time,
+        schema_version=snapshot.schema_version,
+        changes=snapshot.changes,
+        author=snapshot.author,
+        message=snapshot.message,
+        extra=snapshot.extra,
+        operation=operation or operation_of(snapshot.changes),
+        tables=tables,
+        seconds=None if said is None else said.seconds,
+        **asdict(counts),
+    )
+
+
+def _tables(snapshot: Snapshot, names: Names) -> tuple[str, ...]:
+    """By the names they had at the snapshot, sorted."""
+    found = {_spelled(created) for created in created_names(snapshot.changes)}
+    for table_id in named_tables(snapshot.changes):
+        known = [name for begin, name in names.get(table_id, ()) if begin <= snapshot.snapshot_id]
+        found.add(known[-1] if known else f"table {table_id}")
+    return tuple(sorted(found))
+
+
+def _spelled(created: str) -> str:
+    try:
+        return str(TableName.parse(created))
+    except Invalid:
+        return created
+
+
+def _names(reader: Reader) -> Names:
+    schemas = dict(
+        reader.rows("SELECT schema_id, schema_name FROM ducklake_schema ORDER BY begin_snapshot")
+    )
+    found: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for table_id, begin, schema_id, name in reader.rows(
+        "SELECT table_id, begin_snapshot, schema_id, table_name FROM ducklake_table"
+        " ORDER BY begin_snapshot"
+    ):
+        found[table_id].append((begin, str(TableName(schemas.get(schema_id, "?"), name))))
+    return found
+
+
+_OWN = (
+    " FROM ducklake_snapshot s"
+    " JOIN ducklake_snapshot p ON p.snapshot_id = s.snapshot_id - 1 {join}"
+    " WHERE s.snapshot_id BETWEEN :first AND :last GROUP BY s.snapshot_id"
+)
+_TAKEN = "SELECT s.snapshot_id, max(s.next_file_id - p.next_file_id)" + _OWN.format(join="")
+_MADE = (
+    "JOIN {table} f ON f.{id} >= p.next_file_id AND f.{id} < s.next_file_id"
+    " AND f.begin_snapshot = s.snapshot_id AND f.partial_max IS NULL"
+)
+_FILES = (
+    "SELECT s.snapshot_id, count(*), sum(f.record_count), sum(f.file_size_bytes)"
+    + _OWN.format(join=_MADE.format(table="ducklake_data_file", id="data_file_id"))
+)
+_DELETES = "SELECT s.snapshot_id, count(*), sum(f.delete_count)" + _OWN.format(
+    join=_MADE.format(table="ducklake_delete_file", id="delete_file_id")
+)
+_MAPPINGS = "SELECT s.snapshot_id, count(*)" + _OWN.format(
+    join="JOIN ducklake_column_mapping m"
+    " ON m.mapping_id >= p.next_file_id AND m.mapping_id < s.next_file_id"
+)
+_ENDED = (
+    "SELECT end_snapshot, count(*) FROM ducklake_data_file"
+    " WHERE end_snapshot BETWEEN :first AND :last GROUP BY end_snapshot"
+)
+
+
+def _made(reader: Reader, wanted: Sequence[int]) -> dict[int, MadeFiles]:
+    """The files that these snapshots made, as far as they are left."""
+    if not wanted:
+        return {}
+    span = {"first": min(wanted), "last": max(wanted)}
+    queries = [(sql, span) for sql in (_TAKEN, _FILES, _DELETES, _MAPPINGS, _ENDED)]
+    taken, files, deletes, mappings, ended = (
+        {row[0]: [int(value or 0) for value in row[1:]] for row in rows}
+        for rows in reader.rows_of(queries)
+    )
+    found = {}
+    for snapshot_id in wanted:
+        made, rows, size = files.get(snapshot_id, (0, 0, 0))
+        deleting, gone = deletes.get(snapshot_id, (0, 0))
+        (mapped,) = mappings.get(snapshot_id, (0,))
+        complete = taken.get(snapshot_id) == [made + deleting + mapped]
+        (over,) = ended.get(snapshot_id, (0,))
+        found[snapshot_id] = MadeFiles(complete, made, rows, size, gone, over)
+    return found

@@ -1,0 +1,29 @@
+"""The public question whether two schemas go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelake.engine.declare.columns import columns_of
+from tidelake.model import compatible
+from tidelake.model.compatible import Compatibility
+from tidelake.model.schema import Column, Schema
+
+
+def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
+    """Whether data can cross from one schema to another: true, or false with `.reasons`.
+
+    Schemas are whatever `create_table` takes, or tables. Mode `backward`: the
+    new schema can read data written with the old one; `forward`: readers that still have the old
+    schema can read new data, which a column that is gone breaks; `full`: both ways.
+
+    >>> print(is_compatible("a INT", "a BIGINT, b VARCHAR NOT NULL"))
+    not backward compatible:
+    - 'b' is required by the new schema, has no default, and is not in data of the old one
+    """
+    return compatible.is_compatible(_columns(old), _columns(new), mode)
+
+
+def _columns(schema: Any) -> tuple[Column, ...]:
+    own = getattr(schema, "schema", None)
+    return columns_of(own if isinstance(own, Schema) else schema)

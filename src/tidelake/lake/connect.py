@@ -1,0 +1,175 @@
+"""Opening a lake, or creating it where there is none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tidelake.catalog import create as create_lake
+from tidelake.catalog import identity
+from tidelake.catalog.database.database import Database
+from tidelake.catalog.database.url import CatalogUrl, parse_url
+from tidelake.catalog.read import tables as read
+from tidelake.catalog.read import tags
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.lake.connect_settings import Settings, blamed, resolve
+from tidelake.lake.data_path import absolute, check_usable
+from tidelake.lake.lake import Lake
+from tidelake.model.address import masked
+from tidelake.model.tag import Tag
+from tidelake.session.neighbours import check_free, mark
+from tidelake.store.files import Store
+
+_ENGINES = ("local", "spark")
+_OWN = ("ducklake_", "tidelake_", "sqlite_")
+_SHOWN = 5
+
+
+def connect(
+    url: str | None = None,
+    data_path: str | Path | None = None,
+    *,
+    read_only: bool = False,
+    engine: str = "local",
+    spark: Any = None,
+    storage_options: Mapping[str, str] | None = None,
+    create: bool | None = None,
+    override_data_path: bool = False,
+    share_data_path: bool = False,
+    temp_directory: str | None = None,
+) -> Lake:
+    """Open a lake, or create it where there is none.
+
+    `url` is a catalog address (`sqlite:///lake.db`, `duckdb:///…`, `postgresql://…`,
+    `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
+    tidelake.toml are asked, the nearest in the working folder or above it. With `create` False
+    no lake is created; with True one is created even in a database file that has other tables.
+
+    `data_path` is needed to create a lake on a database server; an embedded catalog defaults to a
+    folder beside it. For a lake that exists it must be the lake's own, unless
+    `override_data_path` says that its files are elsewhere this time. A new lake is refused where
+    another has its files, above or below, unless `share_data_path` says that both are to be there.
+
+    What does not fit into memory goes into a private folder below `temp_directory`, by default
+    below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
+    """
+    if engine not in _ENGINES:
+        raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
+    settings = resolve(url, data_path, storage_options)
+    with blamed(settings):
+        address = parse_url(settings.catalog, settings.folder)
+        database = Database(address, read_only=read_only)
+        try:
+            exists = _is_lake(database)
+            if not exists:
+                _create(database, settings, wanted=create, share=share_data_path)
+            temp = settings.temp_directory if temp_directory is None else str(temp_directory)
+            local = LocalEngine(settings.storage_options, temp)
+            override = override_data_path or settings.override_data_path
+            lake = _opened(database, local, (engine, spark), settings.data_path, override)
+            if not exists:
+                mark(lake)
+            return lake
+        except BaseException:
+            database.close()
+            raise
+
+
+def _is_lake(database: Database) -> bool:
+    """To look into an SQLite file that is not there would be to make it."""
+    if database.url.path is not None and not database.url.path.exists():
+        return False
+    with database.reading() as reader:
+        return create_lake.is_lake(reader)
+
+
+def _opened(
+    database: Database,
+    local: LocalEngine,
+    engine: tuple[str, Any],
+    data_path: str | None,
+    override: bool,
+) -> Lake:
+    with database.reading() as reader:
+        info = read.lake_info(reader)
+        lost = tags.lost(reader)
+        marked = identity.marked_path(reader)
+    path = stored = absolute(info.data_path)
+    if data_path is not None:
+        path = _checked(absolute(data_path), stored, override)
+    if engine[0] == "local":
+        check_usable(path)
+    _report(lost)
+    lake = Lake(database, path, local, *engine, encrypted=info.encrypted)
+    lake.is_marked = marked == path
+    return lake
+
+
+def _report(lost: Sequence[Tag]) -> None:
+    """We never expire what is tagged; others do not know of tags."""
+    if not lost:
+        return
+    listed = ", ".join(f"{tag.name!r} (snapshot {tag.snapshot_id})" for tag in lost)
+    warnings.warn(
+        f"somebody else has expired snapshots that are tagged: {listed}. Restore the catalog and"
+        " its files from a backup if you need them, or forget the tags with lake.untag(…);"
+        " expire with Tidelake, which keeps what is tagged",
+        TidelakeWarning,
+        stacklevel=4,
+    )
+
+
+def _create(database: Database, settings: Settings, *, wanted: bool | None, share: bool) -> None:
+    if database.read_only or wanted is False:
+        how = "read_only=True" if database.read_only else "create=False"
+        raise NotFound(
+            f"there is no lake at {database.url}",
+            hint=f"create it with `tidelake init`, or connect without {how}",
+        )
+    place = absolute(_place(database.url, settings))
+    check_usable(place)
+    if wanted is None:
+        _check_empty(database)
+    if not share:
+        check_free(Store(settings.storage_options), place)
+    create_lake.create_lake(database, place)
+
+
+def _place(url: CatalogUrl, settings: Settings) -> str:
+    if settings.data_path is not None:
+        return settings.data_path
+    if url.path is None:
+        raise Invalid(
+            f"a new lake at {url} needs a place for its files",
+            hint="pass data_path='s3://bucket/lake' or a folder",
+        )
+    return f"{url.path}.files"
+
+
+def _check_empty(database: Database) -> None:
+    """A database file with tables of somebody's own is not taken for a lake's by mistake. On a
+    server others are normal."""
+    if database.url.path is None or not database.url.path.exists():
+        return
+    with database.reading() as reader:
+        names = sorted({row[0] for row in reader.rows(reader.dialect.every_column)})
+    others = [name for name in names if not name.startswith(_OWN)]
+    if others:
+        raise Invalid(
+            f"{database.url} is no lake, and has tables of its own: {', '.join(others[:_SHOWN])}",
+            hint="name another file; with create=True the lake's tables are added beside them",
+        )
+
+
+def _checked(given: str, stored: str, override: bool) -> str:
+    if given != stored and not override:
+        raise Invalid(
+            f"the lake's data path is {masked(stored)}, not {masked(given)}",
+            hint="leave data_path out; if the files were moved, write the new place down once with"
+            f" tidelake move --data-path {masked(given)} (in Python lake.move), or pass"
+            " override_data_path=True for this time",
+        )
+    return given

@@ -1,0 +1,59 @@
+"""Writing down that the files of a lake are somewhere else now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelake.catalog import identity, relocation
+from tidelake.catalog.read import tables as read
+from tidelake.errors import Invalid, NotFound, TidelakeError
+from tidelake.lake.data_path import absolute, check_usable, checked
+from tidelake.model.relocation import MoveResult
+from tidelake.session.neighbours import mark
+from tidelake.session.short_transactions import alone
+from tidelake.store import markers
+from tidelake.store.markers import Marker
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+
+def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
+    """The files have been moved, or copied, by whoever calls this: only the catalog changes."""
+    if lake._committed is not lake:
+        raise Invalid("move() is no part of a transaction", hint="call it on the lake itself")
+    lake._check_writable()
+    new = absolute(checked(data_path))
+    check_usable(new)
+    with lake._reading() as reader:
+        stored = read.lake_info(reader).data_path
+        lake_id = identity.lake_id(reader)
+        old = absolute(stored)
+        expected = set(relocation.files_at(reader, old, new))
+    listed = list(lake._local.store.walk(new))
+    around = [*markers.among(listed), *markers.above(lake._local.store, new)]
+    _check_alone(new, [each for each in around if each.lake_id != lake_id])
+    missing = expected - {each.uri for each in listed}
+    if missing and not force:
+        raise NotFound(
+            f"{len(missing):,} of {len(expected):,} files are not at {new}: {min(missing)}",
+            hint="move or copy them there first; with force=True the place is written down anyway",
+        )
+    alone(lake, relocation.relocate, stored, old, new)
+    lake._moved(new)
+    mark(lake)
+    if lake_id is not None and old != new:
+        with suppress(TidelakeError):
+            lake._local.store.delete([markers.place(old, lake_id)])
+    return MoveResult(new, old, len(expected), len(missing))
+
+
+def _check_alone(new: str, others: Sequence[Marker]) -> None:
+    if others:
+        raise Invalid(
+            f"{new} overlaps with the data path of another lake, {others[0].folder}",
+            hint=f"choose another place; if that lake is gone, delete {others[0].uri}",
+        )

@@ -1,0 +1,147 @@
+"""A lazy read of one table: nothing happens until rows, files or an explanation are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidelake.event_time.values.rollup import RollupUse
+from tidelake.model.event_time import spelled
+from tidelake.model.file import DataFile
+from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import PruneStep, ScanPlan
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from tidelake.lake.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a scan would be read; print it, or use the numbers."""
+
+    table: TableName
+    snapshot_id: int
+    engine: str
+    columns: tuple[str, ...]
+    where: str | None
+    files: int
+    total_files: int
+    rows_in_files: int
+    bytes: int
+    pruned: tuple[PruneStep, ...]
+    inlined_rows: int
+    files_with_deletes: int
+    as_of: str | None = None
+    rollup: RollupUse | None = None
+
+    def __str__(self) -> str:
+        moment = f" as of {self.as_of}" if self.as_of else ""
+        lines = [
+            f"scan {self.table}{moment} known at snapshot {self.snapshot_id} on {self.engine}",
+            f"  columns  {', '.join(self.columns)}",
+        ]
+        if self.where:
+            lines.append(f"  where    {self.where}")
+        reasons = ", ".join(f"{step.files:,} by {step.reason}" for step in self.pruned)
+        skipped = self.total_files - self.files
+        lines.append(
+            f"  files    {self.files:,} of {self.total_files:,}"
+            f" ({self.rows_in_files:,} rows, {self.bytes:,} bytes)"
+        )
+        lines.append(f"  pruned   {skipped:,}" + (f": {reasons}" if reasons else ""))
+        if self.files_with_deletes:
+            lines.append(f"  deletes  in {self.files_with_deletes:,} of the files")
+        if self.inlined_rows:
+            lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
+        if self.rollup:
+            lines.append(f"  rollup   {self.rollup}")
+        return "\n".join(lines)
+
+
+class Scan:
+    """A table, the columns and rows wanted of it, and the snapshot to read.
+
+    Immutable; every `to_*` plans afresh, unless the catalog has not moved since.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+    ) -> None:
+        self._table = table
+        self._columns = (columns,) if isinstance(columns, str) else columns
+        self._where = where
+
+    def plan(self) -> ScanPlan | AsOfPlan:
+        return self._table._plan(self._columns, self._where)
+
+    def files(self) -> list[DataFile]:
+        """The data files the scan would read, after pruning."""
+        return list(self.plan().files)
+
+    def explain(self) -> Explanation:
+        """How many files would be read, and why the others would not."""
+        plan = self._table._plan(self._columns, self._where, counted=True)
+        return Explanation(
+            table=plan.table,
+            snapshot_id=plan.snapshot_id,
+            engine=self._table._lake.engine,
+            columns=plan.output,
+            where=plan.asked if isinstance(plan, AsOfPlan) else plan.where,
+            files=len(plan.files),
+            total_files=plan.total_files,
+            rows_in_files=sum(file.rows for file in plan.files),
+            bytes=sum(file.bytes for file in plan.files),
+            pruned=plan.pruned,
+            inlined_rows=sum(len(inlined.rows) for inlined in plan.inlined),
+            files_with_deletes=sum(file.has_deletes for file in plan.files),
+            as_of=spelled(plan.as_of) if isinstance(plan, AsOfPlan) else None,
+            rollup=plan.rollup if isinstance(plan, AsOfPlan) else None,
+        )
+
+    def count(self) -> int:
+        """How many rows; from the catalog alone where it knows."""
+        if self._columns is not None:
+            self.plan()  # which refuses columns that are not there
+        if self._where is None:
+            known = self._table._count_from_catalog()
+            if known is not None:
+                return known
+        return int(self._table._lake._engine.read(self.plan()).count())
+
+    def to_arrow(self) -> pa.Table:
+        table: pa.Table = self._table._lake._engine.read(self.plan()).to_arrow()
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        frame: pandas.DataFrame = self._table._lake._engine.read(self.plan()).to_pandas()
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        frame: polars.DataFrame = self._table._lake._engine.read(self.plan()).to_polars()
+        return frame
+
+    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
+        """A stream of Arrow batches, read in this process with bounded memory."""
+        return self._table._lake._local.read(self.plan()).to_batches(rows)
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        """A DuckDB relation, not yet run."""
+        return self._table._lake._local.read(self.plan()).to_duckdb()
+
+    def to_spark(self, spark: Any = None) -> Any:
+        """A Spark DataFrame, not yet run; on the session given, the lake's, or the active one."""
+        return self._table._lake._spark_engine(spark).read(self.plan()).to_spark()
+
+    def __repr__(self) -> str:
+        return f"<Scan of {self._table!r} columns={self._columns} where={self._where!r}>"

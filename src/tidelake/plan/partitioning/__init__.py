@@ -1,0 +1,1 @@
+"""How a table's rows are put into partitions: what is declared, and what follows for files."""

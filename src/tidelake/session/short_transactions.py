@@ -1,0 +1,46 @@
+"""Long work on the catalog, in transactions so short that nobody has to wait for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from tidelake.catalog.commit.commit import PATIENCE_S, wait
+from tidelake.catalog.database.database import Writer
+from tidelake.catalog.database.failures import LostRace
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+BATCH = 1000
+"""Rows of the catalog that one transaction should remove, while everybody else waits."""
+
+Value = TypeVar("Value")
+Arguments = ParamSpec("Arguments")
+
+
+def alone(
+    lake: Lake,
+    work: Callable[Concatenate[Writer, Arguments], Value],
+    *arguments: Arguments.args,
+    **named: Arguments.kwargs,
+) -> Value:
+    """One transaction under the lake's lock, again if somebody else came first. Requires: the
+    work may be done twice."""
+    started, attempts = time.monotonic(), 0
+    while True:
+        attempts += 1
+        try:
+            with lake._database.writing() as writer:
+                return work(writer, *arguments, **named)
+        except LostRace:
+            if time.monotonic() - started > PATIENCE_S:
+                raise
+            wait(attempts)
+
+
+def batches(values: Iterable[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
+    listed = list(values)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]

@@ -1,0 +1,125 @@
+"""A query in DuckDB's SQL over a lake: its tables get plans, and the rest stays as written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.names import TableName, fold, quote
+from tidelake.model.table import ViewInfo
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+from tidelake.sql.hints import has_hint, hint
+from tidelake.sql.moments import Clock
+from tidelake.sql.scope import Hint, Seen
+from tidelake.sql.text import Table, Text, read
+from tidelake.syntax import tree
+from tidelake.syntax.tokens import Edit, edited
+
+DEEPEST_VIEW = 32
+DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
+# DuckDB has tables and views of its own under such names.
+_TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Binding:
+    """The tables of one query, by the names that they have in it. Where a table can go under its
+    own name nothing is written anew."""
+
+    clock: Clock
+    tables: dict[str, ScanPlan | AsOfPlan] = field(default_factory=dict)
+
+    def bind(self, text: Text, schema: str, seen: Seen, depth: int = 0) -> tuple[list[Edit], bool]:
+        """What must be written anew, and whether one of the tables has an event time.
+
+        All of them are read at the same moments, unless the query names others for a table; what
+        it names for a view holds for the tables behind it that name none.
+        """
+        if depth > DEEPEST_VIEW:
+            raise Invalid("the views in this query refer to each other in a circle")
+        edits: list[Edit] = []
+        timed = False
+        homes: dict[str, list[tuple[TableName, str]]] = {}
+        for table in text.tables:
+            with seen.lake._reading() as reader:
+                own = seen.asked(reader, table.clauses, self.clock)
+                name, view = own.resolve(reader, table.schema, table.name, schema)
+            alias = _alias(table, text)
+            if not table.node["alias"]:
+                homes.setdefault(fold(table.name), []).append((name, alias))
+            if view is not None:
+                inner, has_time = self._expanded(view, own, depth)
+                edits += table.replaced(inner, alias)
+            else:
+                plan, has_time = own.plan(name, self._hint(table))
+                edits += self._placed(table, plan, alias, depth)
+            timed |= has_time
+        return [*edits, *_shortened(text, homes)], timed
+
+    def _hint(self, table: Table) -> Hint | None:
+        if not has_hint(table):
+            return None
+        return lambda schema: hint(table, schema, self.clock.values)
+
+    def _placed(
+        self, table: Table, plan: ScanPlan | AsOfPlan, alias: str, depth: int
+    ) -> list[Edit]:
+        plain = not depth and not table.schema and alias == quote(table.name)
+        taken = {fold(name) for name in self.tables}
+        if plain and fold(table.name) not in taken and not _TAKEN.match(table.name):
+            self.tables[table.name] = plan
+            return []
+        handle = f"_tidelake_{len(self.tables)}"
+        self.tables[handle] = plan
+        return table.replaced(quote(handle), alias)
+
+    def _expanded(self, view: ViewInfo, seen: Seen, depth: int) -> tuple[str, bool]:
+        if view.dialect != "duckdb":
+            raise Unsupported(
+                f"view {view.name} is written in {view.dialect}'s SQL",
+                hint="query the tables behind it",
+            )
+        inner = read(view.sql)
+        within = replace(seen, insists=False)
+        edits, timed = self.bind(inner, view.name.schema, within, depth + 1)
+        if seen.insists and not timed:
+            raise Invalid(f"no table behind view {view.name} has an event time", hint=DECLARE)
+        sql = f"({edited(inner.sql, edits)}\n)"
+        if view.column_aliases:
+            names = ", ".join(map(quote, view.column_aliases))
+            sql = f"(SELECT * FROM {sql} AS _tidelake_view({names}))"
+        return sql, timed
+
+
+def _alias(table: Table, text: Text) -> str:
+    """What an unaliased table is called in the rest of the query: with its schema where others of
+    its name come from other schemas."""
+    name = fold(table.name)
+    others = {
+        fold(each.schema)
+        for each in text.tables
+        if fold(each.name) == name and not each.node["alias"]
+    }
+    qualified = bool(table.schema) and len(others) > 1
+    return quote(f"{table.schema}.{table.name}" if qualified else table.name)
+
+
+def _shortened(text: Text, homes: dict[str, list[tuple[TableName, str]]]) -> list[Edit]:
+    """Columns as `schema.table.column` get the name that their table has now."""
+    starts = {token.start: at for at, token in enumerate(text.found)}
+    edits = []
+    for node in tree.walk(text.node):
+        names = node.get("column_names") or () if node.get("class") == "COLUMN_REF" else ()
+        place = tree.place(node, text.sql)
+        for before in (1, 2):
+            if len(names) <= before + 1 or place not in starts:
+                continue
+            for name, alias in homes.get(fold(names[before]), ()):
+                if fold(name.schema) == fold(names[before - 1]):
+                    first = starts[place]
+                    stop = text.found[first + 2 * before].end + 1
+                    edits.append(Edit(place, stop, alias))
+                    break
+    return list({edit.start: edit for edit in edits}.values())

@@ -1,0 +1,229 @@
+"""SQL over the lake: find its tables in a query, plan each, and let the engine do the rest.
+
+What is not a query is a write, and becomes a call of the write API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tidelake.engine.local.selection import Selection
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.change import WriteResult
+from tidelake.model.event_time import as_moment
+from tidelake.model.literal import Value
+from tidelake.model.names import DEFAULT_SCHEMA, quote
+from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+from tidelake.sql.binding import DECLARE, Binding
+from tidelake.sql.moments import Clock
+from tidelake.sql.parameters import NOTHING, Beside, Given, bound
+from tidelake.sql.scope import Seen
+from tidelake.sql.text import Text, read
+from tidelake.sql.words import Words, not_supported
+from tidelake.syntax.tokens import edited
+from tidelake.syntax.tree import NotSelect
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+
+def run(
+    lake: Lake,
+    text: str,
+    parameters: Given = None,
+    as_of: str | date | None = None,
+    known_at: int | str | datetime | None = None,
+) -> Query | WriteResult:
+    """A query, which runs when its rows are asked for; anything else is done at once."""
+    from tidelake.sql.definitions import definition
+    from tidelake.sql.merge import merge_of
+    from tidelake.sql.writes import piecewise
+
+    if not isinstance(text, str):
+        raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
+    beside = Beside(parameters, as_of, known_at)
+    operation = definition(Words(text), beside)
+    if operation is None:
+        operation = piecewise(text, beside) or merge_of(text, beside)
+    if operation is None:
+        return Query(lake, text, *_query(text, beside), beside)
+    return lake._write(operation)
+
+
+def _query(text: str, beside: Beside = NOTHING) -> tuple[Text, dict[str, Value]]:
+    """A query, read by DuckDB whoever runs it, and the values of its parameters."""
+    try:
+        query = read(text)
+    except NotSelect:
+        raise not_supported(text) from None
+    return query, bound(query, beside.parameters)
+
+
+def written_query(lake: Lake, text: str, beside: Beside) -> Query:
+    """A query whose rows are to be written."""
+    return Query(lake, text, *_query(text, beside), beside, written=True)
+
+
+def is_query(text: str) -> bool:
+    """Whether a statement in DuckDB's SQL only reads."""
+    from tidelake.sql.definitions import defines
+
+    if defines(Words(text)):
+        return False
+    try:
+        read(text)
+    except NotSelect:
+        return False
+    return True
+
+
+def check_view(lake: Lake, text: str) -> None:
+    """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
+    Query(lake, text, *_query(text))
+
+
+class Query:
+    """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked, and
+    then it sees the lake as it is by then.
+
+    If its rows are to be `written`, parameters become part of the SQL where that is DuckDB's: it
+    goes into larger statements then.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        text: str,
+        asked: Text,
+        values: Mapping[str, Value],
+        beside: Beside = NOTHING,
+        *,
+        written: bool = False,
+    ) -> None:
+        self._lake = lake
+        self._text = text
+        self._asked = asked, values, beside
+        self._written = written
+        self._find_tables()
+
+    def _find_tables(self) -> None:
+        """Plan the tables of the query, as the lake is now."""
+        asked, values, beside = self._asked
+        self._tables: dict[str, ScanPlan | AsOfPlan] = {}
+        self._clock = Clock(self._lake._local, values, datetime.now(UTC))
+        self._parameters: Mapping[str, Any] = {}
+        source = asked.node.get("from_table") or {}
+        self._is_values = source.get("type") == "EXPRESSION_LIST"
+        timed = self._bind(asked, beside)
+        if self._written and not self._tables:
+            beside.refuse_moments("a write")
+        if beside.as_of is not None and not timed:
+            raise Invalid(
+                f"as_of={beside.as_of!r}, and no table of the query has an event time",
+                hint=DECLARE,
+            )
+
+    def _bind(self, asked: Text, beside: Beside) -> bool:
+        """Whether one of its tables has an event time."""
+        values = self._clock.values
+        binding = Binding(self._clock, self._tables)
+        edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
+        self._whole_sql = edited(asked.sql, [*edits, *asked.literals(values)])
+        self._sql = self._whole_sql if self._written else edited(asked.sql, edits)
+        self._parameters = {} if self._written else asked.used(values)
+        return timed
+
+    def _look_again(self) -> None:
+        """Rows are those of the lake when they are asked for, as a scan's are; those of a write
+        when it began."""
+        if self._written:
+            return
+        with self._lake._reading() as reader:
+            at = self._lake._at(reader)
+        if at != self._at or self._lake._committed is not self._lake:
+            self._find_tables()
+
+    def _start(self, beside: Beside) -> Seen:
+        as_of = None if beside.as_of is None else as_moment(beside.as_of)
+        with self._lake._reading() as reader:
+            self._at = self._lake._at(reader)
+            seen = Seen(self._lake, self._at, as_of)
+            return seen.moved(reader, beside.known_at)
+
+    def count(self) -> int:
+        return int(self._read().count())
+
+    def to_arrow(self) -> Any:
+        return self._read().to_arrow()
+
+    def to_pandas(self) -> Any:
+        return self._read().to_pandas()
+
+    def to_polars(self) -> Any:
+        return self._read().to_polars()
+
+    def to_batches(self, rows: int = 122_880) -> Any:
+        return self._read().to_batches(rows)
+
+    def to_duckdb(self) -> Any:
+        return self._read().to_duckdb()
+
+    def to_spark(self, spark: Any = None) -> Any:
+        if self._lake.engine == "local":
+            raise Unsupported(
+                "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
+            )
+        self._look_again()
+        engine = self._lake._spark_engine(spark)
+        return engine.query(self._sql, self._tables, self._parameters).to_spark()
+
+    def __repr__(self) -> str:
+        return f"<Query {self._text!r}>"
+
+    def _read(self) -> Any:
+        self._look_again()
+        return self._lake._engine.query(self._sql, self._tables, self._parameters)
+
+    def _whole(self) -> str:
+        """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""
+        return self._whole_sql
+
+    # For writes of what a query gives.
+
+    def _columns(self) -> Any:
+        """Its columns, as create_table takes them."""
+        if self._lake.engine == "local":
+            relation = self.to_duckdb()
+            listed: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
+        else:
+            listed = [(column.name, column.duckdb_type) for column in self._described()]
+        columns = dict(listed)
+        if len(columns) < len(listed):
+            raise Invalid("two columns of the query have one name", hint="rename one with AS")
+        return columns
+
+    def _names(self) -> list[str]:
+        if self._lake.engine != "local":
+            return [column.name for column in self._described()]
+        return list(self.to_duckdb().columns)
+
+    def _described(self) -> tuple[Column, ...]:
+        engine = self._lake._spark_engine(None)
+        found: tuple[Column, ...] = engine.described(self._sql, self._tables, self._parameters)
+        return found
+
+    def _rows(self, columns: Sequence[Column]) -> Any:
+        """Its rows as writes take them, for these columns, by position, cast as DuckDB's INSERT
+        casts."""
+        if self._lake.engine == "local":
+            return Selection(self._sql, self._tables, columns)
+        places = ", ".join(f"c{n}" for n in range(len(columns)))
+        chosen = [
+            f"CAST(c{n} AS {c.duckdb_type}) AS {quote(c.name)}" for n, c in enumerate(columns)
+        ]
+        self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
+        return self.to_arrow() if self._is_values else self.to_spark()

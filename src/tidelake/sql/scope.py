@@ -1,0 +1,81 @@
+"""Where the names of a query are looked up, and how what they mean is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tidelake.catalog.database.database import Reader
+from tidelake.model.event_time import EventTime
+from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import Schema
+from tidelake.model.table import ViewInfo
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.planning import Asked
+from tidelake.sql.clauses import Clause
+from tidelake.sql.moments import Clock
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+Hint = Callable[[Schema], str | Predicate | None]
+"""Of the table's schema, a condition that is for skipping files alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
+    moment. `insists`: on a table that has no event time that is an error."""
+
+    lake: Lake
+    at: int
+    as_of: int | None = None
+    insists: bool = False
+
+    def asked(self, reader: Reader, clauses: Iterable[Clause], clock: Clock) -> Seen:
+        """At the moments that the query names for a table."""
+        found = self
+        for clause in clauses:
+            if clause.clock == "valid time":
+                found = replace(found, as_of=clock.valid_time(clause), insists=True)
+            else:
+                found = found.moved(reader, clock.system_time(clause))
+        return found
+
+    def plan(self, name: TableName, hint: Hint | None) -> tuple[ScanPlan | AsOfPlan, bool]:
+        """A read of a table, and whether that has an event time, which is told only where it
+        matters. The hint, of the table's schema, is a condition for skipping files alone."""
+        if hint is None and self.as_of is None:
+            return self.lake._plan(name, self.at), False
+        with self.lake._reading() as reader:
+            table = self.lake._table_info(reader, self.at, name)
+        known = None if hint is None else hint(table.schema)
+        timed = EventTime.maybe(table) is not None
+        if self.as_of is None or not (timed or self.insists):
+            return self.lake._plan(name, self.at, Asked(prune_by=known)), timed
+        return self.lake._plan_as_of(name, self.at, self.as_of, Asked(prune_by=known)), timed
+
+    def moved(self, reader: Reader, moment: int | str | datetime | None) -> Seen:
+        """At another snapshot; nothing uncommitted was there then."""
+        if moment is None:
+            return self
+        snapshot = self.lake._snapshot(reader, moment)
+        return replace(self, lake=self.lake._committed, at=snapshot.snapshot_id)
+
+    def resolve(
+        self, reader: Reader, own: str, called: str, schema: str
+    ) -> tuple[TableName, ViewInfo | None]:
+        """What a name means: without a schema of its `own` it is looked for in `schema`, then in
+        `main`."""
+        homes = [own] if own else dict.fromkeys([schema, DEFAULT_SCHEMA])
+        for home in homes:
+            name = TableName(home, called)
+            if self.lake._find(reader, self.at, "table", name) is not None:
+                return name, None
+            if (view_id := self.lake._find(reader, self.at, "view", name)) is not None:
+                return name, self.lake._view_info(reader, self.at, view_id)
+        raise self.lake._unknown(reader, self.at, name)

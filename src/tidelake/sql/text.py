@@ -1,0 +1,232 @@
+"""A query in DuckDB's SQL as its text: the tables, moments and parameters in it, with their
+places.
+
+DuckDB's own parser says what is a table. All that is not one of these stays as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.literal import Value, sql_literal
+from tidelake.model.names import fold
+from tidelake.sql.clauses import AFTER_A_TABLE, Clause, Finder, Found, with_clause
+from tidelake.sql.parameters import SPELLED, parameters
+from tidelake.sql.words import HINT
+from tidelake.syntax import tree
+from tidelake.syntax.tokens import Edit, Token, blank, edited, tokens
+from tidelake.syntax.tree import Node
+
+_SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
+
+
+@dataclass(slots=True)
+class Table:
+    """A table where a query names it. `select` is the query around it, if that reads it as it is;
+    `before` is the word before it."""
+
+    node: Node
+    first: Token
+    last: Token
+    before: Token | None
+    select: Node | None = None
+    clauses: tuple[Clause, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.node["table_name"])
+
+    @property
+    def schema(self) -> str:
+        return str(self.node["schema_name"])
+
+    @property
+    def alias(self) -> str:
+        """What the rest of the query calls it."""
+        return str(self.node["alias"] or self.name)
+
+    def replaced(self, relation: str, alias: str) -> list[Edit]:
+        """With another relation in its place, under the name that it had."""
+        called = "" if self.node["alias"] else f" AS {alias}"
+        said = self.before.word if self.before else ""
+        begin = "FROM " if said in _SHOWS else ""
+        edits = [Edit(self.first.start, self.last.end + 1, f"{begin}{relation}{called}")]
+        if said == "TABLE" and self.before:
+            edits.append(Edit(self.before.start, self.before.end + 1, "FROM"))
+        return edits
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One query. `sql` is what DuckDB reads: its moments are blanks, and its parameters have
+    names."""
+
+    sql: str
+    node: Node
+    tables: Sequence[Table]
+    found: Sequence[Token]
+    marks: int = 0
+    moments: Sequence[Clause] = field(default=())
+
+    def parameter_names(self) -> list[str]:
+        """Of every parameter, those in moments too."""
+        own = [token.text[1:] for token in self.found if token.kind == "parameter"]
+        return own + [n.name for clause in self.moments for n in parameters(clause.moment)]
+
+    def used(self, values: Mapping[str, Value]) -> dict[str, Any]:
+        """The values that DuckDB is to bind."""
+        names = {token.text[1:] for token in self.found if token.kind == "parameter"}
+        return {name: value for name, value in values.items() if name in names}
+
+    def literals(self, values: Mapping[str, Value]) -> list[Edit]:
+        """Its parameters as values."""
+        return [
+            Edit(token.start, token.end + 1, f"({sql_literal(values[token.text[1:]])})")
+            for token in self.found
+            if token.kind == "parameter"
+        ]
+
+
+def read(text: str) -> Text:
+    """NotSelect for what DuckDB reads and does not show."""
+    words = tokens(text)
+    while words and words[-1].text == ";" and words[-1].kind == "sign":
+        words.pop()
+    sql, marks = numbered(text[: words[-1].end + 1] if words else "", words)
+    words = tokens(sql)
+    refuse_mixture(words)
+    finder = Finder(sql, words)
+    clauses = [(each, _clause(each, finder, sql, words)) for each in finder.clauses()]
+    spans = [(words[each.span[0]].start, words[each.span[1] - 1].end + 1) for each, _ in clauses]
+    sql = edited(sql, [blank(*span) for span in spans])
+    words = tokens(sql)
+    node = tree.select(sql)
+    tables = list(_tables(node, sql, words))
+    for (start, _), (_, clause) in zip(spans, clauses, strict=True):
+        _attach(clause, start, tables, words)
+    return Text(sql, node, _own(tables), words, marks, [clause for _, clause in clauses])
+
+
+def numbered(text: str, words: Sequence[Token]) -> tuple[str, int]:
+    """The text with a number for every `?`, and how many they are."""
+    marks = [token for token in words if token.text == "?" and token.kind == "parameter"]
+    edits = [Edit(token.start, token.end + 1, f"${at}") for at, token in enumerate(marks, 1)]
+    return edited(text, edits), len(marks)
+
+
+def refuse_mixture(words: Sequence[Token]) -> None:
+    names = [token.text[1:] for token in words if token.kind == "parameter"]
+    if len({name.isdigit() for name in names}) > 1:
+        raise Invalid(
+            "the statement mixes kinds of parameters",
+            hint=f"use one of {SPELLED} throughout",
+        )
+
+
+def _clause(found: Found, finder: Finder, text: str, words: Sequence[Token]) -> Clause:
+    import sqlglot
+    from sqlglot import exp
+
+    start, end = found.moment
+    written = text[words[start].start : words[end - 1].end + 1]
+    try:
+        moment = sqlglot.parse_one(written, read="duckdb", into=exp.Condition)
+    except sqlglot.errors.SqlglotError:
+        raise Invalid(f"cannot read the moment {written!r}", hint="… AS OF '2024-03-15'") from None
+    return Clause(found.clock, found.kind, moment, finder.written(*found.span))
+
+
+def _attach(clause: Clause, start: int, tables: Sequence[Table], words: Sequence[Token]) -> None:
+    before = [table for table in tables if table.last.end < start]
+    table = max(before, key=lambda table: table.last.end, default=None)
+    between = [word for word in words if table and table.last.end < word.start < start]
+    if table is None or not _is_alias(table, between):
+        raise Invalid(f"{clause.written} follows no table", hint=AFTER_A_TABLE)
+    if table.select is _CTE:
+        raise Invalid(
+            f"{table.name}, a name of the query's own, cannot be asked for {clause.written}",
+            hint=AFTER_A_TABLE,
+        )
+    table.clauses = with_clause(table.name, table.clauses, clause)
+
+
+def _is_alias(table: Table, between: Sequence[Token]) -> bool:
+    rest = list(between[1:] if between and between[0].word == "AS" else between)
+    if not rest:
+        return True
+    if rest[0].text != table.node["alias"]:
+        return False
+    listed = [token.text for token in rest[1:]]
+    return not listed or (listed[0] == "(" and listed[-1] == ")" and "(" not in listed[1:])
+
+
+_CTE: Node = {"type": "CTE"}
+
+
+def _own(tables: Sequence[Table]) -> list[Table]:
+    return [table for table in tables if table.select is not _CTE]
+
+
+def _tables(node: Node, text: str, words: Sequence[Token]) -> Iterator[Table]:
+    starts = {token.start: at for at, token in enumerate(words)}
+    for found, select in _references(node, frozenset(), None):
+        place = tree.place(found, text)
+        first = starts.get(-1 if place is None else place)
+        parts = [found[part] for part in ("catalog_name", "schema_name", "table_name")]
+        last = None if first is None else first + 2 * (len([p for p in parts if p]) - 1)
+        if first is None or last is None or last >= len(words):
+            raise Unsupported(f"cannot tell where {found['table_name']} stands", hint=HINT)
+        before = words[first - 1] if first else None
+        yield Table(found, words[first], words[last], before, select)
+
+
+def _references(
+    node: object, ctes: frozenset[str], select: Node | None
+) -> Iterator[tuple[Node, Node | None]]:
+    """All tables, each with the query that reads it as it is; for the query's own names that is
+    `_CTE`."""
+    if isinstance(node, list):
+        for each in node:
+            yield from _references(each, ctes, None)
+    if not isinstance(node, dict):
+        return
+    kind = node.get("type")
+    if kind == "SHOW_REF" and not node.get("query"):
+        raise Unsupported("SHOW is not supported", hint="lake.tables(), lake.views(), t.schema")
+    if kind == "BASE_TABLE":
+        named = not node["schema_name"] and fold(node["table_name"]) in ctes
+        yield node, _CTE if named else select
+        return
+    for name, value in node.items():
+        if name == "cte_map":
+            for key, inner in _in_sight(value["map"], ctes):
+                yield from _references(inner, key, None)
+    ctes |= {fold(entry["key"]) for entry in (node.get("cte_map") or {}).get("map", ())}
+    for name, value in node.items():
+        if name == "from_table":
+            yield from _references(value, ctes, node if _is_plain(value) else None)
+        elif name != "cte_map":
+            yield from _references(value, ctes, select if kind == "JOIN" else None)
+
+
+def _in_sight(
+    entries: Sequence[Node], ctes: frozenset[str]
+) -> Iterator[tuple[frozenset[str], Node]]:
+    """A CTE sees those before it, and itself if it is recursive."""
+    for entry in entries:
+        name, query = fold(entry["key"]), entry["value"]
+        recursive = query["query"]["node"]["type"] == "RECURSIVE_CTE_NODE"
+        yield (ctes | {name} if recursive else ctes), query
+        ctes |= {name}
+
+
+def _is_plain(source: Node) -> bool:
+    """Whether no join could bring back, or match with others, rows that a WHERE drops."""
+    if source["type"] != "JOIN":
+        return True
+    inner = source["join_type"] == "INNER"
+    plain = source["ref_type"] in ("REGULAR", "NATURAL", "CROSS")
+    return inner and plain and _is_plain(source["left"]) and _is_plain(source["right"])

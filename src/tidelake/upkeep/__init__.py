@@ -1,0 +1,1 @@
+"""Fewer files and less past: `compact`, `expire`, `cleanup`."""

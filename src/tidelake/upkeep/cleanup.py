@@ -1,0 +1,259 @@
+"""Removing files that nothing needs: those that were scheduled, and orphans."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tidelake.catalog import identity
+from tidelake.catalog.expire import leftovers
+from tidelake.catalog.expire.leftovers import Known, Scheduled
+from tidelake.catalog.read import options, paths
+from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror.held_files import Held, held, retained_until
+from tidelake.delta.mirror.sync import sync_all
+from tidelake.errors import Invalid
+from tidelake.event_time.rollups import records as rollups
+from tidelake.event_time.values.rollup import SUFFIX
+from tidelake.lake.lake import Lake
+from tidelake.model.age import moment_before
+from tidelake.model.ownership import is_derived, is_written
+from tidelake.session import leases
+from tidelake.session.clocks import Clocks, clocks
+from tidelake.session.leases import Announced
+from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
+from tidelake.session.progress import progress
+from tidelake.session.short_transactions import alone, batches
+from tidelake.store.files import Found, Store, is_within, same_place
+from tidelake.upkeep.values import CleanupResult, KeptFiles
+
+_IN_USE = "scheduled, but a snapshot reads them under another name"
+_RECENT = "scheduled only recently: somebody may still be reading them"
+_YOUNG = "in no snapshot, but young: somebody may be about to commit them"
+_AGAIN = "came into use meanwhile"
+_SHOWN = "a Delta log shows them"
+_FOREIGN = "were scheduled, and are not the lake's own: nobody will delete them"
+_ELSEWHERE = "in no snapshot, but where this lake has no tables"
+_AT_WORK = "in no snapshot, but a writer is at work that may be about to commit them"
+_SHARED = "in no snapshot, but another lake has this data path too: they may be its own"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """`file_id` is that of a scheduled file; an orphan has none. `of_rollup`: of one that has gone.
+    `of_mirror`: made for one that shows it no longer. A file without bytes is missing."""
+
+    path: str
+    bytes: int | None
+    file_id: int | None = None
+    of_rollup: bool = False
+    of_mirror: bool = False
+
+    @property
+    def is_orphan(self) -> bool:
+        return self.file_id is None and not self.of_rollup and not self.of_mirror
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """`foreign` are no longer to be scheduled."""
+
+    going: tuple[_File, ...]
+    kept: Mapping[str, tuple[_File, ...]]
+
+    @property
+    def foreign(self) -> list[int]:
+        return [each.file_id for each in self.kept.get(_FOREIGN, ()) if each.file_id is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """All that decides which files go: what the catalog knows, what mirrors show, other lakes
+    nearby, scheduled files that are `used` all the same, the `writers` at work, and the moments
+    before which files must have been scheduled, and orphans written."""
+
+    data_path: str
+    known: Known
+    of_mirrors: Held
+    neighbours: Neighbours
+    used: frozenset[str]
+    writers: Announced
+    scheduled_before: datetime
+    written_before: datetime
+
+    def is_own(self, path: str) -> bool:
+        """Whether a writer of the lake wrote this file, below the lake's own data path."""
+        named = is_written(path) or is_derived(path)
+        return named and is_within(path, self.data_path) and not self.neighbours.have(path)
+
+    def is_deletable(self, each: Scheduled) -> bool:
+        """A registered file is, if it was handed over, and by this very name."""
+        told = self.known.registered.get(each.file_id)
+        if told is not None:
+            return told.taken_over and told.path == each.path
+        return self.is_own(each.path)
+
+
+def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
+    """The listing comes before the look at the catalog: whatever is committed in between is then
+    known by name. The other way round it would look like an orphan. Mirrors come first of all, so
+    that their logs no longer show what is to go."""
+    if lake._committed is not lake:
+        raise Invalid("cleanup() is no part of a transaction", hint="call it on the lake itself")
+    store = lake._local.store
+    if not dry_run:
+        mark_late(lake)
+        sync_all(lake)
+    with progress("cleaning up") as tell:
+        tell(phase="listing files")
+        listed = list(store.walk(lake.data_path)) if orphans else []
+    look = _look(lake, older_than, listed if orphans else None, clocks(lake, probe=not dry_run))
+    sizes = _sizes(store, [*look.known.places, *look.of_mirrors.stale], listed)
+    found = _sort(look, listed, sizes)
+    if dry_run:
+        return _result(found.going, found.kept, dry_run=True)
+    done = _remove(lake, found, look.known)
+    store.delete(look.writers.stale)
+    if look.of_mirrors.stale:
+        line = _milliseconds(look.scheduled_before)
+        alone(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
+    return done
+
+
+def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: Clocks) -> _Look:
+    """Writers at work are asked for before the catalog: who is done by then is known there."""
+    leases.settle(lake.data_path)
+    writers = leases.look(lake._local.store, lake.data_path, now.store)
+    with lake._reading() as reader:
+        grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
+        known = leftovers.look(reader, lake.data_path)
+        of_mirrors = held(reader)
+        lake_id = identity.lake_id(reader)
+    places = [*known.places, *of_mirrors.stale]
+    return _Look(
+        lake.data_path,
+        known,
+        of_mirrors,
+        neighbours_of(lake, lake_id, places)
+        if listed is None
+        else neighbours(lake, lake_id, listed),
+        frozenset(map(same_place, known.used)),
+        writers,
+        moment_before(now.catalog, grace),
+        moment_before(now.store, grace),
+    )
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[Found]) -> dict[str, int]:
+    """Of files that are there; most are in the listing, if there is one."""
+    sizes = {file.uri: file.bytes for file in listed}
+    unknown = [path for path in wanted if path not in sizes]
+    return {**sizes, **store.sizes(unknown)}
+
+
+def _sort(look: _Look, listed: Iterable[Found], sizes: Mapping[str, int]) -> _Sorted:
+    going: list[_File] = []
+    kept: dict[str, list[_File]] = defaultdict(list)
+    for each in look.known.scheduled:
+        reason = _why_scheduled_stays(look, each)
+        file = _File(each.path, sizes.get(each.path), each.file_id)
+        (kept[reason] if reason else going).append(file)
+    for path, since in look.known.ended.items():
+        if look.is_own(path):
+            file = _File(path, sizes.get(path), of_rollup=True)
+            (going if since < look.scheduled_before else kept[_RECENT]).append(file)
+    for path, removed_at in look.of_mirrors.stale.items():
+        if path in sizes and look.is_own(path):
+            file = _File(path, sizes[path], of_mirror=True)
+            recent = removed_at >= _milliseconds(look.scheduled_before)
+            (kept[_RECENT] if recent else going).append(file)
+    for found in listed:
+        if _is_orphan(look, found):
+            reason = _why_orphan_stays(look, found)
+            (kept[reason] if reason else going).append(_File(found.uri, found.bytes))
+    return _Sorted(tuple(going), {reason: tuple(files) for reason, files in kept.items()})
+
+
+def _why_scheduled_stays(look: _Look, each: Scheduled) -> str | None:
+    if look.used and same_place(each.path) in look.used:
+        return _IN_USE
+    if not look.is_deletable(each):
+        return _FOREIGN
+    if each.since >= look.scheduled_before:
+        return _RECENT
+    return _SHOWN if look.of_mirrors.shows(each.path) else None
+
+
+def _is_orphan(look: _Look, found: Found) -> bool:
+    """An orphan's name is nowhere in the catalog, whatever the folder: names are never given
+    twice, and one folder may be spelled in several ways."""
+    path = found.uri
+    if look.of_mirrors.is_orphan(path):
+        return look.is_own(path)
+    named = is_written(path) or path.endswith(f".{SUFFIX}")
+    known = paths.base(path) in look.known.names or look.of_mirrors.shows(path)
+    return named and not known and look.is_own(path)
+
+
+def _why_orphan_stays(look: _Look, found: Found) -> str | None:
+    if look.neighbours.around:
+        return _SHARED
+    if not look.known.is_home(found.uri):
+        return _ELSEWHERE
+    if found.modified >= look.written_before:
+        return _YOUNG
+    since = look.writers.since
+    return _AT_WORK if since is not None and found.modified >= since else None
+
+
+def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
+    """From the store first, then from the schedule: what a run that broke off has deleted is still
+    scheduled, and the next one strikes it off."""
+    removed: list[_File] = []
+    again: list[_File] = []
+    total = sum(file.bytes or 0 for file in found.going)
+    for ids in batches(found.foreign):
+        alone(lake, leftovers.forget, ids)
+    with progress("cleaning up", files=len(found.going), bytes=total) as tell:
+        for some in batches(found.going):
+            with lake._reading() as reader:
+                late = leftovers.names_since(reader, known.next_id)
+            free = [file for file in some if paths.base(file.path) not in late]
+            again += [file for file in some if paths.base(file.path) in late]
+            lake._local.store.delete([file.path for file in free])
+            struck = [file.file_id for file in free if file.file_id is not None]
+            if struck:
+                alone(lake, leftovers.deleted, struck)
+            if ended := [file.path for file in free if file.of_rollup]:
+                alone(lake, rollups.forget_files, ended, lake.data_path)
+            removed += free
+            tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
+    return _result(removed, {**found.kept, _AGAIN: tuple(again)})
+
+
+def _result(
+    going: Sequence[_File], kept: Mapping[str, Sequence[_File]], *, dry_run: bool = False
+) -> CleanupResult:
+    there = [file for file in going if file.bytes is not None]
+    return CleanupResult(
+        files=len(there),
+        bytes=_total(there),
+        scheduled=sum(not file.is_orphan for file in there),
+        orphans=sum(file.is_orphan for file in there),
+        missing=len(going) - len(there),
+        kept=tuple(
+            KeptFiles(reason, len(files), _total(files)) for reason, files in kept.items() if files
+        ),
+        paths=tuple(sorted(file.path for file in there)),
+        dry_run=dry_run,
+    )
+
+
+def _total(files: Iterable[_File]) -> int:
+    return sum(file.bytes or 0 for file in files)

@@ -1,0 +1,185 @@
+"""Expiring snapshots, and with them all that no other snapshot sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.expire import choose as expiry
+from tidelake.catalog.expire import remove as removal
+from tidelake.catalog.expire import unseen
+from tidelake.catalog.expire.choose import Chosen
+from tidelake.catalog.expire.unseen import Unseen
+from tidelake.catalog.read import options, paths
+from tidelake.coverage import records as coverage
+from tidelake.coverage import series_in_use as series
+from tidelake.delta.mirror.sync import settle_all
+from tidelake.errors import Corrupt, Invalid
+from tidelake.lake.lake import Lake
+from tidelake.model.age import moment_before
+from tidelake.session.clocks import catalog_time
+from tidelake.session.progress import progress
+from tidelake.session.short_transactions import alone, batches
+from tidelake.upkeep.values_expiry import ExpireResult
+
+_LOOKS = 3
+_TABLES = 20
+"""Tables that one transaction drops: a server holds a lock on each until its end."""
+
+
+def expire(
+    lake: Lake, *, older_than: object, keep_last: object, dry_run: bool, force: bool
+) -> ExpireResult:
+    if lake._committed is not lake:
+        raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
+    if not dry_run:
+        settle_all(lake)
+    now = datetime.now(UTC) if lake._database.read_only else catalog_time(lake)
+    with lake._reading() as reader:
+        before, last = _criteria(reader, older_than, keep_last, now)
+        chosen = expiry.choose(reader, before, last)
+        if not force:
+            expiry.check_consumers(reader, chosen.snapshots)
+        behind = expiry.overtaken(reader, chosen.snapshots)
+        overtaken = tuple(consumer.name for consumer in behind)
+        if dry_run:
+            return replace(_would(reader, chosen, lake.data_path), overtaken=overtaken)
+    gone = _let_go(lake, chosen, force=force)
+    return replace(_clear(lake, gone), overtaken=overtaken)
+
+
+def _criteria(
+    reader: Reader, older_than: object, keep_last: object, now: datetime
+) -> tuple[datetime | None, int | None]:
+    if keep_last is not None and (
+        isinstance(keep_last, bool) or not isinstance(keep_last, int) or keep_last < 1
+    ):
+        raise Invalid(
+            f"keep_last={keep_last!r} is not a number of snapshots",
+            hint="the newest snapshot never expires: keep_last=1 is the least",
+        )
+    if older_than is None and keep_last is None:
+        older_than = options.of_lake(reader, "expire_older_than")
+    if older_than is None and keep_last is None:
+        raise Invalid(
+            "expire() was not told what to expire",
+            hint='expire(older_than="7 days"), expire(keep_last=100), or set the lake\'s option'
+            " expire_older_than",
+        )
+    before = None if older_than is None else moment_before(now, older_than)
+    return before, keep_last
+
+
+def _would(reader: Reader, chosen: Chosen, data_path: str) -> ExpireResult:
+    found = unseen.find(reader, without=chosen.snapshots)
+    shared = _shared(reader, found, data_path)
+    sizes = [
+        files[file_id]
+        for kind, files in _by_kind(found).items()
+        for file_id in removal.freed(reader, kind, files, data_path)
+        if kind == "ducklake_delete_file" or file_id not in shared
+    ]
+    return ExpireResult(
+        chosen.snapshots,
+        len(sizes),
+        sum(sizes),
+        tuple(found.tables.values()),
+        found.rows,
+        chosen.kept,
+        dry_run=True,
+    )
+
+
+def _let_go(lake: Lake, chosen: Chosen, *, force: bool) -> Chosen:
+    """The oldest first, so that what remains is a history without holes wherever it stops."""
+    gone: list[int] = []
+    kept = list(chosen.kept)
+    for some in batches(chosen.snapshots):
+        done = alone(lake, expiry.let_go, some, force=force)
+        gone += done.snapshots
+        kept += done.kept
+    return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
+
+
+def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
+    """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
+    found = _find(lake)
+    removed = _files(lake, found)
+    tables: set[int] = set()
+    for some in batches(found.tables, _TABLES):
+        tables |= alone(lake, removal.tables, some)
+    for name, gaps in found.gaps.items():
+        alone(lake, removal.rows, name, gaps)
+    with lake._reading() as reader:
+        parts = removal.parts(reader)
+    for name, ids in parts.items():
+        for some in batches(ids):
+            alone(lake, removal.part, name, some)
+    _coverage(lake)
+    return ExpireResult(
+        gone.snapshots,
+        sum(each.files for each in removed),
+        sum(each.bytes for each in removed),
+        tuple(name for table_id, name in found.tables.items() if table_id in tables),
+        found.rows,
+        gone.kept,
+    )
+
+
+def _coverage(lake: Lake) -> None:
+    """Of files that DuckDB has removed, and by settings that no snapshot has any more."""
+    with lake._reading() as reader:
+        strays = coverage.strays(reader)
+        idle = series.idle(reader, lake.data_path)
+    for table_id, ids in strays.items():
+        for some in batches(ids):
+            alone(lake, coverage.forget_files, table_id, some)
+    for table_id in idle:
+        alone(lake, series.forget_idle, table_id, lake.data_path)
+
+
+def _find(lake: Lake) -> Unseen:
+    """On a server somebody may drop a table of rows while it is looked at: then once more."""
+    for _ in range(_LOOKS - 1):
+        with suppress(Corrupt), lake._reading() as reader:
+            return unseen.find(reader)
+    with lake._reading() as reader:
+        return unseen.find(reader)
+
+
+def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
+    """Delete files first: without their data files they would not be found."""
+    with lake._reading() as reader:
+        shared = _shared(reader, found, lake.data_path)
+    kinds = _by_kind(found)
+    count = sum(map(len, kinds.values()))
+    size = sum(sum(files.values()) for files in kinds.values())
+    removed = []
+    with progress("expiring", files=count, bytes=size) as tell:
+        for kind, ids in kinds.items():
+            for some in batches(ids):
+                removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
+                tell(files=len(some), bytes=removed[-1].bytes)
+    return removed
+
+
+def _by_kind(found: Unseen) -> dict[str, Mapping[int, int]]:
+    return {"ducklake_delete_file": found.delete_files, "ducklake_data_file": found.data_files}
+
+
+def _shared(reader: Reader, found: Unseen, data_path: str) -> set[int]:
+    """Unseen data files whose path a row that is seen names too: somebody registered it twice."""
+    if not found.data_files:
+        return set()
+    going = [row for row in paths.every(reader, "ducklake_data_file") if row[0] in found.data_files]
+    named = paths.named(
+        reader,
+        set(paths.complete(reader, going, data_path).values()),
+        data_path,
+        "ducklake_data_file",
+    )
+    kept = [ids for ids in named.values() if not ids <= found.data_files.keys()]
+    return {file_id for ids in kept for file_id in ids}

@@ -1,0 +1,3 @@
+"""Whether a lake is whole: `verify` runs the `checks` of the catalog, `deep` reads the files as
+well.
+"""

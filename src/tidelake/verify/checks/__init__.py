@@ -1,0 +1,1 @@
+"""What a catalog is checked for."""

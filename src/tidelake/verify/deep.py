@@ -1,0 +1,334 @@
+"""Checks that read rows: what files hold, whose ids they bear, and whether the past has changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tidelake.catalog import inventory
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.inventory import Inventory
+from tidelake.catalog.read import counting, inlined
+from tidelake.catalog.read import files as catalog_files
+from tidelake.catalog.read import tables as read
+from tidelake.engine.local.errors import translated
+from tidelake.errors import Denied, TidelakeError
+from tidelake.model.file import DataFile, InlinedRows, MappedField
+from tidelake.model.names import TableName
+from tidelake.model.schema import ROW_FILE, Column
+from tidelake.model.table import PartitionSpec
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.progress import Tell
+from tidelake.verify import fingerprint_sql, fingerprints
+from tidelake.verify import rows as row_checks
+from tidelake.verify.checks.statistics import bounds_problem, outside
+from tidelake.verify.fingerprint_sql import FOREVER, Epoch
+from tidelake.verify.footers import problem
+from tidelake.verify.values import CheckedFile
+from tidelake.verify.values_fingerprint import Content, Fingerprint
+from tidelake.verify.values_verify import Problem
+
+if TYPE_CHECKING:
+    from tidelake.engine.local.engine import Workbench
+    from tidelake.lake.lake import Lake
+    from tidelake.verify.verify import Findings
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """All that was ever in a table, as one transaction saw it; `current` are the rows that the
+    catalog has of it now. Nothing is said of other `snapshots` than these."""
+
+    id: int
+    name: str
+    files: tuple[DataFile, ...]
+    expected: tuple[CheckedFile, ...]
+    inlined: tuple[InlinedRows, ...]
+    current: tuple[InlinedRows, ...]
+    ends: tuple[tuple[int, int, int], ...]
+    mappings: dict[int, tuple[MappedField, ...]]
+    history: read.ColumnHistory
+    specs: dict[int, PartitionSpec]
+    snapshots: tuple[int, ...]
+
+    def plan(self, columns: Sequence[Column], files: Iterable[DataFile]) -> ScanPlan:
+        """Every row of these files, in these columns."""
+        return ScanPlan(
+            table=TableName.parse(self.name),
+            snapshot_id=FOREVER,
+            columns=tuple(columns),
+            output=(*(column.name for column in columns), ROW_FILE),
+            files=tuple(files),
+            mappings=self.mappings,
+            reshaped=self.history.reshaped,
+            renamed=self.history.renamed,
+            former_names=self.history.names,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass over the rows. `kept` are fingerprints of earlier passes by table, in the order of
+    snapshots; `coming` those that are to be kept now."""
+
+    lake: Lake
+    known: Inventory
+    found: Findings
+    deep: bool
+    fingerprint: bool
+    kept: dict[int, list[Fingerprint]] = field(default_factory=lambda: defaultdict(list))
+    coming: list[Fingerprint] = field(default_factory=list)
+
+
+def check_rows(this: Pass, expected: Sequence[CheckedFile], tell: Tell) -> None:
+    """Read every table whose files can be read."""
+    by_table: dict[int, list[CheckedFile]] = defaultdict(list)
+    for file in expected:
+        by_table[file.table_id].append(file)
+    if this.fingerprint:
+        with this.lake._reading() as reader:
+            for each in fingerprints.every(reader):
+                this.kept[each.table_id].append(each)
+    for table_id in this.known.wanted_tables:
+        tell(phase=f"rows of {this.known.name(table_id)}")
+        this.found.attempt(_check_table, this, table_id, by_table[table_id])
+    if this.coming:
+        with this.lake._database.writing() as writer:
+            fingerprints.add(writer, this.coming)
+    if this.fingerprint:
+        this.found.checked["new fingerprints"] = len(this.coming)
+
+
+def check_writable(lake: Lake) -> None:
+    """Fingerprints are kept in the catalog."""
+    if lake._database.read_only:
+        raise Denied(
+            f"{lake._database.url} was opened read-only, and fingerprints are kept in it",
+            hint="connect without read_only=True, or verify without fingerprints",
+        )
+
+
+def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> Iterator[Problem]:
+    known, found = this.known, this.found
+    with this.lake._reading() as reader:
+        table = _gathered(known, reader, table_id, expected)
+        counted = counting.row_count(reader, known.head, table_id)
+    work = this.lake._local.workbench()
+    if this.deep:
+        found.problems += _check_files(work, table, found.doubtful)
+        yield from _check_inlined(work, known, table)
+    if found.doubtful & {file.path for file in table.expected}:
+        return
+    with translated(f"cannot read {table.name}"):
+        for epoch in _epochs(known, table_id):
+            _bring_to_life(work, table, epoch, hashed=this.fingerprint)
+            states = _states(work, table, epoch)
+            if this.deep and states:
+                yield from _check_row_ids(work, known, table)
+                yield from _check_count(known, table, states[-1], counted)
+            if this.fingerprint:
+                yield from _compared(table, epoch, states, this.kept[table_id], this.coming)
+    found.checked["rows"] += sum(file.rows for file in table.files)
+    found.checked["rows"] += sum(len(some.rows) for some in table.inlined)
+
+
+def _gathered(
+    known: Inventory, reader: Reader, table_id: int, expected: Sequence[CheckedFile]
+) -> _Table:
+    path = known.table_path(table_id) or ""
+    ids, still_there = inventory.file_ids(reader, table_id), inventory.snapshot_ids(reader)
+    files = catalog_files.whole_life(reader, table_id, path, ids)
+    kept = inlined.kept_history(reader, known.head, table_id)
+    columns = {row.column_id for row in known.of_table("column", table_id)}
+    mappings = {file.mapping_id for file in files if file.mapping_id is not None}
+    return _Table(
+        id=table_id,
+        name=known.name(table_id) or "",
+        files=tuple(files),
+        expected=tuple(expected),
+        inlined=tuple(each.rows for each in kept),
+        current=tuple(inlined.inlined_rows(reader, known.head, table_id, columns)),
+        ends=tuple(end for each in kept for end in each.ends),
+        mappings=catalog_files.name_mappings(reader, sorted(mappings)),
+        history=read.column_history(reader, table_id),
+        specs=read.partition_specs(reader, table_id),
+        snapshots=tuple(at for at in known.snapshot_ids if at in still_there),
+    )
+
+
+def _check_files(work: Workbench, table: _Table, doubtful: set[str]) -> Iterator[Problem]:
+    """Every row of every file, in the columns that it was written with."""
+    files = {file.id: file for file in table.files if file.path not in doubtful}
+    groups: dict[tuple[Column, ...], list[CheckedFile]] = defaultdict(list)
+    deletes = []
+    for file in table.expected:
+        if file.deletes_from is not None:
+            deletes += [] if file.path in doubtful else [file]
+        elif file.id in files:
+            groups[file.columns].append(file)
+    for columns, group in groups.items():
+        yield from _check_group(work, table, columns, group, files)
+    with translated(f"cannot read the delete files of {table.name}"):
+        yield from list(row_checks.check_deletes(work, deletes))
+
+
+def _check_group(
+    work: Workbench,
+    table: _Table,
+    columns: Sequence[Column],
+    group: Sequence[CheckedFile],
+    files: dict[int, DataFile],
+) -> Iterator[Problem]:
+    """All at once; one by one if that fails, to find those that are to blame."""
+    bare = [replace(files[f.id], deletes=(), deleted_positions=(), deleted_at=()) for f in group]
+    partitions = {
+        file.id: (table.specs[file.partition_id], file.partition_values)
+        for file in bare
+        if file.partition_id in table.specs
+        and len(table.specs[file.partition_id].keys) == len(file.partition_values)
+    }
+    renamed = [replace(column, name=f"v{column.id}") for column in columns]
+    try:
+        with translated(f"cannot read {table.name}"):
+            scan = work.scan(table.plan(renamed, bare))
+            work.connection.execute(f"CREATE OR REPLACE TEMP VIEW whole AS {scan}")
+            yield from list(row_checks.check_rows(work, "whole", group, renamed, partitions))
+    except TidelakeError as error:
+        if len(group) == 1:
+            yield problem("unreadable-files", group[0], error.message, error.hint or "restore it")
+            return
+        for file in group:
+            yield from _check_group(work, table, columns, [file], files)
+
+
+def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
+    """Rows in the catalog lie within the table's bounds too."""
+    known_stats = known.of_table("table_column_stats", table.id) if table.current else []
+    stats = {row.column_id: row for row in known_stats}
+    columns = known.columns_at(table.id, known.head)
+    renamed = [replace(column, name=f"v{column.id}") for column in columns]
+    if not stats or not renamed:
+        return
+    labels = {leaf.id: leaf.name for column in columns for leaf in column.leaves()}
+    with translated(f"cannot read the rows of {table.name} that are in the catalog"):
+        scan = work.scan(replace(table.plan(renamed, ()), inlined=table.current))
+        work.connection.execute(f"CREATE OR REPLACE TEMP VIEW current AS {scan}")
+        for leaf, facts in row_checks.facts_of(work, "current", renamed):
+            said = outside(leaf, stats[leaf.id], facts) if leaf.id in stats else None
+            if said:
+                yield bounds_problem(table.name, labels[leaf.id], said, None)
+
+
+def _epochs(known: Inventory, table_id: int) -> list[Epoch]:
+    """The times in which the table had the same columns and some snapshot still sees it."""
+    rows = known.of_table("table", table_id)
+    start = min(row.begin_snapshot for row in rows)
+    end = max(FOREVER if row.end_snapshot is None else row.end_snapshot for row in rows)
+    edges = [edge for edge in known.column_edges(table_id) if start <= edge < end]
+    found: list[Epoch] = []
+    for since, until in zip(edges, [*edges[1:], end], strict=True):
+        columns = known.columns_at(table_id, since)
+        if found and found[-1].columns == columns:
+            found[-1] = replace(found[-1], until=until)
+        elif columns:
+            found.append(Epoch(columns, since, until))
+    return [each for each in found if known.seen_at(each.since, each.until) is not None]
+
+
+def _bring_to_life(work: Workbench, table: _Table, epoch: Epoch, *, hashed: bool) -> None:
+    files = [
+        file
+        for file in table.files
+        if file.begin_snapshot < epoch.until
+        and (file.end_snapshot is None or file.end_snapshot > epoch.since)
+    ]
+    # Rows that came later may not fit the types of then.
+    inlined_then = tuple(
+        replace(some, rows=tuple(row for row in some.rows if int(str(row[1])) < epoch.until))
+        for some in table.inlined
+    )
+    plan = replace(table.plan(epoch.columns, files), inlined=inlined_then)
+    fingerprint_sql.live(work, "lives", plan, epoch, table.ends, hashed=hashed)
+
+
+def _states(work: Workbench, table: _Table, epoch: Epoch) -> list[tuple[int, Content]]:
+    """The content of the table at every snapshot of an epoch, in order."""
+    changes = deque(sorted(fingerprint_sql.differences(work, "lives", epoch).items()))
+    content, states = Content(), []
+    for at in table.snapshots:
+        if epoch.since <= at < epoch.until:
+            while changes and changes[0][0] <= at:
+                content = content.plus(changes.popleft()[1])
+            states.append((at, content))
+    return states
+
+
+def _check_row_ids(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
+    """No two rows that one snapshot sees have the same id."""
+    shared = [
+        (at, row_id)
+        for row_id, born, died in fingerprint_sql.shared_ids(work, "lives")
+        if (at := known.seen_at(born, died)) is not None
+    ]
+    if shared:
+        yield Problem(
+            "row-ids",
+            f"{len(shared):,} row ids are those of two rows at once, such as {min(shared)[1]}",
+            "delete one of the rows and append it again: it then gets an id of its own",
+            table=table.name,
+            snapshot_id=min(shared)[0],
+        )
+
+
+def _check_count(
+    known: Inventory, table: _Table, newest: tuple[int, Content], counted: int | None
+) -> Iterator[Problem]:
+    at, content = newest
+    if at == known.head and counted is not None and counted != content.rows:
+        yield Problem(
+            "row-counts",
+            f"{content.rows:,} rows can be read, and the catalog counts {counted:,}",
+            "look for wrong record_count and delete_count among the table's files",
+            table=table.name,
+            snapshot_id=at,
+        )
+
+
+def _compared(
+    table: _Table,
+    epoch: Epoch,
+    states: Sequence[tuple[int, Content]],
+    kept: Sequence[Fingerprint],
+    coming: list[Fingerprint],
+) -> Iterator[Problem]:
+    """A kept fingerprint holds for all snapshots from its own up to that of the next: a run keeps
+    one wherever something changed, and of the newest."""
+    marks = [each.snapshot_id for each in kept]
+    wrong, before = set(), None
+    for at, content in states:
+        now = content.hash(epoch.columns)
+        if not marks or at > marks[-1]:
+            if now != before or at == states[-1][0]:
+                coming.append(Fingerprint(table.id, at, content.rows, now))
+            before = now
+            continue
+        place = bisect_right(marks, at) - 1
+        if place >= 0 and place not in wrong and now != kept[place].content_hash:
+            wrong.add(place)
+            yield _changed(table, at, content, kept[place])
+        before = now
+
+
+def _changed(table: _Table, at: int, now: Content, then: Fingerprint) -> Problem:
+    return Problem(
+        "fingerprint",
+        f"the past has changed: {now.rows:,} rows now, and {then.rows:,} others when the"
+        f" fingerprint of snapshot {then.snapshot_id} was kept",
+        "restore the table's files and its rows of the catalog from a backup; if the change is"
+        " right, delete the table's rows of tidelake_fingerprint",
+        table=table.name,
+        snapshot_id=at,
+    )

@@ -1,0 +1,36 @@
+"""Fingerprints that earlier runs have kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database.database import Reader, Writer
+from tidelake.verify.values_fingerprint import Fingerprint
+
+TABLE = "tidelake_fingerprint"
+_COLUMNS = ("table_id", "snapshot_id", "row_count", "content_hash", "made_at")
+
+
+def every(reader: Reader) -> list[Fingerprint]:
+    if not reader.has_table(TABLE):
+        return []
+    rows = reader.rows(
+        f"SELECT table_id, snapshot_id, row_count, content_hash FROM {TABLE}"
+        " ORDER BY table_id, snapshot_id"
+    )
+    return [Fingerprint(*row) for row in rows]
+
+
+def add(writer: Writer, fingerprints: Iterable[Fingerprint]) -> None:
+    """Keep those that are new. Those of expired snapshots stay: they hold until the next."""
+    own_tables.ensure(writer, TABLE)
+    known = {(each.table_id, each.snapshot_id) for each in every(writer)}
+    now = writer.dialect.moment(datetime.now(UTC))
+    values = [
+        (each.table_id, each.snapshot_id, each.rows, each.content_hash, now)
+        for each in fingerprints
+        if (each.table_id, each.snapshot_id) not in known
+    ]
+    writer.insert_values(TABLE, _COLUMNS, values)

@@ -1,0 +1,3 @@
+"""Changes of tables: `rows` come, change and go, `merge` does all of it, `definitions` change what
+a table is.
+"""

@@ -1,0 +1,308 @@
+"""Append, overwrite, delete, update and add_files, as changes to a transaction's drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelake.coverage.overlap import Added, Incoming, Watch, staged
+from tidelake.engine.incoming.few_rows import plain_rows
+from tidelake.engine.local.errors import refusal
+from tidelake.errors import Invalid, Unsupported
+from tidelake.model.change import NewFile, WriteResult
+from tidelake.model.literal import Literal
+from tidelake.model.names import TableName, quote, text_literal
+from tidelake.model.predicate import Predicate
+from tidelake.model.schema import ROW_NUMBER
+from tidelake.plan.expression import expression_sql
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.where import as_where
+from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.planning import Asked
+from tidelake.session.staging import POINTERS
+from tidelake.write.assignment import Assignment, assigned, pairs, without_rows
+
+if TYPE_CHECKING:
+    from tidelake.lake.transaction import Transaction
+
+Where = str | Predicate
+
+
+def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
+    """Add rows, as the table's policy for buckets that are covered already has it."""
+    draft = writable(tx, name)
+    watch = Watch.of(tx, draft)
+    if (few := _plain(tx, draft, data, watch)) is not None:
+        return result([], rows=few, inserted=few, operation="append")
+    return _append(tx, draft, data, watch)
+
+
+def _append(
+    tx: Transaction,
+    draft: TableDraft,
+    data: Any,
+    watch: Watch | None,
+    within: Where | None = None,
+) -> WriteResult:
+    """`within` is a condition that all rows must meet."""
+    name = draft.after.name
+    local = tx._local.job if not _is_spark(data) else tx.job
+    with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
+        incoming = job.bring("incoming", data, draft.columns, name)
+        tx.replayable = tx.replayable and incoming.rereadable
+        sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)
+        count = _length(data) if incoming.rereadable else None
+        if count is None and incoming.rereadable and not _is_spark(data):
+            count = _few(job, sql, draft.options.inline_rows)
+        done = add_rows(tx, draft, job, Incoming(sql, count, incoming.rereadable), watch)
+    return replace(done, operation="append")
+
+
+def add_rows(
+    tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming, watch: Watch | None
+) -> WriteResult:
+    """Stage rows, where a series is watched as its policy has it."""
+    added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
+    check_nulls(draft, added.files)
+    return _added(added)
+
+
+def _added(added: Added) -> WriteResult:
+    return result(
+        added.files,
+        rows=added.inserted + added.deleted,
+        inserted=added.inserted,
+        deleted=added.deleted,
+    )
+
+
+def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: Watch | None) -> int | None:
+    """Stage a few plain dicts as they are; how many, or None if they need more care."""
+    if not tx.can_inline(draft.columns):
+        return None
+    rows = plain_rows(data, draft.columns, str(draft.after.name), draft.options.inline_rows)
+    if rows is None or not tx.can_flush(draft.after, rows):
+        return None
+    if watch is not None and not watch.may_add(rows):
+        return None
+    draft.add_rows(rows, numbered=False)
+    return len(rows)
+
+
+def _is_spark(data: object) -> bool:
+    from tidelake.lake.transaction import is_spark_frame
+
+    return is_spark_frame(data)
+
+
+def writable(tx: Transaction, name: TableName) -> TableDraft:
+    draft = tx.draft(name)
+    if tx.encrypted:
+        raise Unsupported(
+            "this lake is encrypted, and only DuckDB writes encrypted files",
+            hint="write to it with DuckDB's ducklake extension",
+        )
+    return draft
+
+
+def _length(data: Any) -> int | None:
+    """How many rows the data has, where that costs nothing to know."""
+    if isinstance(data, Mapping):
+        return 1
+    if isinstance(data, str) or not hasattr(data, "__len__"):
+        return None
+    if isinstance(data, list | tuple) and not all(isinstance(row, Mapping) for row in data[:1]):
+        return None
+    return len(data)
+
+
+def _few(job: Any, sql: str, most: int) -> int | None:
+    """How many rows a query gives, if they are no more than that."""
+    ((count,),) = job.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({sql}) LIMIT {most + 1})")
+    return count if count <= most else None
+
+
+def _checked(sql: str, within: Where, draft: TableDraft) -> str:
+    where = as_where(within, draft.after.schema)
+    assert where is not None
+    message = refusal(
+        f"{draft.after.name}: a row to be written does not meet {where.sql}",
+        "leave such rows out, or change the condition",
+    )
+    return (
+        f"SELECT * FROM ({sql}) WHERE CASE WHEN coalesce({where.sql}, false) THEN true"
+        f" ELSE error({text_literal(message)}) END"
+    )
+
+
+def check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
+    required = {c.id: c.name for c in draft.columns if not c.nullable and not c.is_nested}
+    for file in files:
+        for facts in file.columns:
+            if facts.column_id in required and facts.nulls:
+                raise Invalid(
+                    f"{draft.after.name}: column {required[facts.column_id]!r} must not be null,"
+                    f" and {facts.nulls:,} values are",
+                    hint="fill them in, or allow nulls with evolve(nullable={…: True})",
+                )
+
+
+def overwrite(
+    tx: Transaction, name: TableName, data: Any, *, where: Where | None = None
+) -> WriteResult:
+    """Replace all rows, or those that meet a condition; the new rows must meet it too."""
+    draft = writable(tx, name)
+    if where is None:
+        deleted = clear(tx, draft, tx._plan(name, None, Asked(POINTERS)))
+    else:
+        deleted = delete(tx, name, where).deleted
+    draft.read = draft.alone = True
+    added = _append(tx, draft, data, None, where)
+    return WriteResult(
+        None,
+        rows=added.rows + deleted,
+        files=added.files,
+        bytes=added.bytes,
+        inserted=added.inserted,
+        deleted=deleted,
+        operation="overwrite",
+    )
+
+
+def clear(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+    """All rows of a plan leave, if possible without being looked at; how many they are."""
+    gone = sum(len(inlined.rows) for inlined in plan.inlined)
+    lasting = []
+    for file in plan.files:
+        if file.id < 0:
+            del draft.files[file.id]
+        else:
+            staging.check(draft, file)
+            draft.see(file)
+            if not staging.can_end(draft, file):
+                lasting.append(file)
+                continue
+            staging.end(draft, file.id)
+        gone += staging.live(file)
+    if lasting:
+        gone += _remove_all(tx, draft, replace(plan, files=tuple(lasting), inlined=()))
+    staging.remove_catalog_rows(
+        draft, {int(str(row[0])) for inlined in plan.inlined for row in inlined.rows}
+    )
+    return gone
+
+
+def _remove_all(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+    """Stage the deletion of all rows that a plan finds."""
+    with tx.job(f"cannot delete from {draft.after.name}") as job:
+        job.scan("target", plan)
+        job.keep("doomed", "SELECT * FROM target")
+        return staging.remove(tx, draft, job, "doomed", plan)
+
+
+def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
+    if where is None or (isinstance(where, str) and not where.strip()):
+        raise Invalid(
+            f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
+        )
+    draft = writable(tx, name)
+    plan = tx._plan(name, None, Asked(POINTERS, where))
+    draft.read = True
+    deleted = _remove_all(tx, draft, plan)
+    return result([], rows=deleted, deleted=deleted, operation="delete")
+
+
+def update(
+    tx: Transaction,
+    name: TableName,
+    given: Mapping[str, Any] | None,
+    where: Where | None,
+    values: Mapping[str, Any] | None = None,
+) -> WriteResult:
+    """Set columns to new values; the rows keep their ids. Text is SQL in `given`, and stands for
+    itself in `values`."""
+    draft = writable(tx, name)
+    wanted = _assigned(draft, given, values)
+    schema = draft.after.schema
+    plan = tx._plan(name, None, Asked([*schema.names, *POINTERS, ROW_NUMBER], where))
+    draft.read = True
+    with tx.job(f"cannot update {name}") as job:
+        empty = without_rows(((c.name, c) for c in schema), "t")
+        found = wanted.checked(job, schema, empty, str(name))
+        job.scan("target", plan)
+        updated = job.keep("changed", "SELECT * FROM target")
+        staging.remove(tx, draft, job, "changed", plan)
+        chosen = ", ".join(
+            f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
+        )
+        sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
+        files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
+    check_nulls(draft, files)
+    return result(files, rows=updated, updated=updated, operation="update")
+
+
+def _assigned(
+    draft: TableDraft, given: Mapping[str, Any] | None, values: Mapping[str, Any] | None
+) -> Assignment:
+    plain = [(name, Literal(value)) for name, value in pairs(values, "values=")]
+    listed = [*pairs(given, "update"), *plain]
+    if not listed:
+        raise Invalid("there is nothing to set", hint='update({"x": "x + 1"}, where="…")')
+    schema = draft.after.schema
+    read = partial(expression_sql, tables={"t": schema}, bare="t")
+    return assigned(schema, listed, str(draft.after.name), read)
+
+
+def add_files(
+    tx: Transaction,
+    name: TableName,
+    paths: str | Sequence[str],
+    *,
+    hive: bool,
+    take_over: bool,
+) -> WriteResult:
+    """Make existing Parquet files part of the table, where they lie."""
+    draft = writable(tx, name)
+    patterns = [paths] if isinstance(paths, str | Path) else paths
+    if not isinstance(patterns, Iterable):
+        raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
+    listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
+    plan = tx.look(name, Asked([draft.columns[0].name]))
+    known = {file.path for file in plan.files}
+    for path in listed:
+        if path in known:
+            raise Invalid(f"{path} is part of {name} already", hint="leave it out")
+    with tx._local.job(f"cannot add files to {name}") as job:
+        found = job.found(listed, draft.target, {"hive": hive})
+    files = [replace(file, taken_over=take_over) for file in found]
+    if (watch := Watch.of(tx, draft)) is not None:
+        added = watch.add_files(files)
+    else:
+        draft.add_files(files)
+        added = Added(files, sum(file.rows for file in files))
+    return replace(_added(added), operation="add files")
+
+
+def result(
+    files: Sequence[NewFile],
+    *,
+    rows: int,
+    inserted: int = 0,
+    updated: int = 0,
+    deleted: int = 0,
+    operation: str | None = None,
+) -> WriteResult:
+    return WriteResult(
+        None,
+        rows=rows,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        inserted=inserted,
+        updated=updated,
+        deleted=deleted,
+        operation=operation,
+    )
