@@ -120,7 +120,7 @@ def _appeared(path: Path) -> float:
 
 def _checkpoint(part: Part, place: Path) -> None:
     from tidelake.delta.mirror import publish as publishing
-    from tidelake.delta.mirror import records_mirrors as mirrors
+    from tidelake.delta.mirror import records as mirrors
     from tidelake.delta.values.mirror import MirroredFile
 
     stats = '{"numRecords":1000,"tightBounds":true,"minValues":{"id":1},"maxValues":{"id":9}}'

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tidelake.coverage.values.axis import spelled, ticks
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import SIGN, Clock
-from tidelake.coverage.values.picture import name_of, percent
-from tidelake.coverage.values.picture_strip import Cell, cells, joined
+from tidelake.coverage.values.picture import Cell, cells, joined, name_of, percent
 from tidelake.coverage.values.series import Series
 from tidelake.model.schema import Column
 

@@ -6,7 +6,7 @@ import tidelake
 from tests.delta.readers import Readers
 from tests.reading import canonical
 from tidelake.delta.log.names import commit_version
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 
 
 def assert_agree(lake: tidelake.Lake, name: str, readers: Readers) -> int:

@@ -11,7 +11,7 @@ import tidelake
 from tests.delta import others
 from tidelake import Lake
 from tidelake.delta.mirror.mirror import DeltaMirror
-from tidelake.delta.values.reports_mirror_diff import prometheus
+from tidelake.delta.values.reports import prometheus
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
 from tidelake.testing.duck import duck_connection
 

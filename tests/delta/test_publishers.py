@@ -14,7 +14,7 @@ from tests.delta.readers import Readers
 from tests.writing.place import Place
 from tests.writing_together.crowd import together
 from tidelake.delta.log.read import listing
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
 
 WRITERS = 3

@@ -10,7 +10,7 @@ from tests.delta.readers import Readers, Shown, as_delta
 from tests.writing import trial, upkeep
 from tests.writing.actions import spelled
 from tests.writing.model import Model, Name, Table
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.mirror import Mirror
 from tidelake.errors import NotFound

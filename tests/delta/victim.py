@@ -16,7 +16,7 @@ import pyarrow as pa
 import tidelake
 from tidelake.delta.mirror import files as mirrored_files
 from tidelake.delta.mirror import publish as publishing
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.store import files
 
 STEPS: tuple[tuple[Any, str], ...] = (

@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.writes.place import Place
-from tidelake.history.values_log import LogEntry, said_of_itself
+from tidelake.history.values import LogEntry, said_of_itself
 from tidelake.model.changes_made import operation_of, touched_tables
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]

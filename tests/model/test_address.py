@@ -9,7 +9,7 @@ import pytest
 import tidelake
 from tidelake.catalog.database.url import parse_url
 from tidelake.errors import TidelakeError
-from tidelake.lake.connect_settings import Settings
+from tidelake.lake.connect import Settings
 from tidelake.model.address import masked, without_secrets
 
 SECRET = "S3cr3tMarker"

@@ -10,7 +10,7 @@ import pytest
 from tidelake.coverage.values.clock import MONTHS, TIME, Clock
 from tidelake.coverage.values.interval import at_least
 from tidelake.errors import Invalid
-from tidelake.event_time.values.rollup_rollup_policy import RollupPolicy
+from tidelake.event_time.values.rollup import RollupPolicy
 from tidelake.join.question import checked_tolerance
 from tidelake.model.age import as_span, check_span, moment_before
 from tidelake.model.span import Span, text_of

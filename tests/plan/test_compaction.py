@@ -10,7 +10,7 @@ from tidelake.model.schema import Column, Schema
 from tidelake.model.table import SortKey
 from tidelake.upkeep import choose as compaction
 from tidelake.upkeep.choose import FileFacts, KeptRows, Situation, actions, sort_column
-from tidelake.upkeep.values_compaction import CompactAction
+from tidelake.upkeep.values import CompactAction
 
 NOWHERE = (None, ())
 

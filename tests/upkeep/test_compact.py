@@ -17,7 +17,7 @@ from tidelake.model.names import TableName
 from tidelake.upkeep import compact as compaction
 from tidelake.upkeep.choose import actions
 from tidelake.upkeep.pieces import look, situation
-from tidelake.upkeep.values_compaction import Kind
+from tidelake.upkeep.values import Kind
 
 KINDS = ("sqlite", "duckdb", "postgresql", "mariadb")
 Duck = duckdb.DuckDBPyConnection

@@ -20,7 +20,7 @@ from tidelake.catalog.read.tables import join_path
 from tidelake.errors import Corrupt
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 BIG = {
     "ducklake_file_column_stats",

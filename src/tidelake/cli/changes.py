@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.cli import render
 
 if TYPE_CHECKING:
-    from tidelake.history.values_log import LogEntry
+    from tidelake.history.values import LogEntry
     from tidelake.lake.lake import Lake
 
 _WORDS = {

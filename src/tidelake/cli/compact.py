@@ -13,7 +13,7 @@ from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, pass_options
 
 if TYPE_CHECKING:
-    from tidelake.upkeep.values_compaction import CompactResult
+    from tidelake.upkeep.values import CompactResult
 
 
 @click.command()

@@ -13,7 +13,7 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Function, Options, global_options, pass_options
-from tidelake.delta.values.reports_mirror_diff import MirrorDiff, prometheus
+from tidelake.delta.values.reports import MirrorDiff, prometheus
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror

@@ -124,7 +124,7 @@ def append(
 def _create_if_missing(lake: Lake, table: str, source: SourceFiles) -> SourceFiles:
     """The files as they are read if the table is made of them."""
     from tidelake.errors import NotFound
-    from tidelake.lake.columns_incoming import columns_in
+    from tidelake.lake.columns import columns_in
 
     try:
         lake.table(table)

@@ -11,8 +11,7 @@ from itertools import islice
 from operator import and_, or_, sub
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.frame_drawn import Drawn
-from tidelake.coverage.frame_framed import Framed, Intervals, summary
+from tidelake.coverage.frame import Drawn, Framed, Intervals, summary
 from tidelake.coverage.values.axis import span_of
 from tidelake.coverage.values.bitmaps import Buckets, runs
 from tidelake.coverage.values.clock import COUNT, Clock

@@ -1,16 +1,46 @@
-"""Ids that rows bear in their files."""
+"""A lake again, from the Delta logs of its mirrors: its tables as they were published last, in a
+catalog that has none. Files stay where they are, with the ids of their columns and rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.catalog import create
+from tidelake.catalog.read import files, snapshots
+from tidelake.catalog.read import tables as read
+from tidelake.delta.importing.adopt import facts_of, parsed_stats, row_count
+from tidelake.delta.log.features import check_readable
+from tidelake.delta.log.names import LOG, commit_name, located
+from tidelake.delta.log.read import Listing, commit_time, listing
+from tidelake.delta.log.replay import State
+from tidelake.delta.log.types import Field
+from tidelake.delta.log.vectors import decoded
+from tidelake.delta.mirror import records as mirrors
+from tidelake.delta.mirror.compose import ENGINE, app_id
+from tidelake.delta.mirror.declaration import PROPERTY, Declaration, declared
+from tidelake.delta.mirror.realign import as_mirrored, folder_of, state_of
+from tidelake.delta.mirror.records import Step
+from tidelake.delta.mirror.sync import TAG, sync
+from tidelake.delta.values.actions import Add, Txn
+from tidelake.delta.values.mirror import FIRST_ROW, Mirror, Ratified
+from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
 from tidelake.engine.local.errors import translated
-from tidelake.model.names import quote, text_literal
-from tidelake.model.schema import ROW_ID_FIELD
+from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
+from tidelake.model.change import NewFile, WriteResult
+from tidelake.model.names import fold, quote, text_literal
+from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
+from tidelake.session.short_transactions import alone
+from tidelake.write import definitions
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.transaction import Transaction
+    from tidelake.session.draft import TableDraft
 
 
 def numbered_files(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
@@ -28,3 +58,248 @@ def _free(connection: Any, path: str, column: str) -> int:
     sql = f"SELECT max({quote(column)}) + 1 FROM read_parquet({text_literal(path)})"
     ((found,),) = connection.execute(sql).fetchall()
     return int(found or 0)
+
+
+_DROPPED = "DROP TABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A table as its log has it. `numbered` are files whose rows bear their ids."""
+
+    log: Listing
+    state: State
+    declaration: Declaration
+    snapshot_id: int
+    numbered: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        return str(self.declaration.name)
+
+    @property
+    def rows(self) -> int:
+        adds = self.state.files.values()
+        gone = sum(add.vector.cardinality for add in adds if add.vector is not None)
+        return sum(_rows(add) for add in adds) - gone
+
+    def told(self) -> RecoveredTable:
+        return RecoveredTable(
+            self.name, self.log.root, self.state.version, len(self.state.files), self.rows
+        )
+
+
+def recover(lake: Lake, places: Sequence[str] | None, *, dry_run: bool) -> RecoverResult:
+    lake._check_writable()
+    _check_empty(lake)
+    found, skipped, last = _found(lake, _roots(lake, places or [lake.data_path]))
+    told = tuple(each.told() for each in found)
+    if dry_run or not found:
+        return RecoverResult(None, told, tuple(skipped))
+    alone(lake, create.begin_at, last)
+    lake._write(lambda tx: _declared(tx, found))
+    done = lake._write(lambda tx: _filled(tx, found))
+    for each in found:
+        _remember(lake, each)
+    lake._write(lambda tx: _tagged(tx, found))
+    for each in found:
+        lake.set_option("data_inlining_row_limit", 0, table=each.name)
+        sync(lake, lake.table(each.name).info.id)
+    return RecoverResult(done.snapshot_id, told, tuple(skipped))
+
+
+def _check_empty(lake: Lake) -> None:
+    if lake.tables() or lake.views() or len(lake.snapshots()) > 1:
+        raise Conflict(
+            "this lake has a history of its own already",
+            hint="recover into a new catalog, with the data path of the lake that was lost",
+        )
+
+
+def _roots(lake: Lake, places: Sequence[str]) -> list[str]:
+    """Folders with a Delta log, below these places."""
+    found = set()
+    for place in places:
+        folder = folder_of(place)
+        for each in lake._local.store.walk(folder):
+            root, inside, _ = each.uri.partition(f"/{LOG}")
+            found |= {f"{root}/"} if inside else set()
+    if not found:
+        raise NotFound(
+            f"there are no Delta logs at {', '.join(places)}",
+            hint="only tables that were mirrored can be recovered",
+        )
+    return sorted(found)
+
+
+def _found(lake: Lake, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedLog], int]:
+    """Tables that can be had again, of two with one name the one that was written to later; logs
+    of no such table; and the last snapshot that any log tells of."""
+    by_name: dict[str, _Lost] = {}
+    skipped = []
+    last = 0
+    for root in roots:
+        try:
+            log = listing(lake._local.store, root)
+            state = state_of(lake, log, log.newest)
+            last = max([last, *(txn.version for txn in _ours(state))])
+            lost = _lost(lake, log, state)
+        except TidelakeError as error:
+            skipped.append(SkippedLog(root, str(error)))
+            continue
+        other = by_name.get(fold(lost.name))
+        older = min(filter(None, [lost, other]), key=lambda each: each.snapshot_id)
+        if other is not None:
+            skipped.append(SkippedLog(older.log.root, f"another log of {lost.name} is newer"))
+            lost = other if older is lost else lost
+        by_name[fold(lost.name)] = lost
+    return list(by_name.values()), skipped, last
+
+
+def _ours(state: State) -> Iterator[Txn]:
+    for name, txn in state.txns.items():
+        if name.startswith(app_id("")):
+            yield txn
+
+
+def _lost(lake: Lake, log: Listing, state: State) -> _Lost:
+    root = log.root
+    protocol, metadata = state.checked(root)
+    check_readable(protocol)
+    said = {} if state.info is None else state.info.said
+    if PROPERTY not in metadata.configuration:
+        raise NotFound("it is not the log of a mirror", hint="tidelake.import_delta brings it in")
+    if said and said.get("engineInfo") != ENGINE:
+        raise Conflict(
+            f"its version {log.newest} was written by somebody else",
+            hint="tidelake.import_delta brings it in, or remove their versions",
+        )
+    if said.get("operation") == _DROPPED:
+        raise NotFound("the table was dropped", hint="nothing is to be done")
+    paths = [located(add.path, root) for add in state.files.values()]
+    _check_there(lake, paths)
+    bare = [located(a.path, root) for a in state.files.values() if FIRST_ROW not in a.tags]
+    return _Lost(
+        log,
+        state,
+        declared(metadata.configuration[PROPERTY], root),
+        max((txn.version for txn in _ours(state)), default=0),
+        numbered_files(lake._local, bare) if bare else {},
+    )
+
+
+def _check_there(lake: Lake, paths: Sequence[str]) -> None:
+    missing = sorted(set(paths) - lake._local.store.sizes(paths).keys()) if paths else []
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise Corrupt(f"{missing[0]}{more} is missing", hint="restore it from a copy")
+
+
+def _declared(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+    """The tables by the first names of their columns, and with those that are gone."""
+    for schema in sorted({each.declaration.name.schema for each in found}):
+        with tx._reading() as reader:
+            known = {fold(each.name) for each in tx._schema_infos(reader, tx._base)}
+        if fold(schema) not in known:
+            definitions.create_schema(tx, schema)
+    for each in found:
+        said = each.declaration
+        draft = definitions.create(tx, said.name, Schema(said.first), said.keys, {})
+        draft.after = replace(draft.after, uuid=said.uuid, path=each.log.root)
+    return WriteResult(None, operation="recover")
+
+
+def _filled(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+    """The tables as they were last, with their files."""
+    for each in found:
+        said = each.declaration
+        draft = tx.draft(said.name)
+        tags = {name: value for name, value in said.tags.items() if name != TAG}
+        draft.after = replace(
+            draft.after, schema=Schema(said.columns), tags=tags, sorting=said.sorting
+        )
+        draft.facts = draft.facts.evolved(draft.after)
+        with tx._local.job(f"cannot recover {said.name}") as job:
+            draft.add_files(list(_files(tx, draft, job, each)))
+    rows = sum(each.rows for each in found)
+    return WriteResult(None, rows=rows, inserted=rows, operation="recover")
+
+
+def _files(tx: Transaction, draft: TableDraft, job: Any, lost: _Lost) -> Iterator[NewFile]:
+    fields = [_field(column, draft.target.physical) for column in draft.columns]
+    for add in sorted(lost.state.files.values(), key=lambda add: add.modified):
+        path = located(add.path, lost.log.root)
+        stats = parsed_stats(add.stats)
+        first = add.tags.get(FIRST_ROW)
+        file = NewFile(
+            path,
+            _rows(add),
+            add.size,
+            None,
+            columns=tuple(facts_of(fields, stats, _rows(add), {})),
+            carries_row_ids=path in lost.numbered,
+            first_row=lost.numbered.get(path) if first is None else int(first),
+        )
+        yield _with_deletes(tx, draft, job, file, add, lost)
+
+
+def _with_deletes(
+    tx: Transaction, draft: TableDraft, job: Any, file: NewFile, add: Add, lost: _Lost
+) -> NewFile:
+    if add.vector is None:
+        return file
+    positions = decoded(add.vector, lost.log.root, tx._local.store.read)
+    gone = f"SELECT CAST(-1 AS BIGINT) AS {ROW_FILE}, unnest({positions}) AS {ROW_POSITION}"
+    staged = draft.as_staged(-1, file)
+    (deletes,) = job.delete(gone, draft.target, [staged], draft.stamp)
+    tx.wrote([deletes.path])
+    return replace(file, deletes=deletes)
+
+
+def _field(column: Column, physical: Mapping[int, str]) -> Field:
+    below = tuple(_field(child, physical) for child in column.children)
+    return Field(column, physical.get(column.id, column.name), None, below)
+
+
+def _rows(add: Add) -> int:
+    found = row_count(parsed_stats(add.stats))
+    if found is None:
+        raise Corrupt(f"the log does not say how many rows {add.path} has", hint="restore the log")
+    return found
+
+
+def _remember(lake: Lake, lost: _Lost) -> None:
+    """What the mirror shows, so that it goes on in its log."""
+    log, state = lost.log, lost.state
+    protocol, metadata = state.checked(log.root)
+    with lake._reading() as reader:
+        head = snapshots.head_id(reader)
+        table_id = read.find(reader, head, "table", lost.declaration.name)
+        assert table_id is not None
+        known = {file.path: file.id for file in files.data_files(reader, head, table_id, log.root)}
+    name = commit_name(state.version)
+    content = lake._local.store.read(log.uri(name)) if state.version in log.commits else b""
+    shown = [as_mirrored(add, known[located(add.path, log.root)]) for add in state.files.values()]
+    mirror = Mirror(
+        table_id,
+        metadata.id,
+        log.root,
+        snapshot_id=head,
+        version=state.version,
+        published=state.version,
+        checkpoint=max([-1, *log.checkpoints]),
+        committed_at=commit_time(state.info, log.written(state.version), None),
+        file_count=len(shown),
+        protocol=protocol,
+        metadata=metadata,
+    )
+    digest = hashlib.sha256(content).hexdigest()
+    commit = Ratified(state.version, head, mirror.committed_at, digest)
+    alone(lake, mirrors.rebase, Step(mirror, mirror, (commit,)), shown, 0)
+
+
+def _tagged(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+    for each in found:
+        draft = tx.draft(each.declaration.name)
+        draft.after = replace(draft.after, tags=each.declaration.tags)
+    return WriteResult(None, operation="recover")

@@ -1,106 +1,114 @@
-"""Keys whose answer for a moment is not what it was, as SQL over the two answers."""
+"""What a lake thinks otherwise by now of the same moment, read when it is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from tidelake.history.changes_sql import CAME, WENT, free_names
-from tidelake.model.event_time import EventTime
-from tidelake.model.names import quote
-from tidelake.model.predicate import And, In, Predicate
-from tidelake.model.schema import Column
-from tidelake.plan.as_of import AsOfPlan
-from tidelake.plan.differs import HAD, HAS, NEW, OLD
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
+from tidelake.errors import Invalid
+from tidelake.event_time import belief_changes_sql as plan_of
+from tidelake.event_time.belief_changes_sql import BeliefPlan
+from tidelake.history.changes import Span, check_same, define, facts_until, known, plan_changes
+from tidelake.history.changes_sql import ChangePlan
+from tidelake.model.event_time import EventTime, spelled
+from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
+from tidelake.plan.as_of import together
+from tidelake.plan.differs import PAIRS, differing_sql
+from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.plan_as_of import plan_as_of, unplaced
+from tidelake.session.planning import Request
 
-BEFORE, AFTER = "_tidelake_before", "_tidelake_after"
-DIFFERING = "_tidelake_differing"
-_A, _B = "_tidelake_a", "_tidelake_b"
-_KEY = "_tidelake_key"
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.plan.scan import ScanPlan
 
-
-_LISTED = frozenset(
-    {"boolean", "varchar", "uuid"}
-    | {f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)}
-)
-_MOST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class BeliefPlan:
-    """The answers `before` and `after`, both in the columns of the latter."""
-
-    before: AsOfPlan
-    after: AsOfPlan
-
-    @property
-    def event(self) -> EventTime:
-        return self.after.event
-
-    @property
-    def values(self) -> tuple[Column, ...]:
-        """The columns that are not of the key, in their order."""
-        keys = {column.id for column in self.event.key}
-        columns = {column.name: column for column in self.after.columns}
-        return tuple(columns[n] for n in self.after.output if columns[n].id not in keys)
+Moment = int | str | datetime
 
 
-def can_list(event: EventTime) -> bool:
-    """Whether Python holds every value of the key exactly."""
-    return all(column.type in _LISTED for column in event.key)
+class BeliefChanges(LazyRows):
+    """The keys whose state as of a moment was another at an earlier snapshot: the key, `change`
+    ('appeared', 'vanished', 'changed'), and of every other column `…_before` and `…_after`.
+    Columns, key and event time are as declared at the later snapshot. Immutable; every `to_*`
+    plans afresh."""
+
+    def __init__(
+        self, lake: Lake, name: TableName, as_of: int, since: Moment, known_at: int | None
+    ) -> None:
+        self._lake = lake
+        self._name = name
+        self._as_of = as_of
+        self._since = since
+        self._known_at = known_at
+
+    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+        """Only keys about which rows came or went can have another answer. Where these are few,
+        it is they that are asked for."""
+        doing = f"cannot compare what was known of {self._name}"
+        with self._lake._reading() as reader:
+            span = self._span(reader)
+            event = EventTime.of(span.facts.info, span.until)
+            until = together([event.until(self._as_of)])
+            changes = plan_changes(reader, span, (*event.key, event.time), until)
+            doubtful = _unplaced(reader, span, event)
+        for each in doubtful:
+            self._lake._check_placed(each, event)
+        keys = _few_keys(engine, doing, changes, event)
+        with self._lake._reading() as reader:
+            for at in (span.after, span.until):
+                snapshots.check_there(reader, at)
+            plan = self._plan(reader, span, keys)
+        job = engine.job(doing)
+        job.scan(plan_of.BEFORE, plan.before)
+        job.scan(plan_of.AFTER, plan.after)
+        job.define(PAIRS, plan_of.pairs_sql(plan))
+        job.define(plan_of.DIFFERING, differing_sql(plan.values))
+        return job.reading(plan_of.changes_sql(plan, ordered=ordered))
+
+    def _span(self, reader: Reader) -> Span:
+        last = self._lake._at(reader) if self._known_at is None else self._known_at
+        first = self._lake._snapshot(reader, self._since).snapshot_id
+        if first > last:
+            raise Invalid(
+                f"snapshot {first} is later than {last}, the one whose answer is asked for",
+                hint="give an earlier since=, or a later known_at",
+            )
+        info = self._lake._table_info(reader, last, self._name)
+        check_same(reader, self._name, info.id, first)
+        facts = facts_until(reader, info, last)
+        return Span(facts, first, last, None, known(reader, first, last))
+
+    def _plan(self, reader: Reader, span: Span, keys: Predicate | None) -> BeliefPlan:
+        request = Request(None, None if keys is None else together([keys]))
+        info = span.facts.info
+        plans = []
+        for at in (span.after, span.until):
+            best = self._lake._best_rollup(reader, at, info, request, self._as_of)
+            plans.append(plan_as_of(reader, at, span.facts, request, self._as_of, rollup=best))
+        return BeliefPlan(*plans)
+
+    def __repr__(self) -> str:
+        return f"<changes of belief in {self._name} as of {spelled(self._as_of)}>"
 
 
-def touched_sql(event: EventTime) -> str:
-    """The keys of rows that came or went, or of more of them than are worth listing some."""
-    keys = ", ".join(quote(column.name) for column in event.key)
-    united = f"SELECT {keys} FROM {CAME} UNION ALL SELECT {keys} FROM {WENT}"
-    return f"SELECT DISTINCT {keys} FROM ({united}) AS {_A} LIMIT {_MOST + 1}"
-
-
-def among(event: EventTime, keys: Sequence[Sequence[Any]]) -> Predicate | None:
-    """A condition that all these keys meet, and no others if the key has one column; None if
-    they are too many."""
-    if len(keys) > _MOST:
+def _few_keys(engine: Any, doing: str, changes: ChangePlan, event: EventTime) -> Predicate | None:
+    """A condition that keeps all keys of the changes, and not many more; None if they are many."""
+    if not plan_of.can_list(event):
         return None
-    parts = tuple(
-        In(column.name, tuple({key[place] for key in keys if key[place] is not None}))
-        for place, column in enumerate(event.key)
-    )
-    return And(parts)
+    with engine.job(doing) as job:
+        define(job, changes)
+        return plan_of.among(event, job.rows(plan_of.touched_sql(event)))
 
 
-def pairs_sql(plan: BeliefPlan) -> str:
-    """Every key of the two answers, with what each says of it."""
-    keys = [quote(column.name) for column in plan.event.key]
-    named = "".join(
-        f"coalesce({_A}.{key}, {_B}.{key}) AS {_KEY}_{n}, " for n, key in enumerate(keys)
-    )
-    images = "".join(
-        f", {_A}.{quote(column.name)} AS {OLD}_{n}, {_B}.{quote(column.name)} AS {NEW}_{n}"
-        for n, column in enumerate(plan.values)
-    )
-    same = " AND ".join(f"{_A}.{key} = {_B}.{key}" for key in keys)
-    return (
-        f"SELECT {named}{_A}.{keys[0]} IS NOT NULL AS {HAD}, {_B}.{keys[0]} IS NOT NULL AS {HAS}"
-        f"{images} FROM {BEFORE} AS {_A} FULL JOIN {AFTER} AS {_B} ON {same}"
-    )
-
-
-def changes_sql(plan: BeliefPlan, *, ordered: bool) -> str:
-    keys = ", ".join(
-        f"{_KEY}_{n} AS {quote(column.name)}" for n, column in enumerate(plan.event.key)
-    )
-    wanted = ["change"]
-    wanted += [f"{c.name}_{word}" for c in plan.values for word in ("before", "after")]
-    kind, *names = map(quote, free_names(wanted, plan.event.key))
-    images = "".join(
-        f", {OLD}_{n} AS {names[2 * n]}, {NEW}_{n} AS {names[2 * n + 1]}"
-        for n in range(len(plan.values))
-    )
-    order = ", ".join(f"{_KEY}_{n}" for n in range(len(plan.event.key)))
-    return (
-        f"SELECT {keys}, CASE WHEN NOT {HAD} THEN 'appeared' WHEN NOT {HAS} THEN 'vanished'"
-        f" ELSE 'changed' END AS {kind}{images} FROM {DIFFERING}"
-        f"{f' ORDER BY {order}' if ordered else ''}"
-    )
+def _unplaced(reader: Reader, span: Span, event: EventTime) -> list[ScanPlan | None]:
+    """Rows without a key or a time at both ends. Before the columns were declared, they may have
+    held nulls."""
+    key = tuple(replace(column, nullable=True) for column in event.key)
+    loose = replace(event, key=key, time=replace(event.time, nullable=True))
+    return [
+        unplaced(reader, span.after, span.facts, loose),
+        unplaced(reader, span.until, span.facts, event),
+    ]

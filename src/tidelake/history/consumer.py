@@ -17,7 +17,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.history import consumer_records as consumers
-from tidelake.history.values_log import checked_limit
+from tidelake.history.values import checked_limit
 from tidelake.model.changes_made import touched_tables
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import checked_name

@@ -13,7 +13,7 @@ from dataclasses import asdict
 
 from tidelake.catalog.database.database import Reader
 from tidelake.errors import Invalid
-from tidelake.history.values_log import LogEntry, MadeFiles, Said, counted, said_of_itself
+from tidelake.history.values import LogEntry, MadeFiles, Said, counted, said_of_itself
 from tidelake.model.changes_made import created_names, named_tables, operation_of
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot

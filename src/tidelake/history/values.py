@@ -1,9 +1,18 @@
-"""Consumers: how far somebody who follows the lake's changes has come."""
+"""Consumers: how far somebody who follows the lake's changes has come.
+
+The lake's log: what every snapshot did, in numbers.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+
+from tidelake.errors import Invalid
+from tidelake.model.changes_made import UPKEEP, kinds_of
+from tidelake.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +33,117 @@ class ConsumerState:
         at = "nothing yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
         held = f", held by {self.owner} until {self.lease_until}" if self.owner else ""
         return f"{self.name}: {at}, {self.lag} behind{held}"
+
+
+_CAME = {"inserted_into_table", "inlined_insert"}
+_WENT = {"deleted_from_table", "inlined_delete"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows and new data files of one commit; None where nobody can tell any more."""
+
+    inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry(Snapshot):
+    """One commit, and what it did. `tables` have the names they had then. `seconds` is how long
+    the work for it took, which only Tidelake notes.
+
+    Of DuckDB's commits the operation is what its changes tell (`update` whenever rows came and
+    rows went), and the numbers are those that its files still show.
+    """
+
+    operation: str = ""
+    tables: tuple[str, ...] = ()
+    inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        who = f" by {self.author}" if self.author else ""
+        where = f" {', '.join(self.tables)}" if self.tables else ""
+        counted = [
+            f"{count:,} {what}"
+            for what in ("inserted", "updated", "deleted")
+            if (count := getattr(self, what))
+        ]
+        rows = f" ({', '.join(counted)})" if counted else ""
+        said = f": {self.message}" if self.message else ""
+        when = f"{self.snapshot_id} {self.time:%Y-%m-%d %H:%M:%S}"
+        return f"{when}{who} {self.operation}{where}{rows}{said}"
+
+
+def checked_limit(limit: int | None) -> int | None:
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise Invalid(f"limit={limit!r} is no number of snapshots", hint="give 1 or more")
+    return limit
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a commit of ours says of itself."""
+
+    counts: Counts
+    operation: str | None
+    seconds: float | None
+
+
+def said_of_itself(extra: str | None) -> Said | None:
+    """What `commit_extra_info` tells, if Tidelake wrote it and counted."""
+    if not extra or not extra.startswith('{"tidelake"'):
+        return None
+    try:
+        known = json.loads(extra)["tidelake"]
+        rows = [int(known.get(name, 0)) for name in ("inserted", "updated", "deleted")]
+        files = [int(known.get(name, 0)) for name in ("files", "bytes")]
+        if "seconds" not in known:
+            return None
+        return Said(Counts(*rows, *files), known.get("operation"), float(known["seconds"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFiles:
+    """What is left of the files that a commit made; `complete` if all of them are. `deletes` are
+    the rows that its delete files name, `ended` the data files that it ended."""
+
+    complete: bool = False
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    deletes: int = 0
+    ended: int = 0
+
+
+def counted(changes: Iterable[str], made: MadeFiles) -> Counts:
+    """What can be told of a commit that says nothing of itself."""
+    kinds = kinds_of(changes)
+    files: tuple[int | None, int | None] = (None, None)
+    if made.complete:
+        files = (made.files, made.bytes)
+    elif not kinds & (UPKEEP.keys() | {"inserted_into_table"}):
+        files = (0, 0)
+    came, went = kinds & _CAME, kinds & _WENT
+    if kinds & UPKEEP.keys():
+        return Counts(0, 0, 0, *files)
+    if came and went:
+        return Counts(None, None, None, *files)
+    told = made.complete and not made.ended and "inlined_delete" not in went
+    inserted = made.rows if made.complete and came == {"inserted_into_table"} else None
+    return Counts(
+        inserted=inserted if came else 0,
+        updated=0,
+        deleted=(made.deletes if told else None) if went else 0,
+        files=files[0],
+        bytes=files[1],
+    )

@@ -1,13 +1,21 @@
-"""The public question whether two schemas go together."""
+"""The public question whether two schemas go together.
+
+What files hold that are to become a table.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.declare.columns import columns_of
+from tidelake.engine.incoming.columns_of_data import source_columns
 from tidelake.model import compatible
 from tidelake.model.compatible import Compatibility
 from tidelake.model.schema import Column, Schema
+from tidelake.model.source_files import SourceFiles
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
 
 
 def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
@@ -27,3 +35,11 @@ def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
 def _columns(schema: Any) -> tuple[Column, ...]:
     own = getattr(schema, "schema", None)
     return columns_of(own if isinstance(own, Schema) else schema)
+
+
+def columns_in(lake: Lake, source: SourceFiles) -> tuple[tuple[Column, ...], SourceFiles]:
+    """The columns of Parquet, CSV or JSON files, for `create_table`, and the files as they are
+    then to be read."""
+    work = lake._local.workbench()
+    work.reach(source.paths)
+    return source_columns(work.connection, source)

@@ -19,7 +19,7 @@ from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.options import Options
 from tidelake.delta.mirror.metrics import Tally
 from tidelake.delta.values.mirror import MirrorStatus
-from tidelake.delta.values.reports_recovery import RecoverResult
+from tidelake.delta.values.reports import RecoverResult
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.event_time.rollups.make import Proofs, Search, are_there, may_begin
@@ -27,8 +27,7 @@ from tidelake.event_time.values.rollup import Rollup
 from tidelake.history import consumer_records as consumers
 from tidelake.history import log
 from tidelake.history.diff import LakeDiff, diff_lake
-from tidelake.history.values import ConsumerState
-from tidelake.history.values_log import LogEntry, checked_limit
+from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.lazy_module import Later
 from tidelake.lake.reopen import engine_of, how_to_reopen
 from tidelake.lake.table import Table
@@ -47,10 +46,8 @@ from tidelake.session.neighbours import mark_late
 from tidelake.session.plan_as_of import plan_as_of, unplaced
 from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
 from tidelake.session.reads import SNAPSHOT, Reads
-from tidelake.upkeep.values import CleanupResult
-from tidelake.upkeep.values_compaction import CompactResult
-from tidelake.upkeep.values_expiry import ExpireResult
-from tidelake.verify.values_verify import VerifyReport
+from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
+from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
     from tidelake.coverage.lookup import Beside
@@ -426,7 +423,7 @@ class Lake:
         """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
         or these places. Requires: this lake is new. They come back as they were published last,
         without their history, and are mirrored again in the same logs."""
-        from tidelake.delta.recover_recover import recover
+        from tidelake.delta.recover import recover
 
         places = [from_delta] if isinstance(from_delta, str) else from_delta
         return recover(self, places, dry_run=dry_run)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
-from tidelake.coverage.question_table_coverage import Covering
+from tidelake.coverage.question import Covering
 from tidelake.errors import Denied, Invalid
-from tidelake.event_time.belief_changes_belief import BeliefChanges
-from tidelake.event_time.history_history import History
+from tidelake.event_time.belief_changes import BeliefChanges
+from tidelake.event_time.history import History
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.history import log
 from tidelake.history.changes import Changes
 from tidelake.history.diff import TableDiff, diff_table
-from tidelake.history.values_log import LogEntry, checked_limit
+from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.lazy_module import Later
 from tidelake.lake.scan import Scan
 from tidelake.model.change import WriteResult
@@ -31,7 +31,7 @@ from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import Asked
-from tidelake.upkeep.values_compaction import CompactResult
+from tidelake.upkeep.values import CompactResult
 
 if TYPE_CHECKING:
     import duckdb

@@ -16,7 +16,7 @@ from tidelake.model.comparable import Point, domain, lower_bound
 from tidelake.model.names import fold
 from tidelake.model.schema import Schema
 from tidelake.model.table import SortKey
-from tidelake.upkeep.values_compaction import CompactAction, Kind
+from tidelake.upkeep.values import CompactAction, Kind
 
 MOST_FILES = 2000
 """How many files one merge takes at most."""

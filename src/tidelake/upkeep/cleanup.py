@@ -11,7 +11,7 @@ from tidelake.catalog import identity
 from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import Known, Scheduled
 from tidelake.catalog.read import options, paths
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.held_files import Held, held, retained_until
 from tidelake.delta.mirror.sync import sync_all
 from tidelake.errors import Invalid

@@ -29,8 +29,8 @@ from tidelake.session.progress import Tell, progress
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
 from tidelake.upkeep.pieces import Found, look, situation
-from tidelake.upkeep.values_compaction import CompactAction, CompactResult, Kind
-from tidelake.upkeep.values_rebuild import Rebuild
+from tidelake.upkeep.rebuild_task import Rebuild
+from tidelake.upkeep.values import CompactAction, CompactResult, Kind
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

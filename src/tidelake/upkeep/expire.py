@@ -23,7 +23,7 @@ from tidelake.model.age import moment_before
 from tidelake.session.clocks import catalog_time
 from tidelake.session.progress import progress
 from tidelake.session.short_transactions import alone, batches
-from tidelake.upkeep.values_expiry import ExpireResult
+from tidelake.upkeep.values import ExpireResult
 
 _LOOKS = 3
 _TABLES = 20

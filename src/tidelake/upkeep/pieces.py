@@ -29,7 +29,7 @@ from tidelake.upkeep.choose import (
     sort_point,
 )
 from tidelake.upkeep.rebuild import partition_sizes
-from tidelake.upkeep.values_rebuild import Carry, Gather, Rewrite
+from tidelake.upkeep.rebuild_task import Carry, Gather, Rewrite
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

@@ -23,7 +23,7 @@ from tidelake.plan.partitioning.sql import allow_buckets, key_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path
-from tidelake.upkeep.values_rebuild import Carry, Gather, Rebuild, Rewrite
+from tidelake.upkeep.rebuild_task import Carry, Gather, Rebuild, Rewrite
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import Workbench

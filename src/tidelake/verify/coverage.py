@@ -17,7 +17,7 @@ from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile
 from tidelake.session.short_transactions import batches
 from tidelake.verify.checks.coverage import ANEW, CHECK
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

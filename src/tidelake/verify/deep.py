@@ -27,9 +27,7 @@ from tidelake.verify import rows as row_checks
 from tidelake.verify.checks.statistics import bounds_problem, outside
 from tidelake.verify.fingerprint_sql import FOREVER, Epoch
 from tidelake.verify.footers import problem
-from tidelake.verify.values import CheckedFile
-from tidelake.verify.values_fingerprint import Content, Fingerprint
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import CheckedFile, Content, Fingerprint, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import Workbench

@@ -16,7 +16,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, ROW_SNAPSHOT, Column
 from tidelake.plan.scan import ScanPlan
-from tidelake.verify.values_fingerprint import Content
+from tidelake.verify.values import Content
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import Workbench

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.verify.values_fingerprint import Fingerprint
+from tidelake.verify.values import Fingerprint
 
 TABLE = "tidelake_fingerprint"
 _COLUMNS = ("table_id", "snapshot_id", "row_count", "content_hash", "made_at")

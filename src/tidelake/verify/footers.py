@@ -14,8 +14,7 @@ from tidelake.model.file import MappedField
 from tidelake.model.names import fold
 from tidelake.model.schema import ROW_ID_FIELD, ROW_SNAPSHOT_FIELD, Column
 from tidelake.model.statistics import UNCOUNTED
-from tidelake.verify.values import CheckedFile
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import CheckedFile, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import Workbench

@@ -19,7 +19,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.plan_as_of import plan_as_of, plan_rollup
 from tidelake.session.planning import Request, TableFacts
 from tidelake.verify.checks.rollups import problem
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

@@ -16,8 +16,7 @@ from tidelake.model.statistics import UNCOUNTED, ColumnStats
 from tidelake.model.table import PartitionSpec
 from tidelake.plan.partitioning.sql import allow_buckets, key_sql
 from tidelake.verify.footers import deleted_twice, problem
-from tidelake.verify.values import CheckedFile
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import CheckedFile, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import Workbench

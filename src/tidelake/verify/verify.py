@@ -30,8 +30,7 @@ from tidelake.verify.checks import statistics as checks_statistics
 from tidelake.verify.coverage import check_coverage
 from tidelake.verify.expected_files import expected_files
 from tidelake.verify.rollups import check_rollups
-from tidelake.verify.values import CheckedFile
-from tidelake.verify.values_verify import Problem, VerifyReport
+from tidelake.verify.values import CheckedFile, Problem, VerifyReport
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

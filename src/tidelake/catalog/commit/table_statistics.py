@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.database import Query, Row
-from tidelake.model.bounds_extremes import greatest, least
+from tidelake.model.bounds import greatest, least
 from tidelake.model.change import ColumnFacts, Write
 from tidelake.model.comparable import FLOATS
 from tidelake.model.schema import Column

@@ -15,10 +15,10 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import tags
 from tidelake.catalog.read.snapshots import as_instant
 from tidelake.errors import Conflict
-from tidelake.event_time.rollups import evidence_rollup_expiry as rollup_expiry
+from tidelake.event_time.rollups import evidence as rollup_expiry
 from tidelake.history import consumer_records as consumers
 from tidelake.history.values import ConsumerState
-from tidelake.upkeep.values_expiry import KeptSnapshot
+from tidelake.upkeep.values import KeptSnapshot
 from tidelake.verify import fingerprints
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.model.bounds_extremes import greatest, least
+from tidelake.model.bounds import greatest, least
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats, matcher

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from html import escape
 
 from tidelake.coverage.values.axis import ticks
-from tidelake.coverage.values.picture import Picture, Row
-from tidelake.coverage.values.picture_strip import Cell, joined
+from tidelake.coverage.values.picture import Cell, Picture, Row, joined
 
 _WIDTH = 860
 _MARGIN = 12

@@ -14,8 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tidelake.coverage.values.axis import ticks
-from tidelake.coverage.values.picture import Picture, Row
-from tidelake.coverage.values.picture_strip import Cell
+from tidelake.coverage.values.picture import Cell, Picture, Row
 
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions

@@ -1,4 +1,7 @@
-"""Deletion vectors in Delta's form: Roaring bitmaps of positions, in files or in the log itself."""
+"""Deletion vectors in Delta's form: Roaring bitmaps of positions, in files or in the log itself.
+
+Positions of rows as 64-bit Roaring bitmaps, in the portable format.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,27 @@ from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from tidelake.delta.log.names import located
-from tidelake.delta.log.vectors_roaring import packed_positions, unpacked_positions
 from tidelake.delta.values.actions import Vector
 from tidelake.errors import Corrupt, Unsupported
+
+
+def packed_positions(positions: Iterable[int]) -> tuple[int, bytes]:
+    """How many they are, and their bitmap."""
+    from pyroaring import BitMap64
+
+    bitmap = BitMap64(positions)
+    bitmap.run_optimize()
+    return len(bitmap), bitmap.serialize()
+
+
+def unpacked_positions(data: bytes, where: str) -> list[int]:
+    from pyroaring import BitMap64
+
+    try:
+        return list(BitMap64.deserialize(data))
+    except (ValueError, OSError, MemoryError):
+        raise Corrupt(f"{where} has no readable bitmap", hint="restore it from a copy") from None
+
 
 INLINE_BYTES = 1024
 """Vectors up to this size lie in the log; larger ones in a file of their own."""

@@ -12,7 +12,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, files, inlined, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.log.types import obstacles
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.files import Then
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile
 from tidelake.errors import NotFound

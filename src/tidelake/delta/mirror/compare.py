@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidelake.delta.log.read import Listing
 from tidelake.delta.values.actions import Metadata, Protocol
-from tidelake.delta.values.reports_mirror_diff import Finding
+from tidelake.delta.values.reports import Finding
 
 _PROPERTIES = ("id", "name", "description", "schema", "partition_columns", "configuration")
 

@@ -15,8 +15,8 @@ from tidelake.delta.log.names import HINT, LOG, commit_name, located, spelled
 from tidelake.delta.log.read import Listing, hinted, listing
 from tidelake.delta.log.replay import State
 from tidelake.delta.log.vectors import decoded
-from tidelake.delta.mirror import records as mirror_counts
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import counts as mirror_counts
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compare import (
     Seen,
     compare_files,
@@ -30,7 +30,7 @@ from tidelake.delta.mirror.status import unseen
 from tidelake.delta.mirror.sync import files_at
 from tidelake.delta.values.actions import Add, Vector, parse_commit
 from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
-from tidelake.delta.values.reports_mirror_diff import OF_FILES, Counts, Finding, MirrorDiff, Verdict
+from tidelake.delta.values.reports import OF_FILES, Counts, Finding, MirrorDiff, Verdict
 from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.model.changes_made import named_tables
 

@@ -12,7 +12,7 @@ from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import located
 from tidelake.delta.log.replay import State
 from tidelake.delta.log.vectors import decoded
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.realign import Standing, realign, standing, state_of
 from tidelake.delta.values.actions import Add, Key, Vector
 from tidelake.delta.values.mirror import Mirror

@@ -10,8 +10,8 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import paths
 from tidelake.delta.log.names import located
 from tidelake.delta.log.vectors import place_of
-from tidelake.delta.mirror import records_mirrors as mirrors
-from tidelake.delta.mirror.records_mirrors import Holding
+from tidelake.delta.mirror import records as mirrors
+from tidelake.delta.mirror.records import Holding
 from tidelake.delta.values.mirror import Mirror
 from tidelake.store.files import same_place
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tidelake.delta.mirror import records as mirror_counts
-from tidelake.delta.values.reports_mirror_diff import Counts
+from tidelake.delta.mirror import counts as mirror_counts
+from tidelake.delta.values.reports import Counts
 from tidelake.session.short_transactions import alone
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import tables as read
 from tidelake.delta.log.read import Listing, listing
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.declaration import PROPERTY, declared
 from tidelake.delta.mirror.realign import realign, standing, state_of
 from tidelake.delta.mirror.status import KIND, statuses
@@ -19,7 +19,7 @@ from tidelake.model.table import TableInfo
 from tidelake.session.short_transactions import alone
 
 if TYPE_CHECKING:
-    from tidelake.delta.values.reports_mirror_diff import MirrorDiff
+    from tidelake.delta.values.reports import MirrorDiff
     from tidelake.lake.lake import Lake
 
 ENDED = "it was stopped"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tidelake.delta.log.checkpoint import checkpoint_bytes
 from tidelake.delta.log.names import HINT, LOG, checkpoint_name, commit_name
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import app_id
-from tidelake.delta.mirror.records_mirrors import Step
+from tidelake.delta.mirror.records import Step
 from tidelake.delta.values.actions import Action, Txn, parse_commit
 from tidelake.delta.values.mirror import Mirror, Ratified
 from tidelake.errors import Corrupt, TidelakeError

@@ -14,10 +14,10 @@ from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import commit_name, spelled
 from tidelake.delta.log.read import Listing, commit_time, listing, state_at
 from tidelake.delta.log.replay import State
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE
 from tidelake.delta.mirror.publish import publish
-from tidelake.delta.mirror.records_mirrors import Step
+from tidelake.delta.mirror.records import Step
 from tidelake.delta.mirror.sync import whole_step
 from tidelake.delta.values.actions import Add, Metadata
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, Ratified

@@ -12,7 +12,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.log.names import LOG, commit_name
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.values.mirror import Mirror, MirrorStatus
 from tidelake.model.changes_made import named_tables
 from tidelake.store.files import Store

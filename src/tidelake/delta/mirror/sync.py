@@ -15,7 +15,7 @@ from uuid import uuid4
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import options, snapshots
 from tidelake.catalog.read import tables as read
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.agenda import (
     Agenda,
     Declarations,
@@ -30,7 +30,7 @@ from tidelake.delta.mirror.compose import Moment, Shape, composed
 from tidelake.delta.mirror.declaration import declaration_text
 from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, shown
 from tidelake.delta.mirror.publish import publish, publish_now
-from tidelake.delta.mirror.records_mirrors import Step
+from tidelake.delta.mirror.records import Step
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.change import Change, WriteResult

@@ -1,8 +1,14 @@
-"""What is known of the import of a Delta table."""
+"""What is known of the import of a Delta table.
+
+What came of comparing a lake with the log of a mirror.
+
+What came of having a lake again from its logs.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +66,194 @@ class ImportResult:
             many = "snapshots" if self.snapshots > 1 else "snapshot"
             told += f" ({self.snapshots:,} {many})"
         return "\n".join([told, *(f"note: {note}" for note in self.notes)])
+
+
+Kind = Literal[
+    "missing in log",
+    "missing in lake",
+    "size",
+    "rows",
+    "deletes",
+    "missing file",
+    "metadata",
+    "protocol",
+    "gap",
+    "ahead",
+    "foreign",
+    "checkpoint",
+    "unreadable",
+]
+OF_FILES = frozenset(
+    {"missing in log", "missing in lake", "size", "rows", "deletes", "missing file"}
+)
+Verdict = Literal["ok", "drift", "lagging"]
+_CODES: dict[Verdict, int] = {"ok": 0, "drift": 2, "lagging": 3}
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference. `where` is a file as the log spells it, a version, or a property."""
+
+    kind: Kind
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What publishing has come to since the mirror began: how often, how long after the commits
+    in all, and how often in vain."""
+
+    publishes: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.publishes + other.publishes,
+            self.seconds + other.seconds,
+            self.failures + other.failures,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorDiff:
+    """`sql_version` is what the lake has decided upon, `log_version` the newest that is in the
+    log; `behind` commits of the table are not shown there, the first since `lag_seconds`."""
+
+    table: str
+    root: str
+    status: Verdict
+    mirror: str
+    reason: str | None
+    sql_version: int
+    log_version: int
+    snapshot_id: int
+    behind: int
+    lag_seconds: float
+    sql_files: int
+    log_files: int
+    findings: tuple[Finding, ...]
+    counts: Counts
+
+    @property
+    def exit_code(self) -> int:
+        """0 the same, 2 different, 3 only late."""
+        return _CODES[self.status]
+
+    @property
+    def version_delta(self) -> int:
+        """Versions that the log lacks; less than none if it has more than it should."""
+        return self.sql_version - self.log_version
+
+    @property
+    def file_drift(self) -> int:
+        """How many files are not the same."""
+        return len({each.where for each in self.findings if each.kind in OF_FILES})
+
+    @property
+    def metadata_drift(self) -> bool:
+        return any(each.kind == "metadata" for each in self.findings)
+
+    @property
+    def protocol_drift(self) -> bool:
+        return any(each.kind == "protocol" for each in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        found = asdict(self)
+        found |= {
+            "version_delta": self.version_delta,
+            "file_drift": self.file_drift,
+            "metadata_drift": self.metadata_drift,
+            "protocol_drift": self.protocol_drift,
+            "exit_code": self.exit_code,
+        }
+        return found
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers for who watches, by their names."""
+        return {
+            "tidelake_mirror_lag_seconds": self.lag_seconds,
+            "tidelake_mirror_file_drift": self.file_drift,
+            "tidelake_mirror_metadata_drift": int(self.metadata_drift),
+            "tidelake_mirror_protocol_drift": int(self.protocol_drift),
+            "tidelake_mirror_version_delta": self.version_delta,
+            "tidelake_mirror_publishes_total": self.counts.publishes,
+            "tidelake_mirror_publish_seconds_total": self.counts.seconds,
+            "tidelake_mirror_publish_failures_total": self.counts.failures,
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.table}: {self.status}",
+            f"  lake     version {self.sql_version}, {self.sql_files:,} files,"
+            f" snapshot {self.snapshot_id}, {self.mirror}"
+            + (f" ({self.reason})" if self.reason else ""),
+            f"  log      version {self.log_version}, {self.log_files:,} files, at {self.root}",
+            f"  behind   {self.behind} commits, {self.lag_seconds:.1f} s",
+        ]
+        lines += [f"  {each.kind}: {each.message}" for each in self.findings[:_SHOWN]]
+        if len(self.findings) > _SHOWN:
+            lines.append(f"  … and {len(self.findings) - _SHOWN:,} more (all with --format json)")
+        return "\n".join(lines)
+
+
+_HELP = {
+    "tidelake_mirror_lag_seconds": (
+        "gauge",
+        "Age of the oldest commit of the table that its log does not show.",
+    ),
+    "tidelake_mirror_file_drift": ("gauge", "Files that are not the same in lake and log."),
+    "tidelake_mirror_metadata_drift": ("gauge", "1 if the log's metadata is not the lake's."),
+    "tidelake_mirror_protocol_drift": ("gauge", "1 if the log's protocol is not the lake's."),
+    "tidelake_mirror_version_delta": (
+        "gauge",
+        "Versions decided upon that the log lacks; negative if it is ahead.",
+    ),
+    "tidelake_mirror_publishes_total": ("counter", "Versions put into the log."),
+    "tidelake_mirror_publish_seconds_total": (
+        "counter",
+        "Seconds from commits to their versions in the log, in all.",
+    ),
+    "tidelake_mirror_publish_failures_total": ("counter", "Attempts to publish that failed."),
+}
+
+
+def prometheus(found: MirrorDiff) -> str:
+    """The numbers in Prometheus' text form."""
+    label = found.table.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    lines = []
+    for name, value in found.metrics().items():
+        kind, said = _HELP[name]
+        lines += [f"# HELP {name} {said}", f"# TYPE {name} {kind}"]
+        lines.append(f'{name}{{table="{label}"}} {value:g}')
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredTable:
+    """A table that is back, as the version of its log showed it."""
+
+    table: str
+    root: str
+    version: int
+    files: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedLog:
+    """A log that no table was made from, and why."""
+
+    root: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverResult:
+    """`snapshot_id` is the snapshot that has all tables; None if nothing was done."""
+
+    snapshot_id: int | None
+    tables: tuple[RecoveredTable, ...]
+    skipped: tuple[SkippedLog, ...]

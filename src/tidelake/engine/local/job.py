@@ -13,7 +13,7 @@ from tidelake.coverage.values.piece import FileCoverage, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.coverage.values.task import Cover
 from tidelake.engine.incoming.bring import Incoming, bring
-from tidelake.engine.incoming.columns_of_data_own_columns import own_columns
+from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import Shape
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.inline_text import Rows, as_text
@@ -36,7 +36,7 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.upkeep.rebuild import rebuilt
-from tidelake.upkeep.values_rebuild import Rebuild
+from tidelake.upkeep.rebuild_task import Rebuild
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine

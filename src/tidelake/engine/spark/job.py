@@ -14,7 +14,7 @@ import pyarrow as pa
 from tidelake.coverage.from_rows import covered
 from tidelake.coverage.values.bitmaps import united
 from tidelake.engine.incoming.bring import Incoming, bring
-from tidelake.engine.incoming.columns_of_data_own_columns import own_columns
+from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import Shape
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tidelake.engine.spark.engine import SparkEngine, SparkReading
     from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.scan import ScanPlan
-    from tidelake.upkeep.values_rebuild import Rebuild
+    from tidelake.upkeep.rebuild_task import Rebuild
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"

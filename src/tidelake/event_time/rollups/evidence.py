@@ -4,15 +4,20 @@ Whatever is added later is found by its own snapshot, so nothing but a delete, o
 row that the rollup saw can make it wrong. Those leave traces as long as every snapshot from the
 one up to which the rollup is known to hold is still there; where one has been expired, the traces
 may have gone with it, and the rollup is not used.
+
+What becomes of rollups when snapshots go, and with them the traces of what was deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.commit import inline_tables
-from tidelake.catalog.database.database import Query, Reader
+from tidelake.catalog.database.database import Query, Reader, Writer
+from tidelake.catalog.read import snapshots
+from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.model.changes_made import split_changes
 
@@ -160,3 +165,33 @@ def renumbered(reader: Reader, rollup: Rollup) -> bool:
         return True
     before = _seen(reader, rollup.table_id, first - 1, min(last, rollup.snapshot_id))
     return before is None or bool(before.deletes)
+
+
+def carry_over(writer: Writer, going: Collection[int]) -> None:
+    """Before snapshots go: move rollups on to the first snapshot from which on none is missing, if
+    they hold there; drop the others. In one transaction with what removes the snapshots, so that
+    the traces are never gone first."""
+    found = rollups.every(writer)
+    if not found:
+        return
+    first = _whole_from([each for each in snapshots.ids(writer) if each not in going])
+    behind: dict[Proof, list[Rollup]] = defaultdict(list)
+    for rollup in found:
+        if rollup.valid_through < first:
+            behind[Proof.of(rollup)].append(rollup)
+    for proof, some in behind.items():
+        ids = [rollup.id for rollup in some]
+        if extended(writer, proof, first):
+            rollups.move(writer, ids, first)
+        else:
+            rollups.remove(writer, ids)
+
+
+def _whole_from(ids: list[int]) -> int:
+    """The first of the snapshots after which there is no gap."""
+    first = ids[-1]
+    for each in reversed(ids):
+        if each < first - 1:
+            break
+        first = each
+    return first

@@ -12,8 +12,7 @@ from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.event_time.rollups import make as making
 from tidelake.event_time.rollups import records as rollups
-from tidelake.event_time.values.rollup import Rollup, settings_text
-from tidelake.event_time.values.rollup_rollup_policy import MOST, TAG, RollupPolicy
+from tidelake.event_time.values.rollup import MOST, TAG, Rollup, RollupPolicy, settings_text
 from tidelake.model import instant
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
@@ -21,7 +20,7 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
 from tidelake.session.planning import Request, TableFacts, plan_scan
 from tidelake.session.progress import progress
-from tidelake.upkeep.values_compaction import RollupAction
+from tidelake.upkeep.values import RollupAction
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

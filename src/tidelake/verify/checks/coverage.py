@@ -17,7 +17,7 @@ from tidelake.coverage.values.bitmaps import unpacked
 from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 CHECK = "coverage"
 ANEW = "find it out anew: t.recompute_coverage()"

@@ -9,7 +9,7 @@ from typing import Any
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import INLINED_DELETES, Inventory
 from tidelake.model.names import quote
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 
 def delete_overlap(inventory: Inventory) -> Iterator[Problem]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.delta.mirror import records_mirrors as mirrors
+from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.values.mirror import Mirror
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 _CHECK = "mirrors"
 _ANEW = "move its _delta_log away, delete its rows of tidelake_mirror*, and mirror the table anew"

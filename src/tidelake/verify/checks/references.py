@@ -9,7 +9,7 @@ from typing import Any
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import BIG, INLINED_DELETES, Inventory
 from tidelake.model.names import fold
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 _SCHEMA, _TABLE = ("schema", "schema_id"), ("table", "table_id")
 _REFERENCES: tuple[tuple[str, str, tuple[str, str]], ...] = (

@@ -9,7 +9,7 @@ from tidelake.catalog.inventory import Inventory
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.model.event_time import spelled
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 DROP = "drop it: t.drop_rollups(), and no answer changes"
 _CHECK = "rollups"

@@ -11,7 +11,7 @@ from typing import Any
 from tidelake.catalog.inventory import VERSIONED, Inventory
 from tidelake.catalog.layout import VERSION
 from tidelake.catalog.read.snapshots import as_instant
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 _TRANSACTION = timedelta(hours=1)
 """DuckDB gives a snapshot the time at which its transaction began: so far it may be behind."""

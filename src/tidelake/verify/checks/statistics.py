@@ -12,7 +12,7 @@ from tidelake.catalog.read import counting, files
 from tidelake.model.bounds import certain_high, certain_low, is_above, is_below
 from tidelake.model.schema import Column
 from tidelake.model.statistics import UNCOUNTED, ColumnStats
-from tidelake.verify.values_verify import Problem
+from tidelake.verify.values import Problem
 
 FileStatistics = Mapping[int, Mapping[int, ColumnStats]]
 

@@ -1,0 +1,30 @@
+"""How publishing to mirrors has gone, table by table, since each began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database.database import Reader, Writer
+from tidelake.delta.values.reports import Counts
+
+TABLE = "tidelake_mirror_count"
+_COLUMNS = ("table_id", "publishes", "publish_ms", "failures")
+
+
+def of_table(reader: Reader, table_id: int) -> Counts:
+    if not reader.has_table(TABLE):
+        return Counts()
+    row = reader.row(
+        f"SELECT publishes, publish_ms, failures FROM {TABLE} WHERE table_id = :id", id=table_id
+    )
+    return Counts() if row is None else Counts(row[0], row[1] / 1000, row[2])
+
+
+def add(writer: Writer, more: Mapping[int, Counts]) -> None:
+    own_tables.ensure(writer, TABLE)
+    for table_id, counts in more.items():
+        total = of_table(writer, table_id) + counts
+        writer.execute(f"DELETE FROM {TABLE} WHERE table_id = :id", id=table_id)
+        row = (table_id, total.publishes, round(total.seconds * 1000), total.failures)
+        writer.insert_values(TABLE, _COLUMNS, [row])
