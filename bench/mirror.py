@@ -131,7 +131,7 @@ def _checkpoint(part: Part, place: Path) -> None:
             MirroredFile(n, f"ducklake-{uuid4()}.parquet", 1000, 1, stats) for n in range(_FILES)
         ]
         with lake._database.writing() as writer:
-            mirrors.decide(writer, mirrors.Step(mirror, mirror, come=(*files,)))
+            mirrors.decide(writer, mirrors.MirrorStep(mirror, mirror, come=(*files,)))
         times = []
         for _ in range(3):
             for path in Path(mirror.root, "_delta_log").glob("*.checkpoint.parquet"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import tidelake
 from tidelake.model.schema import ROW_NUMBER
-from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.planning import BoundRequest, TableMeta, plan_scan
 
 State = dict[int, str]
 Event = tuple[int, int, str, str]
@@ -25,8 +25,8 @@ def state(lake: tidelake.Lake, at: int, until: int, name: str = "t") -> State:
     """The rows at a snapshot by their ids, in the columns that the table has at another."""
     then = lake.known_at(until).table(name)
     with lake._reading() as reader:
-        facts = TableFacts.gather(reader, then.info)
-        plan = plan_scan(reader, at, facts, Request((*then.schema.names, ROW_NUMBER)))
+        facts = TableMeta.gather(reader, then.info)
+        plan = plan_scan(reader, at, facts, BoundRequest((*then.schema.names, ROW_NUMBER)))
     rows = lake._local.read(plan).to_arrow().to_pylist()
     found = {row.pop(ROW_NUMBER): repr(tuple(row.values())) for row in rows}
     assert len(found) == len(rows)

@@ -9,7 +9,7 @@ import pytest
 import tidelake
 from tidelake.catalog.database.url import parse_url
 from tidelake.errors import TidelakeError
-from tidelake.lake.connect import Settings
+from tidelake.lake.connect import Address
 from tidelake.model.address import masked, without_secrets
 
 SECRET = "S3cr3tMarker"
@@ -110,7 +110,7 @@ def test_what_a_driver_quotes_is_hidden():
 
 
 def test_settings_do_not_show_what_they_hold():
-    shown = repr(Settings(f"pq://u:{SECRET}@h", f"s3://k:{SECRET}@b", {"secret": SECRET}))
+    shown = repr(Address(f"pq://u:{SECRET}@h", f"s3://k:{SECRET}@b", {"secret": SECRET}))
     assert SECRET not in shown
 
 

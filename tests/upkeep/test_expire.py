@@ -267,11 +267,11 @@ def test_a_time_of_which_the_snapshot_is_gone_finds_no_other(lake: tidelake.Lake
 
 def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -> None:
     """Its reply was lost, and what landed since has been expired."""
-    from tidelake.catalog.commit.commit import Wanted, _landed_before
+    from tidelake.catalog.commit.commit import CommitRequest, _landed_before
     from tidelake.model.change import Change
 
     grown(lake)
-    since = Wanted(lambda _: Change(0, 0, ""), "no such token", 2)
+    since = CommitRequest(lambda _: Change(0, 0, ""), "no such token", 2)
     with lake._reading() as reader:
         assert _landed_before(reader, since) is None
     lake.expire(keep_last=2)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local.engine import Workbench
 
-Found = tuple[str, tuple[Any, ...], Buckets]
+EntityBuckets = tuple[str, tuple[Any, ...], Buckets]
 """An entity, what stands beside it in the query, and its buckets."""
 
 _MANY_ROWS = 4_000_000
@@ -84,7 +84,7 @@ def is_dense(work: Workbench, sql: str, series: Series, span: Span, rows: int) -
 
 def listed(
     work: Workbench, sql: str, series: Series, beside: Sequence[str] = (), *, rows: int | None
-) -> Iterator[Found]:
+) -> Iterator[EntityBuckets]:
     """What the rows of a query cover; how many these are is None if nobody knows."""
     if rows is not None and rows <= _MANY_ROWS:
         yield from _listed(work, sql, series, beside, alike=False)
@@ -101,7 +101,7 @@ def listed(
         yield entity, others, ids
 
 
-def drawn(work: Workbench, sql: str, series: Series, span: Span) -> Iterator[Found]:
+def drawn(work: Workbench, sql: str, series: Series, span: Span) -> Iterator[EntityBuckets]:
     """The same by a bit for each bucket of the span. It needs no list of all rows, and where
     most buckets are covered is several times faster."""
     bits = f"CAST(bitstring_agg(number, {span.first}, {span.last}) AS VARCHAR)"
@@ -121,7 +121,7 @@ def _listed(
     part: tuple[int, int] | None = None,
     *,
     alike: bool,
-) -> Iterator[Found]:
+) -> Iterator[EntityBuckets]:
     numbers = _numbers(sql, series, beside, alike=alike)
     if part is not None:
         numbers = f"SELECT * FROM ({numbers}) AS n WHERE number >= {part[0]} AND number < {part[1]}"
@@ -152,7 +152,7 @@ def _grouped(
     beside: Sequence[str],
     gathered: str,
     sets: Callable[[Any], Iterator[Buckets]],
-) -> Iterator[Found]:
+) -> Iterator[EntityBuckets]:
     width = len(series.entity)
     keys = [f"k{place}" for place in range(width + len(beside))]
     sql = f"SELECT {', '.join([*keys, gathered])} FROM ({numbers}) AS b GROUP BY ALL"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tidelake.coverage.bucket_sets import Found, drawn, is_dense, listed, span_of
+from tidelake.coverage.bucket_sets import EntityBuckets, drawn, is_dense, listed, span_of
 from tidelake.coverage.values.bitmaps import Buckets, pieces, union
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 from tidelake.coverage.values.series import Series
@@ -54,7 +54,7 @@ def of_rows(work: Workbench, sql: str, series: Series) -> tuple[Piece, ...]:
     return _kept(listed(work, sql, series, rows=None))
 
 
-def _kept(found: Iterator[Found]) -> tuple[Piece, ...]:
+def _kept(found: Iterator[EntityBuckets]) -> tuple[Piece, ...]:
     return tuple(piece for entity, _, ids in found for piece in pieces(entity, ids))
 
 

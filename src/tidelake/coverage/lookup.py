@@ -28,8 +28,8 @@ from tidelake.model.predicate import Predicate
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked, TableFacts, mappings_of, plan_all, plan_scan
-from tidelake.session.short_transactions import alone, batches
+from tidelake.session.planning import ReadRequest, TableMeta, mappings_of, plan_all, plan_scan
+from tidelake.session.short_transactions import batches, run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -56,7 +56,7 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CachedCoverage:
     """What the catalog keeps of which files, and what it does not keep, as one snapshot sees it:
     of rows that are in the catalog themselves, and of what a transaction has changed. It holds as
     long as the `state` of what is kept by the series stays the same."""
@@ -80,14 +80,14 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _Scope:
     """A series as somebody sees it. `key`: under which name that may be remembered."""
 
     table: TableInfo
     series: Series
     at: int
-    asked: Asked
-    facts: TableFacts
+    asked: ReadRequest
+    facts: TableMeta
     draft: TableDraft | None
     key: str
 
@@ -156,11 +156,11 @@ def complete(lake: Lake, name: TableName) -> int:
         strays = coverage.strays(reader, sight.table.id).get(sight.table.id, [])
     _, found = _done(lake, sight, work)
     for some in batches(strays):
-        alone(lake, coverage.forget_files, sight.table.id, some)
+        run_locked(lake, coverage.forget_files, sight.table.id, some)
     return len(found)
 
 
-def _remembered(lake: Lake, reader: Reader, sight: _Sight) -> Beside | None:
+def _remembered(lake: Lake, reader: Reader, sight: _Scope) -> CachedCoverage | None:
     found = None if sight.draft else lake._coverages.get(sight.key)
     if found is None or coverage.state(reader, sight.scope) != found.state:
         return None
@@ -178,7 +178,7 @@ def _sight(
     snapshot_id: int | None,
     where: Predicate | None = None,
     seen_as: TableInfo | None = None,
-) -> _Sight:
+) -> _Scope:
     head, at = lake._between(reader, snapshot_id)
     draft = lake._drafted(reader, name, snapshot_id)
     if draft is not None:
@@ -189,17 +189,17 @@ def _sight(
         info = replace(facts.info, schema=seen_as.schema, tags=seen_as.tags)
         facts = replace(facts, info=info)
     series = Series.of(facts.info, at)
-    asked = Asked([column.name for column in series.columns], where)
+    asked = ReadRequest([column.name for column in series.columns], where)
     key = repr((head, at, name, series.number, asked))
-    return _Sight(facts.info, series, at, asked, facts, draft, key)
+    return _Scope(facts.info, series, at, asked, facts, draft, key)
 
 
-def _plan(reader: Reader, sight: _Sight) -> ScanPlan:
+def _plan(reader: Reader, sight: _Scope) -> ScanPlan:
     plan = plan_scan(reader, sight.at, sight.facts, sight.asked.of(sight.table.schema))
     return plan if sight.draft is None else sight.draft.overlay(plan)
 
 
-def _work(reader: Reader, sight: _Sight) -> _Work:
+def _work(reader: Reader, sight: _Scope) -> _Work:
     plan = _plan(reader, sight)
     staged: list[Piece] = []
     now: list[DataFile] = []
@@ -227,7 +227,7 @@ def _is_touched(draft: TableDraft, file: DataFile) -> bool:
 
 
 def tasks(
-    reader: Reader, at: int, facts: TableFacts, series: Series, through: Mapping[int, int]
+    reader: Reader, at: int, facts: TableMeta, series: Series, through: Mapping[int, int]
 ) -> Iterator[Cover]:
     """The work of finding out what files cover, of which it is said for each up to which snapshot
     rows have been deleted from it."""
@@ -253,7 +253,7 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
         yield group
 
 
-def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCoverage]]:
+def _done(lake: Lake, sight: _Scope, work: _Work) -> tuple[CachedCoverage, list[FileCoverage]]:
     """Look at all that has to be looked at, and keep what others may need too."""
     doing = f"cannot tell what {sight.table.name} covers"
     found: list[FileCoverage] = []
@@ -262,15 +262,15 @@ def _done(lake: Lake, sight: _Sight, work: _Work) -> tuple[Beside, list[FileCove
             found = list(job.cover(work.files))
     pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
     if found and _remember(lake, sight.scope, found):
-        return Beside(work.kept, pieces, work.state), found
+        return CachedCoverage(work.kept, pieces, work.state), found
     pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
-    beside = Beside(work.kept, pieces, work.state)
+    beside = CachedCoverage(work.kept, pieces, work.state)
     if sight.draft is None:
         lake._keep_beside(sight.key, beside)
     return beside, []
 
 
-def _of_rows(lake: Lake, sight: _Sight, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
+def _of_rows(lake: Lake, sight: _Scope, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
     if not plan.files and (few := _of_few(sight.series, plan.inlined)) is not None:
         return few
     engine = lake._engine if plan.files else lake._local
@@ -300,6 +300,6 @@ def _remember(lake: Lake, scope: Scope, found: Sequence[FileCoverage]) -> bool:
         return False
     with suppress(Denied, Unavailable):
         for some in batches(found, _TASK_FILES):
-            alone(lake, coverage.put, scope, some)
+            run_locked(lake, coverage.put, scope, some)
         return True
     return False

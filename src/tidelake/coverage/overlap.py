@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.coverage.lookup import covered
-from tidelake.coverage.overlap_error import Found, condition, refusal
+from tidelake.coverage.overlap_error import BucketsByEntity, condition, refusal
 from tidelake.coverage.values.bitmaps import Buckets, by_entity, pieces
 from tidelake.coverage.values.from_text import covered_by
 from tidelake.coverage.values.piece import Covers, Piece
@@ -19,7 +19,7 @@ from tidelake.model.names import quote
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LYING, _KEPT, _REST, _THERE = "_lying", "_kept", "_rest", "_there"
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class AppendedRows:
     """Rows to be appended: a query, how many they are if that is known, and whether it may be
     asked again."""
 
@@ -47,14 +47,14 @@ class Added:
     deleted: int = 0
 
 
-def staged(tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming) -> Added:
+def staged(tx: Transaction, draft: TableDraft, job: Any, incoming: AppendedRows) -> Added:
     """Stage rows, wherever they lie."""
     files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
     return Added(files, sum(file.rows for file in files) if files else incoming.count or 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class OverlapGuard:
     """A series that rows are to be appended to, as a transaction sees it. If that fails nothing
     of it stays, so that the transaction may go on."""
 
@@ -63,10 +63,12 @@ class Watch:
     series: Series
 
     @staticmethod
-    def of(tx: Transaction, draft: TableDraft) -> Watch | None:
+    def of(tx: Transaction, draft: TableDraft) -> OverlapGuard | None:
         """None if the table is no series, or rows may simply be added to it."""
         series = Series.maybe(draft.after)
-        return None if series is None or series.overlap == "allow" else Watch(tx, draft, series)
+        return (
+            None if series is None or series.overlap == "allow" else OverlapGuard(tx, draft, series)
+        )
 
     def may_add(self, rows: Sequence[Sequence[object]]) -> bool:
         """Whether rows, as the catalog keeps them, lie in free buckets alone, which then are
@@ -78,7 +80,7 @@ class Watch:
         self._claim(found)
         return True
 
-    def append(self, job: Any, incoming: Incoming) -> Added:
+    def append(self, job: Any, incoming: AppendedRows) -> Added:
         """Stage rows as the table's policy has it."""
         with self.tx.unless_it_fails(self.draft):
             few = staging.may_inline(self.tx, self.draft, incoming.count)
@@ -86,7 +88,7 @@ class Watch:
                 return self._add(staging.written(self.tx, self.draft, job, incoming.sql))
             if job.on_spark or not incoming.rereadable:
                 count = job.keep(_KEPT, incoming.sql)
-                incoming = Incoming(f"SELECT * FROM {_KEPT}", count, True)
+                incoming = AppendedRows(f"SELECT * FROM {_KEPT}", count, True)
             found = by_entity(job.covers(incoming.sql, self.series))
             taken = self._taken(found)
             self._refuse(taken)
@@ -111,7 +113,7 @@ class Watch:
             deleted = self._remove(taken) if taken else 0
             return replace(self._add(known, found), deleted=deleted)
 
-    def _add(self, files: Sequence[NewFile], found: Found | None = None) -> Added:
+    def _add(self, files: Sequence[NewFile], found: BucketsByEntity | None = None) -> Added:
         """Files that know what they cover; unless it is said that this may be, nothing that is
         covered already."""
         if found is None:
@@ -121,18 +123,22 @@ class Watch:
         self.draft.add_files(files)
         return Added(files, sum(file.rows for file in files))
 
-    def _append_rest(self, job: Any, incoming: Incoming, found: Found, taken: Found) -> Added:
+    def _append_rest(
+        self, job: Any, incoming: AppendedRows, found: BucketsByEntity, taken: BucketsByEntity
+    ) -> Added:
         """Rows in buckets that are free, or in none."""
         job.lying(_LYING, incoming.sql, self.series, _pieces(taken), inside=False)
         columns = ", ".join(quote(column.name) for column in self.draft.columns)
-        rest = Incoming(f"SELECT {columns} FROM {_LYING}", None, True)
+        rest = AppendedRows(f"SELECT {columns} FROM {_LYING}", None, True)
         if staging.may_inline(self.tx, self.draft, incoming.count):
-            rest = Incoming(f"SELECT * FROM {_REST}", job.keep(_REST, rest.sql), True)
+            rest = AppendedRows(f"SELECT * FROM {_REST}", job.keep(_REST, rest.sql), True)
         added = staged(self.tx, self.draft, job, rest)
         self._claim_rest(found, taken, added.inserted)
         return added
 
-    def _add_rest(self, files: Sequence[NewFile], found: Found, taken: Found) -> Added:
+    def _add_rest(
+        self, files: Sequence[NewFile], found: BucketsByEntity, taken: BucketsByEntity
+    ) -> Added:
         """Files, less their rows in buckets that are not free."""
         before = set(self.draft.files)
         self.draft.add_files(files)
@@ -144,11 +150,11 @@ class Watch:
         self._claim_rest(found, taken, inserted)
         return Added(files, inserted)
 
-    def _claim_rest(self, found: Found, taken: Found, inserted: int) -> None:
+    def _claim_rest(self, found: BucketsByEntity, taken: BucketsByEntity, inserted: int) -> None:
         """Who makes buckets free that were not, in the meantime, makes skipping wrong."""
         if inserted:
             self._claim({e: ids - taken[e] if e in taken else ids for e, ids in found.items()})
-            self.draft.alone = self.draft.alone or bool(taken)
+            self.draft.depends_on_any_change = self.draft.depends_on_any_change or bool(taken)
         else:
             self.tx.check_current(self.draft.after.name)
 
@@ -161,7 +167,7 @@ class Watch:
 
     def _plan_of(self, files: Mapping[int, NewFile]) -> ScanPlan:
         """A read of files that are not committed, by these ids."""
-        plan = self.tx._plan(self.draft.after.name, None, Asked(self._columns))
+        plan = self.tx._plan(self.draft.after.name, None, ReadRequest(self._columns))
         return replace(
             plan,
             files=tuple(self.draft.as_staged(id_, file) for id_, file in files.items()),
@@ -173,12 +179,12 @@ class Watch:
     def _columns(self) -> list[str]:
         return [*(column.name for column in self.series.columns), *POINTERS]
 
-    def _remove(self, taken: Found) -> int:
+    def _remove(self, taken: BucketsByEntity) -> int:
         """Rows that lie in buckets leave the table; how many they are."""
-        asked = Asked(self._columns, condition(self.series, taken))
+        asked = ReadRequest(self._columns, condition(self.series, taken))
         return self._drop(self.tx._plan(self.draft.after.name, None, asked), taken)
 
-    def _drop(self, plan: ScanPlan, taken: Found) -> int:
+    def _drop(self, plan: ScanPlan, taken: BucketsByEntity) -> int:
         """Of the rows that a plan reads."""
         with self.tx.job(f"cannot write {self.draft.after.name}") as job:
             job.scan(_THERE, plan)
@@ -187,7 +193,7 @@ class Watch:
             job.keep("doomed", f"SELECT {', '.join(POINTERS)} FROM {_LYING}")
             return staging.remove(self.tx, self.draft, job, "doomed", plan)
 
-    def _taken(self, found: Found) -> dict[str, Buckets]:
+    def _taken(self, found: BucketsByEntity) -> dict[str, Buckets]:
         """Those of the buckets that are covered."""
         if not found:
             return {}
@@ -196,11 +202,11 @@ class Watch:
         both = {entity: ids & there[entity] for entity, ids in found.items() if entity in there}
         return {entity: ids for entity, ids in both.items() if ids}
 
-    def _refuse(self, taken: Found) -> None:
+    def _refuse(self, taken: BucketsByEntity) -> None:
         if taken and self.series.overlap == "reject":
             raise refusal(self.draft.after.name, self.series, taken)
 
-    def _claim(self, found: Found) -> None:
+    def _claim(self, found: BucketsByEntity) -> None:
         """Nobody else may have put rows there when this is committed."""
         if self.draft.before is not None and found:
             self.draft.claims.append(Covers(self.series.number, tuple(_pieces(found))))
@@ -210,5 +216,5 @@ def _covered_by_files(files: Iterable[NewFile]) -> dict[str, Buckets]:
     return by_entity(piece for file in files if file.covers for piece in file.covers.pieces)
 
 
-def _pieces(found: Found) -> list[Piece]:
+def _pieces(found: BucketsByEntity) -> list[Piece]:
     return [piece for entity, ids in found.items() if ids for piece in pieces(entity, ids)]

@@ -15,7 +15,7 @@ from tidelake.model.literal import Value
 from tidelake.model.names import TableName
 from tidelake.model.predicate import And, Compare, In, IsNull, Predicate
 
-Found = Mapping[str, Buckets]
+BucketsByEntity = Mapping[str, Buckets]
 """Buckets by entity, as it is kept."""
 
 _FEW = 100
@@ -24,7 +24,7 @@ _PYTHON = (instant.of_date(date.min), instant.of_date(date.max))
 _NANOSECONDS = (instant.of_date(date(1678, 1, 1)), instant.of_date(date(2262, 1, 1)))
 
 
-def condition(series: Series, found: Found) -> Predicate | None:
+def condition(series: Series, found: BucketsByEntity) -> Predicate | None:
     """What all rows in the buckets meet, and many others do not."""
     low = _moment(series, min(ids.min() for ids in found.values()))
     high = _moment(series, max(ids.max() for ids in found.values()) + 1)
@@ -48,7 +48,7 @@ def _moment(series: Series, bucket: int) -> Value | None:
     return series.moment(number) if first <= start <= last else None
 
 
-def _about(series: Series, found: Found) -> list[Predicate]:
+def _about(series: Series, found: BucketsByEntity) -> list[Predicate]:
     try:
         entities = [series.entity_of(text) for text in found]
     except Corrupt:  # a date that Python cannot hold
@@ -61,7 +61,7 @@ def _about(series: Series, found: Found) -> list[Predicate]:
     return parts
 
 
-def refusal(name: TableName, series: Series, taken: Found) -> Overlap:
+def refusal(name: TableName, series: Series, taken: BucketsByEntity) -> Overlap:
     """The error that says which buckets are covered already."""
     first = min(taken, key=lambda entity: (taken[entity].min(), entity))
     entity, bucket = series.entity_of(first), taken[first].min()

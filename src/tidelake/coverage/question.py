@@ -43,7 +43,7 @@ def coverage(lake: Lake, name: TableName, snapshot_id: int | None, question: Que
     found, extent = _known(lake, name, snapshot_id, question)
     if question.calendar is not None and extent.range is not None:
         extent = extent.under(_expected(question.calendar, found.series, extent.range))
-    return _face(lake, found, extent)
+    return _answer(lake, found, extent)
 
 
 def last_complete_window(
@@ -55,7 +55,7 @@ def last_complete_window(
     if question.calendar is not None and shared:
         hull = Range(shared.min(), shared.max() + 1)
         extent = replace(extent, range=hull).under(_expected(question.calendar, found.series, hull))
-    return _face(lake, found, extent).last_complete_window(n)
+    return _answer(lake, found, extent).last_complete_window(n)
 
 
 def _known(
@@ -77,7 +77,7 @@ def _known(
     return found, Extent(_inside(known, chosen), chosen)
 
 
-def _face(lake: Lake, found: Covered, extent: Extent) -> Coverage:
+def _answer(lake: Lake, found: Covered, extent: Extent) -> Coverage:
     return Coverage(
         found.series,
         extent,
@@ -98,7 +98,7 @@ def _past(lake: Lake, found: Covered, now: Extent, known_at: Known) -> Coverage:
     extent = replace(now, buckets={entity: then.get(entity, Buckets()) for entity in now.buckets})
     if now.expected is not None:
         extent = extent.under(now.expected)
-    return _face(lake, found, extent)
+    return _answer(lake, found, extent)
 
 
 def _several(entity: object) -> list[Any] | None:
@@ -184,7 +184,7 @@ def _until(clock: Clock, question: Question, first: int | None, end: int | None)
     return last if end is None else min(end, last)
 
 
-class Covering:
+class TableCoverage:
     """The part of a table that is asked about its coverage, at the moment that it is pinned to."""
 
     _lake: Lake

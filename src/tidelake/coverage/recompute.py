@@ -16,8 +16,8 @@ from tidelake.coverage.values.piece import FileCoverage
 from tidelake.coverage.values.task import Cover
 from tidelake.errors import Denied, Invalid
 from tidelake.model.names import TableName
-from tidelake.session.planning import TableFacts
-from tidelake.session.short_transactions import alone, batches
+from tidelake.session.planning import TableMeta
+from tidelake.session.short_transactions import batches, run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -41,11 +41,11 @@ def recompute(lake: Lake, name: TableName) -> int:
     for usage, ids in wanted:
         for some in batches(sorted(ids), AT_ONCE):
             found = _found(lake, usage, some)
-            alone(lake, coverage.put, usage.scope, found, anew=True)
+            run_locked(lake, coverage.put, usage.scope, found, anew=True)
             done |= {each.file_id for each in found}
     for some in batches(strays):
-        alone(lake, coverage.forget_files, table_id, some)
-    alone(lake, series.forget_idle, table_id, lake.data_path)
+        run_locked(lake, coverage.forget_files, table_id, some)
+    run_locked(lake, series.forget_idle, table_id, lake.data_path)
     lake._coverages.clear()
     return len(done)
 
@@ -76,7 +76,7 @@ def _found(lake: Lake, usage: Usage, ids: Collection[int]) -> list[FileCoverage]
 
 def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cover]:
     through = dict.fromkeys(ids, snapshots.head_id(reader))
-    facts = TableFacts.gather(reader, usage.table)
+    facts = TableMeta.gather(reader, usage.table)
     return list(tasks(reader, usage.at, facts, usage.series, through))
 
 

@@ -17,13 +17,13 @@ from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import LOG, commit_name, located
 from tidelake.delta.log.read import Listing, commit_time, listing
 from tidelake.delta.log.replay import State
-from tidelake.delta.log.types import Field
+from tidelake.delta.log.types import DeltaField
 from tidelake.delta.log.vectors import decoded
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE, app_id
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, declared
 from tidelake.delta.mirror.realign import as_mirrored, folder_of, state_of
-from tidelake.delta.mirror.records import Step
+from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import TAG, sync
 from tidelake.delta.values.actions import Add, Txn
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, Ratified
@@ -33,7 +33,7 @@ from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.write import definitions
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def recover(lake: Lake, places: Sequence[str] | None, *, dry_run: bool) -> Recov
     told = tuple(each.told() for each in found)
     if dry_run or not found:
         return RecoverResult(None, told, tuple(skipped))
-    alone(lake, create.begin_at, last)
+    run_locked(lake, create.begin_at, last)
     lake._write(lambda tx: _declared(tx, found))
     done = lake._write(lambda tx: _filled(tx, found))
     for each in found:
@@ -256,9 +256,9 @@ def _with_deletes(
     return replace(file, deletes=deletes)
 
 
-def _field(column: Column, physical: Mapping[int, str]) -> Field:
+def _field(column: Column, physical: Mapping[int, str]) -> DeltaField:
     below = tuple(_field(child, physical) for child in column.children)
-    return Field(column, physical.get(column.id, column.name), None, below)
+    return DeltaField(column, physical.get(column.id, column.name), None, below)
 
 
 def _rows(add: Add) -> int:
@@ -295,7 +295,7 @@ def _remember(lake: Lake, lost: _Lost) -> None:
     )
     digest = hashlib.sha256(content).hexdigest()
     commit = Ratified(state.version, head, mirror.committed_at, digest)
-    alone(lake, mirrors.rebase, Step(mirror, mirror, (commit,)), shown, 0)
+    run_locked(lake, mirrors.rebase, MirrorStep(mirror, mirror, (commit,)), shown, 0)
 
 
 def _tagged(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:

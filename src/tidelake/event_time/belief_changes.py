@@ -20,7 +20,7 @@ from tidelake.plan.as_of import together
 from tidelake.plan.differs import PAIRS, differing_sql
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.plan_as_of import plan_as_of, unplaced
-from tidelake.session.planning import Request
+from tidelake.session.planning import BoundRequest
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -82,7 +82,7 @@ class BeliefChanges(LazyRows):
         return Span(facts, first, last, None, known(reader, first, last))
 
     def _plan(self, reader: Reader, span: Span, keys: Predicate | None) -> BeliefPlan:
-        request = Request(None, None if keys is None else together([keys]))
+        request = BoundRequest(None, None if keys is None else together([keys]))
         info = span.facts.info
         plans = []
         for at in (span.after, span.until):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.overlap import Incoming, Watch
+from tidelake.coverage.overlap import AppendedRows, OverlapGuard
 from tidelake.engine.incoming.python_values import converter, is_missing
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.change import WriteResult
@@ -18,7 +18,7 @@ from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def _check_series(name: TableName, before: Settings, wanted: Settings) -> None:
 def _check_complete(tx: Transaction, draft: TableDraft, wanted: Settings) -> None:
     """Rows without a key or a time would be facts about nothing. Who adds one in the meantime
     makes this a conflict."""
-    draft.read = True
+    draft.depends_on_inserts = True
     found = {}
     for column in draft.columns:
         if column.id in wanted.required and column.nullable:
             null = f"{quote(column.name)} IS NULL"
-            plan = tx._plan(draft.after.name, None, Asked([column.name], null))
+            plan = tx._plan(draft.after.name, None, ReadRequest([column.name], null))
             found[column.name] = int(tx._engine.read(plan).count())
     lacking = [(name, count) for name, count in found.items() if count]
     if lacking:
@@ -151,7 +151,7 @@ def _end_as_it_was(
     about: tuple[Predicate, int],
 ) -> WriteResult:
     name, (condition, moment) = draft.after.name, about
-    plan = tx._plan_as_of(name, None, moment, Asked([c.name for c in kept], condition))
+    plan = tx._plan_as_of(name, None, moment, ReadRequest([c.name for c in kept], condition))
     loose = [
         replace(column, nullable=True) if column in kept else column for column in draft.columns
     ]
@@ -169,7 +169,9 @@ def _end_as_it_was(
             f"{_WAS if column in kept else _NEW}.{quote(column.name)}" for column in draft.columns
         )
         sql = f"SELECT {columns} FROM ({incoming.sql}) AS {_NEW} CROSS JOIN {_WAS}"
-        return writes.add_rows(tx, draft, job, Incoming(sql, 1, True), Watch.of(tx, draft))
+        return writes.add_rows(
+            tx, draft, job, AppendedRows(sql, 1, True), OverlapGuard.of(tx, draft)
+        )
 
 
 def key_is(event: EventTime, given: object) -> Predicate:

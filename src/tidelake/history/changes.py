@@ -23,8 +23,8 @@ from tidelake.plan.differs import widest_columns
 from tidelake.plan.where import Where, as_where
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import (
-    Request,
-    TableFacts,
+    BoundRequest,
+    TableMeta,
     mappings_of,
     plan_all,
     plan_scan,
@@ -103,7 +103,7 @@ class Span:
     """A table at the end of a window, and the snapshots of the window that are still known.
     `base` is the oldest snapshot if the window begins with nothing."""
 
-    facts: TableFacts
+    facts: TableMeta
     after: int
     until: int
     base: Snapshot | None
@@ -136,12 +136,12 @@ def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
     return tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)
 
 
-def facts_until(reader: Reader, info: TableInfo, last: int) -> TableFacts:
+def facts_until(reader: Reader, info: TableInfo, last: int) -> TableMeta:
     """The table at the end of the window. Where a rollback has made a type narrower again, it
     is the wider one, for rows that have gone since."""
     types = read.types_until(reader, info.id, last)
     columns = widest_columns(info.schema.columns, types)
-    return TableFacts.gather(reader, replace(info, schema=Schema(columns)))
+    return TableMeta.gather(reader, replace(info, schema=Schema(columns)))
 
 
 def _first(lake: Lake, reader: Reader, since: Moment) -> int:
@@ -166,7 +166,7 @@ def check_same(reader: Reader, name: TableName, table_id: int, first: int) -> No
     )
 
 
-def _wanted(facts: TableFacts, columns: Sequence[str] | None) -> tuple[Column, ...]:
+def _wanted(facts: TableMeta, columns: Sequence[str] | None) -> tuple[Column, ...]:
     schema = facts.info.schema
     if columns is None:
         return schema.columns
@@ -210,7 +210,7 @@ def plan_changes(
     )
     base = None
     if span.base is not None:
-        request = Request((*output, ROW_NUMBER, ROW_BEGAN), where)
+        request = BoundRequest((*output, ROW_NUMBER, ROW_BEGAN), where)
         base = plan_scan(reader, span.after, span.facts, request)
     dated = (*((span.base,) if span.base else ()), *span.known)
     times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in dated])

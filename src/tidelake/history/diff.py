@@ -29,7 +29,7 @@ from tidelake.model.table import TableInfo
 from tidelake.plan.differs import PAIRS, differing_sql, widest_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
-from tidelake.session.planning import TableFacts, mappings_of, plan_all
+from tidelake.session.planning import TableMeta, mappings_of, plan_all
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -229,7 +229,7 @@ def _plan(
     """In the columns of the second snapshot, in types that hold all values there were."""
     shape = new or old
     assert shape is not None
-    facts = TableFacts.gather(reader, shape)
+    facts = TableMeta.gather(reader, shape)
     types = read.types_until(reader, shape.id, max(moments))
     columns = widest_columns(shape.schema.columns, types)
     facts = replace(facts, info=replace(shape, schema=Schema(columns)))
@@ -246,7 +246,7 @@ def _plan(
 
 def _one(
     reader: Reader,
-    facts: TableFacts,
+    facts: TableMeta,
     columns: tuple[Column, ...],
     at: int | None,
     touched: list[DataFile],

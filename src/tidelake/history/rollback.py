@@ -24,7 +24,7 @@ from tidelake.plan.differs import differs
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked, Request, TableFacts, plan_scan
+from tidelake.session.planning import BoundRequest, ReadRequest, TableMeta, plan_scan
 from tidelake.write import rows as writes
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> Writ
     """Stage the way back to a snapshot."""
     draft = writes.writable(tx, name)
     then = _then(tx, draft, to)
-    draft.read = draft.alone = True
+    draft.depends_on_inserts = draft.depends_on_any_change = True
     whole = _must_write_all(draft.after, then.table)
     staging.flush(tx, draft)
     draft.after = replace(
@@ -50,7 +50,7 @@ def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> Writ
     )
     draft.facts = draft.facts.evolved(draft.after)
     wanted = _PLACE if whole else _columns(then.table)
-    now = tx._plan(name, None, Asked(wanted))
+    now = tx._plan(name, None, ReadRequest(wanted))
     if whole:
         _end(draft, now.files)
     else:
@@ -84,8 +84,8 @@ def _then(tx: Transaction, draft: TableDraft, to: int | str | datetime) -> _Then
         if draft.before.id not in names:
             raise _was_not_there(draft.after.name, at, set(names.values()))
         table = read.table(reader, at, draft.before.id, tx.data_path)
-        request = Request(_columns(table))
-        plan = plan_scan(reader, at, TableFacts.gather(reader, table), request)
+        request = BoundRequest(_columns(table))
+        plan = plan_scan(reader, at, TableMeta.gather(reader, table), request)
     return _Then(at, table, plan)
 
 

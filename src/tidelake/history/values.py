@@ -40,7 +40,7 @@ _WENT = {"deleted_from_table", "inlined_delete"}
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CommitCounts:
     """Rows and new data files of one commit; None where nobody can tell any more."""
 
     inserted: int | None = None
@@ -92,7 +92,7 @@ def checked_limit(limit: int | None) -> int | None:
 class Said:
     """What a commit of ours says of itself."""
 
-    counts: Counts
+    counts: CommitCounts
     operation: str | None
     seconds: float | None
 
@@ -107,7 +107,7 @@ def said_of_itself(extra: str | None) -> Said | None:
         files = [int(known.get(name, 0)) for name in ("files", "bytes")]
         if "seconds" not in known:
             return None
-        return Said(Counts(*rows, *files), known.get("operation"), float(known["seconds"]))
+        return Said(CommitCounts(*rows, *files), known.get("operation"), float(known["seconds"]))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -125,7 +125,7 @@ class MadeFiles:
     ended: int = 0
 
 
-def counted(changes: Iterable[str], made: MadeFiles) -> Counts:
+def counted(changes: Iterable[str], made: MadeFiles) -> CommitCounts:
     """What can be told of a commit that says nothing of itself."""
     kinds = kinds_of(changes)
     files: tuple[int | None, int | None] = (None, None)
@@ -135,12 +135,12 @@ def counted(changes: Iterable[str], made: MadeFiles) -> Counts:
         files = (0, 0)
     came, went = kinds & _CAME, kinds & _WENT
     if kinds & UPKEEP.keys():
-        return Counts(0, 0, 0, *files)
+        return CommitCounts(0, 0, 0, *files)
     if came and went:
-        return Counts(None, None, None, *files)
+        return CommitCounts(None, None, None, *files)
     told = made.complete and not made.ended and "inlined_delete" not in went
     inserted = made.rows if made.complete and came == {"inserted_into_table"} else None
-    return Counts(
+    return CommitCounts(
         inserted=inserted if came else 0,
         updated=0,
         deleted=(made.deletes if told else None) if went else 0,

@@ -42,7 +42,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TimeComparison:
     """How times are compared. `kind`: `number`, `date` or `moment`; `nanoseconds` says that the
     numbers are such."""
 
@@ -92,7 +92,7 @@ def key_pair(left: Column, right: Column) -> Pair:
     )
 
 
-def clock_of(left: Column, right: Column) -> Clock:
+def clock_of(left: Column, right: Column) -> TimeComparison:
     for side, column in (("left", left), ("right", right)):
         if column.type not in _TIMES and column.type not in _INTEGERS:
             raise Invalid(
@@ -107,13 +107,13 @@ def clock_of(left: Column, right: Column) -> Clock:
             hint="make a timestamp of the number, for example with to_timestamp(…)",
         )
     if "timestamp_ns" in kinds:
-        return Clock(Pair(left, right, None, native=False), "number", nanoseconds=True)
+        return TimeComparison(Pair(left, right, None, native=False), "number", nanoseconds=True)
     if kinds <= _INTEGERS:
         cast = None if len(kinds) == 1 else _whole(kinds)
-        return Clock(Pair(left, right, cast), "number")
+        return TimeComparison(Pair(left, right, cast), "number")
     if len(kinds) == 1:
-        return Clock(Pair(left, right), "date" if kinds == {"date"} else "moment")
-    return Clock(Pair(left, right, "TIMESTAMP", native=False), "moment")
+        return TimeComparison(Pair(left, right), "date" if kinds == {"date"} else "moment")
+    return TimeComparison(Pair(left, right, "TIMESTAMP", native=False), "moment")
 
 
 def _whole(kinds: set[str]) -> str:
@@ -153,7 +153,7 @@ def checked_tolerance(tolerance: object) -> timedelta | int | None:
 _TOLERANCE = 'give a timedelta, a text such as "5m", or for times that are numbers a number'
 
 
-def distance_within(clock: Clock, tolerance: timedelta | int) -> str:
+def distance_within(clock: TimeComparison, tolerance: timedelta | int) -> str:
     """The greatest distance that still counts, as SQL to compare `plan.asof_join.distance` with."""
     span = isinstance(tolerance, timedelta)
     if span is (clock.kind == "number" and not clock.nanoseconds):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tidelake.join.question import Clock, Pair
+from tidelake.join.question import Pair, TimeComparison
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
 
@@ -37,7 +37,7 @@ class JoinPlan:
     left: tuple[Column, ...]
     brought: tuple[tuple[Column, str], ...]
     keys: tuple[Pair, ...]
-    clock: Clock
+    clock: TimeComparison
     direction: str = "backward"
     exact: bool = True
     within: str | None = None

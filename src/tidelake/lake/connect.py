@@ -44,7 +44,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Address:
     """`file` is where they are from, if it was one: relative paths in it begin at its folder."""
 
     catalog: str = field(repr=False)
@@ -61,14 +61,14 @@ class Settings:
 
 def resolve(
     catalog: str | None, data_path: object, storage_options: Mapping[str, str] | None
-) -> Settings:
+) -> Address:
     """What is given wins over the environment, and that over the nearest tidelake.toml."""
     given = None if data_path is None else checked(data_path)
     if catalog is not None:
-        return Settings(str(catalog), given, dict(storage_options or {}))
+        return Address(str(catalog), given, dict(storage_options or {}))
     from_environment = os.environ.get(DATA_PATH_VARIABLE) or None
     if named := os.environ.get(CATALOG_VARIABLE):
-        return Settings(named, given or from_environment, dict(storage_options or {}))
+        return Address(named, given or from_environment, dict(storage_options or {}))
     path = _nearest(Path.cwd())
     if path is None:
         raise Invalid(
@@ -97,7 +97,7 @@ def _home() -> Path | None:
         return None
 
 
-def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) -> Settings:
+def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) -> Address:
     said = _read(path)
     for key, value in said.items():
         _check(path, key, value)
@@ -107,7 +107,7 @@ def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) ->
     if data_path is None and own is not None:
         data_path = absolute(checked(own), path.parent)
     temp = said.get("temp_directory")
-    return Settings(
+    return Address(
         said["catalog"],
         data_path,
         {**said.get("storage_options", {}), **options},
@@ -146,7 +146,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def blamed(settings: Settings) -> Iterator[None]:
+def blamed(settings: Address) -> Iterator[None]:
     """What goes wrong with the lake of a file says which file that was."""
     try:
         yield
@@ -257,7 +257,7 @@ def _report(lost: Sequence[Tag]) -> None:
     )
 
 
-def _create(database: Database, settings: Settings, *, wanted: bool | None, share: bool) -> None:
+def _create(database: Database, settings: Address, *, wanted: bool | None, share: bool) -> None:
     if database.read_only or wanted is False:
         how = "read_only=True" if database.read_only else "create=False"
         raise NotFound(
@@ -273,7 +273,7 @@ def _create(database: Database, settings: Settings, *, wanted: bool | None, shar
     create_lake.create_lake(database, place)
 
 
-def _place(url: CatalogUrl, settings: Settings) -> str:
+def _place(url: CatalogUrl, settings: Address) -> str:
     if settings.data_path is not None:
         return settings.data_path
     if url.path is None:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelake.catalog import create
-from tidelake.catalog.commit.commit import Landed
+from tidelake.catalog.commit.commit import CommitResult
 from tidelake.catalog.database.database import Database, Reader
 from tidelake.catalog.read import counting, options, snapshots, tags, zones
 from tidelake.catalog.read import dropped as revival
@@ -44,14 +44,14 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session import leases
 from tidelake.session.neighbours import mark_late
 from tidelake.session.plan_as_of import plan_as_of, unplaced
-from tidelake.session.planning import ALL, Asked, Request, TableFacts, plan_scan
+from tidelake.session.planning import ALL, BoundRequest, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import SNAPSHOT, Reads
 from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
 from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
-    from tidelake.coverage.lookup import Beside
-    from tidelake.delta.mirror.agenda import Declarations
+    from tidelake.coverage.lookup import CachedCoverage
+    from tidelake.delta.mirror.agenda import DeclarationCache
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
@@ -63,7 +63,7 @@ else:
 _KEPT = 64
 
 Value = TypeVar("Value")
-Declaration = tuple[TableFacts, Options, str | None]
+Declaration = tuple[TableMeta, Options, str | None]
 
 
 class Lake:
@@ -90,15 +90,15 @@ class Lake:
         self._snapshot_id = snapshot_id
         self._closed = False
         self._states: OrderedDict[str, AsOfPlan] = OrderedDict()
-        self._coverages: OrderedDict[str, Beside] = OrderedDict()
+        self._coverages: OrderedDict[str, CachedCoverage] = OrderedDict()
         self._rollups = Search(local.store, data_path, Proofs())
         self._plans: OrderedDict[str, ScanPlan] = OrderedDict()
-        self._facts: OrderedDict[str, TableFacts] = OrderedDict()
+        self._facts: OrderedDict[str, TableMeta] = OrderedDict()
         self._declarations: OrderedDict[str, Declaration] = OrderedDict()
         self._newest_known: tuple[int, int] | None = None
         self._published: dict[int, int] = {}
         self._tally = Tally()
-        self._declared_mirrors: Declarations | None = None
+        self._declared_mirrors: DeclarationCache | None = None
         self._reads = Reads()
         self.is_marked = True
         self.data_path = data_path
@@ -672,7 +672,7 @@ class Lake:
             f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
         )
 
-    def _plan(self, name: TableName, snapshot_id: int | None, asked: Asked = ALL) -> ScanPlan:
+    def _plan(self, name: TableName, snapshot_id: int | None, asked: ReadRequest = ALL) -> ScanPlan:
         """Plan a read of a table. Plans are kept as long as the catalog's head stands still:
         maintenance may change the files even of old snapshots, and it moves the head. Expiry does
         not, so the snapshot must still be there."""
@@ -688,7 +688,7 @@ class Lake:
         return plan
 
     def _plan_as_of(
-        self, name: TableName, snapshot_id: int | None, moment: int, asked: Asked = ALL
+        self, name: TableName, snapshot_id: int | None, moment: int, asked: ReadRequest = ALL
     ) -> AsOfPlan:
         """Plan a read of a table's state as of a moment; kept as other plans are."""
         with self._reading() as reader:
@@ -708,19 +708,19 @@ class Lake:
         return plan
 
     @property
-    def _mirrored(self) -> Declarations:
+    def _mirrored(self) -> DeclarationCache:
         """How mirrored tables are declared, as far as that has been looked up."""
         if self._declared_mirrors is None:
-            from tidelake.delta.mirror.agenda import Declarations
+            from tidelake.delta.mirror.agenda import DeclarationCache
 
-            self._declared_mirrors = Declarations()
+            self._declared_mirrors = DeclarationCache()
         return self._declared_mirrors
 
     def _drafted(self, _: Reader, _name: TableName, _at: int | None, /) -> TableDraft | None:
         """The table as an open transaction has changed it; outside of one, nobody has."""
         return None
 
-    def _keep_beside(self, key: str, beside: Beside) -> None:
+    def _keep_beside(self, key: str, beside: CachedCoverage) -> None:
         _keep(self._coverages, key, beside)
 
     def _between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
@@ -731,7 +731,7 @@ class Lake:
         return head, self._at(reader) if snapshot_id is None else snapshot_id
 
     def _best_rollup(
-        self, reader: Reader, at: int, table: TableInfo, request: Request, moment: int
+        self, reader: Reader, at: int, table: TableInfo, request: BoundRequest, moment: int
     ) -> Rollup | None:
         event = EventTime.maybe(table)
         if event is None or not may_begin(table, request):
@@ -763,7 +763,7 @@ class Lake:
     def _last_known(self) -> tuple[int, int] | None:
         return self._newest_known
 
-    def _landed(self, landed: Landed, change: Change) -> None:
+    def _landed(self, landed: CommitResult, change: Change) -> None:
         """After a commit: remember where the lake is, and summarise files if they are many more."""
         self._newest_known = (landed.snapshot_id, landed.schema_version)
         mark_late(self)
@@ -775,11 +775,11 @@ class Lake:
             for table in written:
                 zones.summarise(writer, table.id, table.schema.columns)
 
-    def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableFacts:
+    def _table_facts(self, reader: Reader, head: int, at: int, name: TableName) -> TableMeta:
         key = repr((head, at, name))
         if (kept := self._facts.get(key)) is not None:
             return kept
-        facts = TableFacts.gather(reader, self._table_info(reader, at, name))
+        facts = TableMeta.gather(reader, self._table_info(reader, at, name))
         _keep(self._facts, key, facts)
         return facts
 

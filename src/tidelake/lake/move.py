@@ -13,7 +13,7 @@ from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.model.relocation import MoveResult
 from tidelake.session.neighbours import mark
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.store import markers
 from tidelake.store.markers import Marker
 
@@ -42,7 +42,7 @@ def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
             f"{len(missing):,} of {len(expected):,} files are not at {new}: {min(missing)}",
             hint="move or copy them there first; with force=True the place is written down anyway",
         )
-    alone(lake, relocation.relocate, stored, old, new)
+    run_locked(lake, relocation.relocate, stored, old, new)
     lake._moved(new)
     mark(lake)
     if lake_id is not None and old != new:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
-from tidelake.coverage.question import Covering
+from tidelake.coverage.question import TableCoverage
 from tidelake.errors import Denied, Invalid
 from tidelake.event_time.belief_changes import BeliefChanges
 from tidelake.event_time.history import History
@@ -30,7 +30,7 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.upkeep.values import CompactResult
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ else:
     rolling_back = Later("history.rollback")
 
 
-class Table(Covering):
+class Table(TableCoverage):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
 
@@ -480,7 +480,7 @@ class Table(Covering):
         *,
         counted: bool = False,
     ) -> ScanPlan | AsOfPlan:
-        asked = Asked(columns, where, counted=counted)
+        asked = ReadRequest(columns, where, counted=counted)
         if self._as_of is None:
             return self._lake._plan(self._name, self._snapshot_id, asked)
         return self._lake._plan_as_of(self._name, self._snapshot_id, self._as_of, asked)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog.commit import commit, inline_tables
-from tidelake.catalog.commit.commit import Landed, Wanted
+from tidelake.catalog.commit.commit import CommitRequest, CommitResult
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import options, snapshots
@@ -41,7 +41,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.leases import Work
 from tidelake.session.plan_as_of import condition_as_of, overlaid, plan_as_of, unplaced
-from tidelake.session.planning import ALL, Asked, TableFacts, plan_scan
+from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import SNAPSHOT, reads_of
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Transaction(Lake):
         self.replayable = True
         self.remembers = True
         self.origin: Origin | None = None
-        self.also: Callable[[Writer], None] | None = None
+        self.in_commit: Callable[[Writer], None] | None = None
         self.result: WriteResult | None = None
 
     def _newest(self) -> tuple[int, int]:
@@ -279,14 +279,14 @@ class Transaction(Lake):
             return [(i, n) for i, n in known if i not in self._view_changes] + views
         return known
 
-    def _plan(self, name: TableName, snapshot_id: int | None, asked: Asked = ALL) -> ScanPlan:
+    def _plan(self, name: TableName, snapshot_id: int | None, asked: ReadRequest = ALL) -> ScanPlan:
         if self._reads.are_kept:
             with self._reading() as reader:
                 if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
                     self._reads.rows(facts, asked.of(facts.info.schema).predicate)
         return self.look(name, asked, snapshot_id)
 
-    def look(self, name: TableName, asked: Asked, snapshot_id: int | None = None) -> ScanPlan:
+    def look(self, name: TableName, asked: ReadRequest, snapshot_id: int | None = None) -> ScanPlan:
         """Plan a read that is not to be remembered as one."""
         with self._reading() as reader:
             draft = self._drafted(reader, name, snapshot_id)
@@ -299,7 +299,7 @@ class Transaction(Lake):
         return draft.overlay(plan)
 
     def _plan_as_of(
-        self, name: TableName, snapshot_id: int | None, moment: int, asked: Asked = ALL
+        self, name: TableName, snapshot_id: int | None, moment: int, asked: ReadRequest = ALL
     ) -> AsOfPlan:
         with self._reading() as reader:
             if (facts := self._facts_read(reader, name, snapshot_id)) is not None:
@@ -318,7 +318,7 @@ class Transaction(Lake):
 
     def _facts_read(
         self, reader: Reader, name: TableName, snapshot_id: int | None
-    ) -> TableFacts | None:
+    ) -> TableMeta | None:
         """What is known of a table of which rows are read as they were at the base."""
         if snapshot_id not in (None, self._base) or not self._reads.are_kept:
             return None
@@ -418,7 +418,7 @@ class Transaction(Lake):
 
     def _declaration(self, reader: Reader, table_id: int) -> Declaration:
         info = read.table(reader, self._base, table_id, self.data_path)
-        facts = TableFacts.gather(reader, info)
+        facts = TableMeta.gather(reader, info)
         known = options.of_table(reader, table_id, read.schema_of(reader, table_id))
         return facts, known, inline_tables.newest(reader, table_id, info.schema.columns)
 
@@ -544,7 +544,9 @@ class Transaction(Lake):
         def check(reader: Reader, head: Numbers) -> None:
             self._reads.check(self._lake, reader, (self._base, self._schema_version), head)
 
-        wanted = Wanted(for_snapshot, self._token, self._base, grown, self._began, beside, check)
+        wanted = CommitRequest(
+            for_snapshot, self._token, self._base, grown, self._began, beside, check
+        )
         landed = commit.commit(self._database, wanted, self.data_path)
         done = self.landed(landed, tried[landed.snapshot_id])
         mirroring.publish()
@@ -552,10 +554,10 @@ class Transaction(Lake):
 
     def beside(self, writer: Writer) -> None:
         """What is to be kept of the commit, in its own transaction: `also`, if there is any."""
-        if self.also is not None:
-            self.also(writer)
+        if self.in_commit is not None:
+            self.in_commit(writer)
 
-    def landed(self, landed: Landed, change: Change) -> WriteResult:
+    def landed(self, landed: CommitResult, change: Change) -> WriteResult:
         """What the commit has done, after which files that it does not need are removed."""
         self._discard(set(self._written) - _paths(change))
         self._work.end()
@@ -636,7 +638,7 @@ def _paths(change: Change) -> set[str]:
     return {file.path for file in added} | {file.path for file in deletes}
 
 
-def _result(counts: WriteResult, landed: Landed, change: Change) -> WriteResult:
+def _result(counts: WriteResult, landed: CommitResult, change: Change) -> WriteResult:
     files = [f for table in change.tables for f in table.write.files]
     return replace(
         counts,

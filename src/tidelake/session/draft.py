@@ -26,7 +26,7 @@ from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
-from tidelake.session.planning import TableFacts
+from tidelake.session.planning import TableMeta
 
 _PLACE_BITS = 40
 
@@ -39,7 +39,7 @@ class TableDraft:
 
     before: TableInfo | None
     after: TableInfo
-    facts: TableFacts
+    facts: TableMeta
     options: Options
     base: int
     inline_table: str | None = None
@@ -51,8 +51,8 @@ class TableDraft:
     ended_files: set[int] = field(default_factory=set)
     ended_rows: set[int] = field(default_factory=set)
     seen: dict[int, SeenFile] = field(default_factory=dict)
-    read: bool = False
-    alone: bool = False
+    depends_on_inserts: bool = False
+    depends_on_any_change: bool = False
     claims: list[Covers] = field(default_factory=list)
     _next_file: int = -1
     _places: list[int] = field(default_factory=list)
@@ -221,8 +221,8 @@ class TableDraft:
                 ended_files=frozenset(self.ended_files),
                 ended_rows=frozenset(self.ended_rows),
                 seen=dict(self.seen),
-                read=self.read,
-                alone=self.alone,
+                read=self.depends_on_inserts,
+                alone=self.depends_on_any_change,
                 claims=tuple(self._claims()),
                 inline_table=self.inline_table if self.before == self.after else None,
             ),
@@ -243,10 +243,10 @@ def place_of(row_id: int) -> int:
     return (row_id - PROVISIONAL_ROW_ID) >> _PLACE_BITS
 
 
-def facts_of_new(table: TableInfo) -> TableFacts:
+def facts_of_new(table: TableInfo) -> TableMeta:
     """What is known of a table that does not exist yet."""
     types: Mapping[int, frozenset[str]] = {
         below.id: frozenset({below.type}) for column in table.schema for below in column.walk()
     }
     history = ColumnHistory(frozenset(), types, frozenset(), {}, {}, max(types, default=0))
-    return TableFacts(table, history, {})
+    return TableMeta(table, history, {})

@@ -1,4 +1,4 @@
-"""Other lakes in, above and below the data path of a lake: noticed, and left alone."""
+"""Other lakes in, above and below the data path of a lake: noticed, and left run_locked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tidelake.catalog import identity
 from tidelake.errors import Denied, Invalid, Unavailable
 from tidelake.model.ownership import is_written
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.store import markers
-from tidelake.store.files import Found, Store
+from tidelake.store.files import Store, StoredObject
 from tidelake.store.markers import Marker
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def check_free(store: Store, data_path: str) -> None:
 
 def mark(lake: Lake) -> None:
     """Have the data path say whose it is."""
-    lake_id = alone(lake, identity.settle)
+    lake_id = run_locked(lake, identity.settle)
     markers.put(lake._local.store, lake.data_path, lake_id, lake._database.url.place)
-    alone(lake, identity.mark, lake.data_path)
+    run_locked(lake, identity.mark, lake.data_path)
     lake.is_marked = True
 
 
@@ -72,7 +72,7 @@ def mark_late(lake: Lake) -> None:
             return
 
 
-def neighbours(lake: Lake, lake_id: str | None, listed: Sequence[Found]) -> Neighbours:
+def neighbours(lake: Lake, lake_id: str | None, listed: Sequence[StoredObject]) -> Neighbours:
     """`listed` is all that lies below the data path."""
     store, folder = lake._local.store, lake.data_path
     inside = [each for each in markers.among(listed) if each.lake_id != lake_id]

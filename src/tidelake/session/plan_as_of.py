@@ -15,14 +15,14 @@ from tidelake.model.schema import LINEAGE, ROW_BEGAN, ROW_NUMBER
 from tidelake.plan.as_of import AsOfPlan, divided, together
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
-from tidelake.session.planning import Request, TableFacts, output_of, plan_all, plan_scan
+from tidelake.session.planning import BoundRequest, TableMeta, output_of, plan_all, plan_scan
 
 
 def plan_as_of(
     reader: Reader,
     at: int,
-    facts: TableFacts,
-    request: Request,
+    facts: TableMeta,
+    request: BoundRequest,
     moment: int,
     *,
     rollup: Rollup | None = None,
@@ -54,7 +54,9 @@ def plan_as_of(
     return plan if rollup is None else _beginning_with(rollup, plan, facts_of)
 
 
-def condition_as_of(facts: TableFacts, at: int, request: Request, moment: int) -> Predicate | None:
+def condition_as_of(
+    facts: TableMeta, at: int, request: BoundRequest, moment: int
+) -> Predicate | None:
     """A condition that every row meets which has a say in the answer; None if all may have."""
     event = EventTime.of(facts.info, at)
     if any(column.nullable for column in (*event.key, event.time)):
@@ -71,7 +73,7 @@ class _Facts:
 
     reader: Reader
     at: int
-    table: TableFacts
+    table: TableMeta
     wanted: tuple[str, ...]
     keys: tuple[Predicate, ...]
     until: Predicate
@@ -108,7 +110,7 @@ class _Facts:
             yield replace(scan, files=mixed, inlined=(), where=where.sql, predicate=where.predicate)
 
     def _scan(self, when: Sequence[Predicate], **options: Any) -> ScanPlan:
-        request = Request(self.wanted, together([*self.keys, *when]))
+        request = BoundRequest(self.wanted, together([*self.keys, *when]))
         return plan_scan(self.reader, self.at, self.table, request, **options)
 
 
@@ -117,7 +119,7 @@ def _last(file: DataFile) -> int:
     return max(file.begin_snapshot, file.partial_max or 0)
 
 
-def plan_rollup(at: int, table: TableFacts, rollup: Rollup, wanted: tuple[str, ...]) -> ScanPlan:
+def plan_rollup(at: int, table: TableMeta, rollup: Rollup, wanted: tuple[str, ...]) -> ScanPlan:
     """A read of the rollup itself."""
     columns = tuple(column for column in table.info.schema if column.name in wanted)
     return replace(plan_all(at, table, columns, wanted), files=_as_data_files(rollup))
@@ -163,7 +165,7 @@ def _wanted(columns: list[str], event: EventTime, asked: set[str]) -> tuple[str,
     return (*own, *(name for name in lineage if name != ROW_NUMBER), ROW_NUMBER)
 
 
-def unplaced(reader: Reader, at: int, facts: TableFacts, event: EventTime) -> ScanPlan | None:
+def unplaced(reader: Reader, at: int, facts: TableMeta, event: EventTime) -> ScanPlan | None:
     """A read of the rows that have no key or no time, which can only be where their columns may
     be null; None if they may not."""
     may_be = [column for column in (*event.key, event.time) if column.nullable]
@@ -172,7 +174,7 @@ def unplaced(reader: Reader, at: int, facts: TableFacts, event: EventTime) -> Sc
     tests = tuple(IsNull(column.name) for column in may_be)
     predicate = tests[0] if len(tests) == 1 else Or(tests)
     where = Where(predicate, predicate.sql(), predicate.columns())
-    return plan_scan(reader, at, facts, Request((event.time.name,), where))
+    return plan_scan(reader, at, facts, BoundRequest((event.time.name,), where))
 
 
 def overlaid(plan: AsOfPlan, scan: ScanPlan) -> AsOfPlan:

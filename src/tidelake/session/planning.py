@@ -20,7 +20,7 @@ from tidelake.plan.where import Where, as_where
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BoundRequest:
     """What a caller wants of a table at a snapshot.
 
     `filter` decides which rows come back; `prune_by` may only be used to skip files, because
@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A request as a caller spells it, before anybody has looked at the table. `counted`: also
     how many files the table has, which costs a count of all of them."""
 
@@ -52,10 +52,10 @@ class Asked:
     prune_by: str | Predicate | None = None
     counted: bool = False
 
-    def of(self, schema: Schema) -> Request:
+    def of(self, schema: Schema) -> BoundRequest:
         columns = None if self.columns is None else tuple(self.columns)
         hint = as_where(self.prune_by, schema)
-        return Request(columns, as_where(self.where, schema), hint.predicate if hint else None)
+        return BoundRequest(columns, as_where(self.where, schema), hint.predicate if hint else None)
 
     def __repr__(self) -> str:
         """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
@@ -67,11 +67,11 @@ class Asked:
         return repr((columns, where, hint, self.counted))
 
 
-ALL = Asked()
+ALL = ReadRequest()
 
 
 @dataclass(frozen=True, slots=True)
-class TableFacts:
+class TableMeta:
     """What a plan needs to know of a table whatever is asked of it."""
 
     info: TableInfo
@@ -79,21 +79,21 @@ class TableFacts:
     specs: Mapping[int, PartitionSpec]
 
     @staticmethod
-    def gather(reader: Reader, info: TableInfo) -> TableFacts:
-        return TableFacts(
+    def gather(reader: Reader, info: TableInfo) -> TableMeta:
+        return TableMeta(
             info, read.column_history(reader, info.id), read.partition_specs(reader, info.id)
         )
 
-    def evolved(self, info: TableInfo) -> TableFacts:
+    def evolved(self, info: TableInfo) -> TableMeta:
         """The facts of the table with other columns, which no snapshot has yet."""
-        return TableFacts(info, self.history.evolved(info.schema), self.specs)
+        return TableMeta(info, self.history.evolved(info.schema), self.specs)
 
 
 def plan_scan(
     reader: Reader,
     at: int,
-    facts: TableFacts,
-    request: Request,
+    facts: TableMeta,
+    request: BoundRequest,
     *,
     counted: bool = False,
     since: int = 0,
@@ -122,7 +122,7 @@ def plan_scan(
 
 
 def plan_all(
-    at: int, facts: TableFacts, columns: tuple[Column, ...], output: tuple[str, ...]
+    at: int, facts: TableMeta, columns: tuple[Column, ...], output: tuple[str, ...]
 ) -> ScanPlan:
     """How these columns of the table are to be read; from which files is not said yet."""
     history = facts.history
@@ -163,7 +163,7 @@ def _constant_types(types: Mapping[int, frozenset[str]]) -> dict[int, str]:
 def _pruned_files(
     reader: Reader,
     at: int,
-    facts: TableFacts,
+    facts: TableMeta,
     predicate: Predicate | None,
     counted: bool,
     since: int,
@@ -183,14 +183,14 @@ def _pruned_files(
 
 
 def without_others(
-    reader: Reader, facts: TableFacts, candidates: Sequence[DataFile], predicate: Predicate
+    reader: Reader, facts: TableMeta, candidates: Sequence[DataFile], predicate: Predicate
 ) -> list[DataFile]:
     """Those of the files that may hold rows for which the condition is true."""
     return list(_pruned(reader, facts, candidates, predicate)[0])
 
 
 def _pruned(
-    reader: Reader, facts: TableFacts, candidates: Sequence[DataFile], predicate: Predicate
+    reader: Reader, facts: TableMeta, candidates: Sequence[DataFile], predicate: Predicate
 ) -> tuple[tuple[DataFile, ...], tuple[PruneStep, ...]]:
     table = facts.info
     wanted = {table.schema.column(n).id for n in predicate.columns() if _is_column(table.schema, n)}

@@ -21,7 +21,7 @@ from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.names import TableName
 from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
 from tidelake.model.table import TableInfo, ViewInfo
-from tidelake.session.planning import TableFacts, plan_all, without_others
+from tidelake.session.planning import TableMeta, plan_all, without_others
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -49,7 +49,7 @@ class Reads:
 
     are_kept = False
 
-    def rows(self, facts: TableFacts, where: Predicate | None) -> None:
+    def rows(self, facts: TableMeta, where: Predicate | None) -> None:
         """Rows of a table that is committed, all or those that meet a condition."""
 
     def name(self, kind: str, name: TableName, found: int | None) -> None:
@@ -74,7 +74,7 @@ class Reads:
 class _Rows:
     """Conditions on one table, as its columns were when it was read."""
 
-    facts: TableFacts
+    facts: TableMeta
     conditions: dict[str, Predicate] = field(default_factory=dict)
     is_whole: bool = False
 
@@ -101,7 +101,7 @@ class KeptReads(Reads):
         self._listed: set[str] = set()
         self._is_all = False
 
-    def rows(self, facts: TableFacts, where: Predicate | None) -> None:
+    def rows(self, facts: TableMeta, where: Predicate | None) -> None:
         info = facts.info
         for known in self._rows:
             if known.facts.info.id == info.id and known.facts.info.schema == info.schema:

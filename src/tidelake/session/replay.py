@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tidelake.catalog.commit import commit
-from tidelake.catalog.commit.commit import Wanted
+from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
 from tidelake.delta.mirror.sync import Mirroring
@@ -97,7 +97,9 @@ def _run_alone(
     with lake._reading() as reader:
         since, _ = snapshots.head(reader)
     try:
-        wanted = Wanted(change, token, since, beside=lambda writer: tries[-1][0].beside(writer))
+        wanted = CommitRequest(
+            change, token, since, beside=lambda writer: tries[-1][0].beside(writer)
+        )
         landed = commit.commit(lake._database, wanted, lake.data_path)
     except (Conflict, Invalid):
         for transaction, _ in tries:

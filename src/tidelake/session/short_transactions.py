@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 
-def alone(
+def run_locked(
     lake: Lake,
     work: Callable[Concatenate[Writer, Arguments], Value],
     *arguments: Arguments.args,

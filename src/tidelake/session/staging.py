@@ -13,7 +13,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft, first_of_place, place_of
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 
 if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
@@ -261,7 +261,7 @@ def plan_of(
 ) -> ScanPlan:
     """A read of some of the draft's own files or rows, all columns and where each row lies."""
     names = [column.name for column in draft.columns]
-    plan = tx.look(draft.after.name, Asked([*names, *POINTERS, ROW_NUMBER]))
+    plan = tx.look(draft.after.name, ReadRequest([*names, *POINTERS, ROW_NUMBER]))
     mappings = dict(plan.mappings)
     if mapping is not None and mapping.mapping is not None:
         mappings[files[0].mapping_id or 0] = mapping.mapping

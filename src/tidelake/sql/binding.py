@@ -11,8 +11,8 @@ from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.sql.hints import has_hint, hint
-from tidelake.sql.moments import Clock
-from tidelake.sql.scope import Hint, Seen
+from tidelake.sql.moments import MomentReader
+from tidelake.sql.scope import Hint, Scope
 from tidelake.sql.text import Table, Text, read
 from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, edited
@@ -28,10 +28,10 @@ class Binding:
     """The tables of one query, by the names that they have in it. Where a table can go under its
     own name nothing is written anew."""
 
-    clock: Clock
+    clock: MomentReader
     tables: dict[str, ScanPlan | AsOfPlan] = field(default_factory=dict)
 
-    def bind(self, text: Text, schema: str, seen: Seen, depth: int = 0) -> tuple[list[Edit], bool]:
+    def bind(self, text: Text, schema: str, seen: Scope, depth: int = 0) -> tuple[list[Edit], bool]:
         """What must be written anew, and whether one of the tables has an event time.
 
         All of them are read at the same moments, unless the query names others for a table; what
@@ -75,7 +75,7 @@ class Binding:
         self.tables[handle] = plan
         return table.replaced(quote(handle), alias)
 
-    def _expanded(self, view: ViewInfo, seen: Seen, depth: int) -> tuple[str, bool]:
+    def _expanded(self, view: ViewInfo, seen: Scope, depth: int) -> tuple[str, bool]:
         if view.dialect != "duckdb":
             raise Unsupported(
                 f"view {view.name} is written in {view.dialect}'s SQL",

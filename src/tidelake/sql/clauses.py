@@ -36,7 +36,7 @@ AFTER_A_TABLE = "write it right behind a table of the lake, before or after its 
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class MomentClause:
     """One moment as it was written: on which clock, what it may be (a time, a version, or any of
     both), and its expression."""
 
@@ -47,7 +47,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundClause:
     """A clause among the words of a statement: which of them, and those of its moment."""
 
     clock: str
@@ -64,7 +64,7 @@ class Finder:
         self._tokens = tokens
         self._words = [self._word(token) for token in tokens]
 
-    def clauses(self) -> Iterator[Found]:
+    def clauses(self) -> Iterator[FoundClause]:
         place = 0
         while place < len(self._words):
             found = self._clause(place)
@@ -94,7 +94,7 @@ class Finder:
             place += 1
         return place
 
-    def _clause(self, place: int) -> Found | None:
+    def _clause(self, place: int) -> FoundClause | None:
         self._refuse_portions(place)
         if self._take(place, "AT", "("):
             return self._in_brackets(place)
@@ -109,9 +109,9 @@ class Finder:
         if name == place and not self._starts_a_moment(start):
             return None
         end = self._moment(start)
-        return Found(clock, kind, (place, end), (start, end))
+        return FoundClause(clock, kind, (place, end), (start, end))
 
-    def _in_brackets(self, place: int) -> Found | None:
+    def _in_brackets(self, place: int) -> FoundClause | None:
         for kind in ("VERSION", "TIMESTAMP"):
             start = self._take(place, "AT", "(", kind, "=>")
             if start is not None:
@@ -121,7 +121,7 @@ class Finder:
                         f"cannot read {self.written(place, min(end + 1, len(self._tokens)))!r}",
                         hint="write AT (VERSION => n) or AT (TIMESTAMP => t)",
                     )
-                return Found("system time", _NAMED[kind][1], (place, end + 1), (start, end))
+                return FoundClause("system time", _NAMED[kind][1], (place, end + 1), (start, end))
         return None
 
     def _refuse_portions(self, place: int) -> None:
@@ -218,7 +218,9 @@ class Finder:
         raise Invalid("a parenthesis is not closed", hint="close it")
 
 
-def with_clause(name: str, known: Sequence[Clause], clause: Clause) -> tuple[Clause, ...]:
+def with_clause(
+    name: str, known: Sequence[MomentClause], clause: MomentClause
+) -> tuple[MomentClause, ...]:
     """One more moment for a table; Invalid if it has one of that clock."""
     if any(other.clock == clause.clock for other in known):
         raise Invalid(

@@ -11,7 +11,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.evolve import find
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
-from tidelake.sql.parameters import NOTHING, Beside
+from tidelake.sql.parameters import NOTHING, Bindings
 from tidelake.sql.query import Query, written_query
 from tidelake.sql.words import Words
 from tidelake.write import definitions
@@ -25,7 +25,7 @@ Operation = Callable[["Transaction"], WriteResult]
 Alteration = Callable[["Transaction", TableName], WriteResult]
 
 
-def definition(words: Words, beside: Beside = NOTHING) -> Operation | None:
+def definition(words: Words, beside: Bindings = NOTHING) -> Operation | None:
     """What the statement does, or None if it defines nothing."""
     operation = _of_a_query(words, beside) or _of_itself(words, beside)
     if operation is not None:
@@ -35,7 +35,7 @@ def definition(words: Words, beside: Beside = NOTHING) -> Operation | None:
     return operation
 
 
-def _of_a_query(words: Words, beside: Beside) -> Operation | None:
+def _of_a_query(words: Words, beside: Bindings) -> Operation | None:
     """What may hold a query, and so parameters and moments."""
     if words.take("CREATE", "TABLE"):
         return _create_table(words, beside)
@@ -44,7 +44,7 @@ def _of_a_query(words: Words, beside: Beside) -> Operation | None:
     return None
 
 
-def _of_itself(words: Words, beside: Beside) -> Operation | None:
+def _of_itself(words: Words, beside: Bindings) -> Operation | None:
     for start, read in _STATEMENTS.items():
         if words.take(*start.split()):
             beside.refuse(start)
@@ -68,7 +68,7 @@ def _create_schema(words: Words) -> Operation:
     return create
 
 
-def _create_table(words: Words, beside: Beside, *, replaces: bool = False) -> Operation:
+def _create_table(words: Words, beside: Bindings, *, replaces: bool = False) -> Operation:
     tolerant = words.take("IF", "NOT", "EXISTS")
     name = words.table()
     columns = ", ".join(words.listed()) if words.next == "(" else None

@@ -12,7 +12,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.expression import respelled
-from tidelake.sql.parameters import Beside, bound
+from tidelake.sql.parameters import Bindings, bound
 from tidelake.sql.query import Query
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import HINT, Words
@@ -20,7 +20,7 @@ from tidelake.sql.writes import Written, assignments, target_of, top
 from tidelake.syntax import tree
 from tidelake.write import merge as merging
 from tidelake.write import rows as writes
-from tidelake.write.merge import Clause, Clauses
+from tidelake.write.merge import Clauses, MergeClause
 
 if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
@@ -35,7 +35,7 @@ _ALIKE = (
 _BARE = {"matched": None, "unmatched": "source", "orphaned": "target"}
 
 
-def merge_of(text: str, beside: Beside) -> Operation | None:
+def merge_of(text: str, beside: Bindings) -> Operation | None:
     """What a MERGE does; None if it is none."""
     statement = Written.of(text)
     verb = statement.verb()
@@ -57,7 +57,7 @@ class _Merge:
     whens: Sequence[str]
 
     @staticmethod
-    def of(statement: Written, beside: Beside) -> _Merge:
+    def of(statement: Written, beside: Bindings) -> _Merge:
         whole = Written.of(statement.with_literals(bound(statement, beside.parameters)))
         verb = whole.verb()
         assert verb is not None
@@ -81,7 +81,7 @@ class _Merge:
         whens = [rest[start:stop] for start, stop in zip(starts, stops, strict=True)]
         return _Merge(whole.sql, name, source, keys, names, whens)
 
-    def run(self, beside: Beside) -> Operation:
+    def run(self, beside: Bindings) -> Operation:
         def merge(tx: Transaction) -> WriteResult:
             schema = writes.writable(tx, self.name).after.schema
             query = Query(tx, self.text, self.source, {}, beside, written=True)
@@ -135,13 +135,13 @@ class _Whens:
     given: list[str]
 
     def clauses(self, whens: Sequence[str]) -> Clauses:
-        found: dict[str, tuple[Clause, ...]] = {}
+        found: dict[str, tuple[MergeClause, ...]] = {}
         for when in whens:
             which, clause = self._clause(when)
             found[which] = (*found.get(which, ()), clause)
         return Clauses(**found)
 
-    def _clause(self, when: str) -> tuple[str, Clause]:
+    def _clause(self, when: str) -> tuple[str, MergeClause]:
         then = next((token for token in top(when) if token.word == "THEN"), None)
         if then is None:
             raise Unsupported(f"cannot read {when.strip()!r}: expected THEN", hint=HINT)
@@ -157,14 +157,14 @@ class _Whens:
         words.end()
         return which, self._action(Words(when[then.end + 1 :]), condition, bare)
 
-    def _action(self, words: Words, condition: str | None, bare: str | None) -> Clause:
+    def _action(self, words: Words, condition: str | None, bare: str | None) -> MergeClause:
         if words.take("DELETE"):
             words.end()
-            return Clause("delete", None, condition)
+            return MergeClause("delete", None, condition)
         if words.take("UPDATE"):
-            return Clause("update", self._updated(words, bare), condition)
+            return MergeClause("update", self._updated(words, bare), condition)
         if words.take("INSERT"):
-            return Clause("insert", self._inserted(words, bare), condition)
+            return MergeClause("insert", self._inserted(words, bare), condition)
         raise Unsupported(f"THEN {words.rest()} is not supported", hint=HINT)
 
     def _updated(self, words: Words, bare: str | None) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.tag import parse_moment
-from tidelake.sql.clauses import Clause
+from tidelake.sql.clauses import MomentClause
 from tidelake.sql.parameters import put_literals
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _LITERALLY = "write a time, a snapshot id or a tag as a literal, or bind it as a
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class MomentReader:
     """Tells the moments of one statement: `now` is the same throughout."""
 
     local: LocalEngine
     values: Mapping[str, Value]
     now: datetime
 
-    def valid_time(self, clause: Clause) -> int:
+    def valid_time(self, clause: MomentClause) -> int:
         """In nanoseconds since 1970."""
         value = self._value(clause)
         if isinstance(value, int) or not isinstance(value, str | date):
@@ -42,7 +42,7 @@ class Clock:
             )
         return as_moment(value, clause.written.split(" AS ")[0])
 
-    def system_time(self, clause: Clause) -> int | str | datetime:
+    def system_time(self, clause: MomentClause) -> int | str | datetime:
         """A snapshot id, a time or a tag."""
         value = self._value(clause)
         if isinstance(value, date) and not isinstance(value, datetime):
@@ -56,7 +56,7 @@ class Clock:
             )
         return value
 
-    def _value(self, clause: Clause) -> object:
+    def _value(self, clause: MomentClause) -> object:
         from sqlglot import exp
 
         moment = clause.moment.unnest()
@@ -74,7 +74,7 @@ class Clock:
             )
         return self._computed(clause)
 
-    def _computed(self, clause: Clause) -> datetime:
+    def _computed(self, clause: MomentClause) -> datetime:
         """A constant expression of time; DuckDB's answer, in UTC, whichever the engine."""
         from sqlglot import exp
 

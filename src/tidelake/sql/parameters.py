@@ -30,7 +30,7 @@ class Asking(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Bindings:
     """What a caller gives beside a statement: parameters, and the moments that hold where the
     statement names none."""
 
@@ -58,7 +58,7 @@ class Beside:
             )
 
 
-NOTHING = Beside()
+NOTHING = Bindings()
 
 
 def bound(statement: Asking, given: Given) -> dict[str, Value]:

@@ -19,9 +19,9 @@ from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.sql.binding import DECLARE, Binding
-from tidelake.sql.moments import Clock
-from tidelake.sql.parameters import NOTHING, Beside, Given, bound
-from tidelake.sql.scope import Seen
+from tidelake.sql.moments import MomentReader
+from tidelake.sql.parameters import NOTHING, Bindings, Given, bound
+from tidelake.sql.scope import Scope
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import Words, not_supported
 from tidelake.syntax.tokens import edited
@@ -45,7 +45,7 @@ def run(
 
     if not isinstance(text, str):
         raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
-    beside = Beside(parameters, as_of, known_at)
+    beside = Bindings(parameters, as_of, known_at)
     operation = definition(Words(text), beside)
     if operation is None:
         operation = piecewise(text, beside) or merge_of(text, beside)
@@ -54,7 +54,7 @@ def run(
     return lake._write(operation)
 
 
-def _query(text: str, beside: Beside = NOTHING) -> tuple[Text, dict[str, Value]]:
+def _query(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value]]:
     """A query, read by DuckDB whoever runs it, and the values of its parameters."""
     try:
         query = read(text)
@@ -63,7 +63,7 @@ def _query(text: str, beside: Beside = NOTHING) -> tuple[Text, dict[str, Value]]
     return query, bound(query, beside.parameters)
 
 
-def written_query(lake: Lake, text: str, beside: Beside) -> Query:
+def written_query(lake: Lake, text: str, beside: Bindings) -> Query:
     """A query whose rows are to be written."""
     return Query(lake, text, *_query(text, beside), beside, written=True)
 
@@ -100,7 +100,7 @@ class Query:
         text: str,
         asked: Text,
         values: Mapping[str, Value],
-        beside: Beside = NOTHING,
+        beside: Bindings = NOTHING,
         *,
         written: bool = False,
     ) -> None:
@@ -114,7 +114,7 @@ class Query:
         """Plan the tables of the query, as the lake is now."""
         asked, values, beside = self._asked
         self._tables: dict[str, ScanPlan | AsOfPlan] = {}
-        self._clock = Clock(self._lake._local, values, datetime.now(UTC))
+        self._clock = MomentReader(self._lake._local, values, datetime.now(UTC))
         self._parameters: Mapping[str, Any] = {}
         source = asked.node.get("from_table") or {}
         self._is_values = source.get("type") == "EXPRESSION_LIST"
@@ -127,7 +127,7 @@ class Query:
                 hint=DECLARE,
             )
 
-    def _bind(self, asked: Text, beside: Beside) -> bool:
+    def _bind(self, asked: Text, beside: Bindings) -> bool:
         """Whether one of its tables has an event time."""
         values = self._clock.values
         binding = Binding(self._clock, self._tables)
@@ -147,11 +147,11 @@ class Query:
         if at != self._at or self._lake._committed is not self._lake:
             self._find_tables()
 
-    def _start(self, beside: Beside) -> Seen:
+    def _start(self, beside: Bindings) -> Scope:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self._lake._reading() as reader:
             self._at = self._lake._at(reader)
-            seen = Seen(self._lake, self._at, as_of)
+            seen = Scope(self._lake, self._at, as_of)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:

@@ -15,9 +15,9 @@ from tidelake.model.schema import Schema
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.planning import Asked
-from tidelake.sql.clauses import Clause
-from tidelake.sql.moments import Clock
+from tidelake.session.planning import ReadRequest
+from tidelake.sql.clauses import MomentClause
+from tidelake.sql.moments import MomentReader
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -27,7 +27,7 @@ Hint = Callable[[Schema], str | Predicate | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error."""
 
@@ -36,7 +36,7 @@ class Seen:
     as_of: int | None = None
     insists: bool = False
 
-    def asked(self, reader: Reader, clauses: Iterable[Clause], clock: Clock) -> Seen:
+    def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
         found = self
         for clause in clauses:
@@ -56,10 +56,10 @@ class Seen:
         known = None if hint is None else hint(table.schema)
         timed = EventTime.maybe(table) is not None
         if self.as_of is None or not (timed or self.insists):
-            return self.lake._plan(name, self.at, Asked(prune_by=known)), timed
-        return self.lake._plan_as_of(name, self.at, self.as_of, Asked(prune_by=known)), timed
+            return self.lake._plan(name, self.at, ReadRequest(prune_by=known)), timed
+        return self.lake._plan_as_of(name, self.at, self.as_of, ReadRequest(prune_by=known)), timed
 
-    def moved(self, reader: Reader, moment: int | str | datetime | None) -> Seen:
+    def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self

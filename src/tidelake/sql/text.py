@@ -13,7 +13,7 @@ from typing import Any
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import fold
-from tidelake.sql.clauses import AFTER_A_TABLE, Clause, Finder, Found, with_clause
+from tidelake.sql.clauses import AFTER_A_TABLE, Finder, FoundClause, MomentClause, with_clause
 from tidelake.sql.parameters import SPELLED, parameters
 from tidelake.sql.words import HINT
 from tidelake.syntax import tree
@@ -33,7 +33,7 @@ class Table:
     last: Token
     before: Token | None
     select: Node | None = None
-    clauses: tuple[Clause, ...] = ()
+    clauses: tuple[MomentClause, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,7 +69,7 @@ class Text:
     tables: Sequence[Table]
     found: Sequence[Token]
     marks: int = 0
-    moments: Sequence[Clause] = field(default=())
+    moments: Sequence[MomentClause] = field(default=())
 
     def parameter_names(self) -> list[str]:
         """Of every parameter, those in moments too."""
@@ -126,7 +126,7 @@ def refuse_mixture(words: Sequence[Token]) -> None:
         )
 
 
-def _clause(found: Found, finder: Finder, text: str, words: Sequence[Token]) -> Clause:
+def _clause(found: FoundClause, finder: Finder, text: str, words: Sequence[Token]) -> MomentClause:
     import sqlglot
     from sqlglot import exp
 
@@ -136,10 +136,12 @@ def _clause(found: Found, finder: Finder, text: str, words: Sequence[Token]) -> 
         moment = sqlglot.parse_one(written, read="duckdb", into=exp.Condition)
     except sqlglot.errors.SqlglotError:
         raise Invalid(f"cannot read the moment {written!r}", hint="… AS OF '2024-03-15'") from None
-    return Clause(found.clock, found.kind, moment, finder.written(*found.span))
+    return MomentClause(found.clock, found.kind, moment, finder.written(*found.span))
 
 
-def _attach(clause: Clause, start: int, tables: Sequence[Table], words: Sequence[Token]) -> None:
+def _attach(
+    clause: MomentClause, start: int, tables: Sequence[Table], words: Sequence[Token]
+) -> None:
     before = [table for table in tables if table.last.end < start]
     table = max(before, key=lambda table: table.last.end, default=None)
     between = [word for word in words if table and table.last.end < word.start < start]

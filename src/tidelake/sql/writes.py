@@ -15,7 +15,7 @@ from tidelake.model.schema import Column
 from tidelake.plan.expression import respelled
 from tidelake.sql.clauses import AFTER_A_TABLE, Finder
 from tidelake.sql.definitions import append_rows
-from tidelake.sql.parameters import Beside, bound
+from tidelake.sql.parameters import Bindings, bound
 from tidelake.sql.query import Query
 from tidelake.sql.text import numbered, read
 from tidelake.sql.words import HINT, Words
@@ -30,7 +30,7 @@ Operation = Callable[["Transaction"], WriteResult]
 _CLAUSES = ("FOR", "VERSION", "TIMESTAMP", "AT")
 
 
-def piecewise(text: str, beside: Beside) -> Operation | None:
+def piecewise(text: str, beside: Bindings) -> Operation | None:
     """What an INSERT, UPDATE or DELETE does; None if it is none of these."""
     statement = Written.of(text)
     verb = statement.verb()
@@ -96,7 +96,7 @@ def target_of(words: Words) -> tuple[TableName, frozenset[str]]:
     return name, frozenset({fold(alias or name.name)})
 
 
-def _delete(statement: Written, beside: Beside) -> Operation:
+def _delete(statement: Written, beside: Bindings) -> Operation:
     beside.refuse_moments("DELETE")
     words = Words(statement.with_literals(bound(statement, beside.parameters)))
     words.expect("DELETE", "FROM")
@@ -107,7 +107,7 @@ def _delete(statement: Written, beside: Beside) -> Operation:
     return lambda tx: writes.delete(tx, name, where)
 
 
-def _update(statement: Written, beside: Beside) -> Operation:
+def _update(statement: Written, beside: Bindings) -> Operation:
     beside.refuse_moments("UPDATE")
     words = Words(statement.with_literals(bound(statement, beside.parameters)))
     words.expect("UPDATE")
@@ -165,7 +165,7 @@ def _bare(text: str, own: frozenset[str]) -> str:
     return respelled(text, spelled)
 
 
-def _insert(statement: Written, beside: Beside) -> Operation:
+def _insert(statement: Written, beside: Bindings) -> Operation:
     values = bound(statement, beside.parameters)
     verb = statement.verb()
     assert verb is not None
@@ -244,7 +244,7 @@ def _check_width(name: TableName, columns: Sequence[Column], given: Sequence[str
         raise Invalid(f"a column of {name} is named twice", hint="name each column once")
 
 
-_WRITES: dict[str, Callable[[Written, Beside], Operation]] = {
+_WRITES: dict[str, Callable[[Written, Bindings], Operation]] = {
     "INSERT": _insert,
     "UPDATE": _update,
     "DELETE": _delete,

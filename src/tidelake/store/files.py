@@ -51,7 +51,7 @@ def is_within(uri: str, folder: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredObject:
     """An object that a store has."""
 
     uri: str
@@ -172,7 +172,7 @@ class Store:
             sizes = dict(zip(uris, pool.map(self._size, uris), strict=True))
         return {uri: size for uri, size in sizes.items() if size is not None}
 
-    def walk(self, folder: str) -> Iterator[Found]:
+    def walk(self, folder: str) -> Iterator[StoredObject]:
         """Every object below a folder, whose URI ends in a slash."""
         if is_local(folder):
             with _reported("list", folder):
@@ -185,7 +185,9 @@ class Store:
         with _reported("list", folder):
             for some in obstore.list(store, key.strip("/") or None):
                 for each in some:
-                    yield Found(root + str(each["path"]), each["size"], each["last_modified"])
+                    yield StoredObject(
+                        root + str(each["path"]), each["size"], each["last_modified"]
+                    )
 
     def listed(self, pattern: str) -> list[str]:
         """The objects behind a path, sorted: itself, or what it matches with * ? [] and **, or
@@ -342,7 +344,7 @@ def _synced(folder: Path) -> None:
         os.close(handle)
 
 
-def _walked(folder: str) -> Iterator[Found]:
+def _walked(folder: str) -> Iterator[StoredObject]:
     top = local_path(folder)
     for place, _, names in os.walk(top):
         inside = Path(place).relative_to(top).as_posix()
@@ -354,7 +356,7 @@ def _walked(folder: str) -> Iterator[Found]:
                 continue
             path = prefix + name
             uri = folder + (quote(path) if folder.startswith("file://") else path)
-            yield Found(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+            yield StoredObject(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
 def _listed_locally(path: Path) -> list[str]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tidelake.errors import Denied
-from tidelake.store.files import Found, Store, is_local, same_place
+from tidelake.store.files import Store, StoredObject, is_local, same_place
 
 FOLDER = "_tidelake/"
 _NAME = re.compile(rf"(.*/){FOLDER}lake-([0-9a-f-]{{36}})\.json")
@@ -48,7 +48,7 @@ def above(store: Store, folder: str) -> list[Marker]:
     return found
 
 
-def among(found: Iterable[Found]) -> list[Marker]:
+def among(found: Iterable[StoredObject]) -> list[Marker]:
     named = (_NAME.fullmatch(each.uri) for each in found)
     return [Marker(name[0], name[1], name[2]) for name in named if name is not None]
 

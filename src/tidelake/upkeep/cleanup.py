@@ -25,8 +25,8 @@ from tidelake.session.clocks import Clocks, clocks
 from tidelake.session.leases import Announced
 from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
 from tidelake.session.progress import progress
-from tidelake.session.short_transactions import alone, batches
-from tidelake.store.files import Found, Store, is_within, same_place
+from tidelake.session.short_transactions import batches, run_locked
+from tidelake.store.files import Store, StoredObject, is_within, same_place
 from tidelake.upkeep.values import CleanupResult, KeptFiles
 
 _IN_USE = "scheduled, but a snapshot reads them under another name"
@@ -118,11 +118,13 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
     store.delete(look.writers.stale)
     if look.of_mirrors.stale:
         line = _milliseconds(look.scheduled_before)
-        alone(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
+        run_locked(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
     return done
 
 
-def _look(lake: Lake, older_than: object, listed: Sequence[Found] | None, now: Clocks) -> _Look:
+def _look(
+    lake: Lake, older_than: object, listed: Sequence[StoredObject] | None, now: Clocks
+) -> _Look:
     """Writers at work are asked for before the catalog: who is done by then is known there."""
     leases.settle(lake.data_path)
     writers = leases.look(lake._local.store, lake.data_path, now.store)
@@ -150,14 +152,14 @@ def _milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[Found]) -> dict[str, int]:
+def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[StoredObject]) -> dict[str, int]:
     """Of files that are there; most are in the listing, if there is one."""
     sizes = {file.uri: file.bytes for file in listed}
     unknown = [path for path in wanted if path not in sizes]
     return {**sizes, **store.sizes(unknown)}
 
 
-def _sort(look: _Look, listed: Iterable[Found], sizes: Mapping[str, int]) -> _Sorted:
+def _sort(look: _Look, listed: Iterable[StoredObject], sizes: Mapping[str, int]) -> _Sorted:
     going: list[_File] = []
     kept: dict[str, list[_File]] = defaultdict(list)
     for each in look.known.scheduled:
@@ -190,7 +192,7 @@ def _why_scheduled_stays(look: _Look, each: Scheduled) -> str | None:
     return _SHOWN if look.of_mirrors.shows(each.path) else None
 
 
-def _is_orphan(look: _Look, found: Found) -> bool:
+def _is_orphan(look: _Look, found: StoredObject) -> bool:
     """An orphan's name is nowhere in the catalog, whatever the folder: names are never given
     twice, and one folder may be spelled in several ways."""
     path = found.uri
@@ -201,7 +203,7 @@ def _is_orphan(look: _Look, found: Found) -> bool:
     return named and not known and look.is_own(path)
 
 
-def _why_orphan_stays(look: _Look, found: Found) -> str | None:
+def _why_orphan_stays(look: _Look, found: StoredObject) -> str | None:
     if look.neighbours.around:
         return _SHARED
     if not look.known.is_home(found.uri):
@@ -219,7 +221,7 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
     again: list[_File] = []
     total = sum(file.bytes or 0 for file in found.going)
     for ids in batches(found.foreign):
-        alone(lake, leftovers.forget, ids)
+        run_locked(lake, leftovers.forget, ids)
     with progress("cleaning up", files=len(found.going), bytes=total) as tell:
         for some in batches(found.going):
             with lake._reading() as reader:
@@ -229,9 +231,9 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
             lake._local.store.delete([file.path for file in free])
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
-                alone(lake, leftovers.deleted, struck)
+                run_locked(lake, leftovers.deleted, struck)
             if ended := [file.path for file in free if file.of_rollup]:
-                alone(lake, rollups.forget_files, ended, lake.data_path)
+                run_locked(lake, rollups.forget_files, ended, lake.data_path)
             removed += free
             tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
     return _result(removed, {**found.kept, _AGAIN: tuple(again)})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuilt as upkeep
-from tidelake.catalog.commit.commit import Wanted
+from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup as covered
 from tidelake.delta.mirror.sync import Mirroring
 from tidelake.errors import Conflict, NotFound, TidelakeError, Unsupported
@@ -28,7 +28,7 @@ from tidelake.model.names import TableName
 from tidelake.session.progress import Tell, progress
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
-from tidelake.upkeep.pieces import Found, look, situation
+from tidelake.upkeep.pieces import TableState, look, situation
 from tidelake.upkeep.rebuild_task import Rebuild
 from tidelake.upkeep.values import CompactAction, CompactResult, Kind
 
@@ -152,11 +152,11 @@ def _check_encryption(lake: Lake, name: TableName) -> None:
         )
 
 
-def _bytes(found: Found) -> int:
+def _bytes(found: TableState) -> int:
     return sum(file.bytes for file in found.files.values())
 
 
-def _do(run: _Run, found: Found, wanted: Sequence[CompactAction]) -> None:
+def _do(run: _Run, found: TableState, wanted: Sequence[CompactAction]) -> None:
     """Do work of one kind, in as many commits as it takes."""
     kind = wanted[0].kind
     run.tell(phase=kind.replace("_", " "))
@@ -173,7 +173,7 @@ def _do(run: _Run, found: Found, wanted: Sequence[CompactAction]) -> None:
         run.done += left
 
 
-def _pieces(found: Found, wanted: Sequence[CompactAction]) -> Iterator[_Piece]:
+def _pieces(found: TableState, wanted: Sequence[CompactAction]) -> Iterator[_Piece]:
     if wanted[0].kind == "flush":
         yield _flush_piece(found, wanted[0])
         return
@@ -195,7 +195,7 @@ def _is_empty(file: DataFile) -> bool:
     return len(file.deletes) == 1 and file.deletes[0].rows == file.rows
 
 
-def _flush_piece(found: Found, action: CompactAction) -> _Piece:
+def _flush_piece(found: TableState, action: CompactAction) -> _Piece:
     """All rows that the catalog keeps go at once."""
     tasks = tuple(pieces.flush(found, kept) for kept in found.kept)
     flushed = tuple(pieces.kept_table(kept) for kept in found.kept)
@@ -255,7 +255,7 @@ def _discard(lake: Lake, made: Iterable[Rebuilt]) -> None:
         return
 
 
-def _commit(run: _Run, found: Found, built: list[Built]) -> list[CompactAction]:
+def _commit(run: _Run, found: TableState, built: list[Built]) -> list[CompactAction]:
     """Commit what was built. Pieces that rest on what somebody else has changed meanwhile are
     given up; these come back."""
     left: list[CompactAction] = []
@@ -274,7 +274,7 @@ def _commit(run: _Run, found: Found, built: list[Built]) -> list[CompactAction]:
     return left
 
 
-def _land(run: _Run, found: Found, whole: Upkeep) -> int:
+def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
     token = uuid.uuid4().hex
     info = found.info
     change = Change(
@@ -286,14 +286,16 @@ def _land(run: _Run, found: Found, whole: Upkeep) -> int:
         done=WriteResult(None, operation="compact"),
     )
     mirroring = Mirroring(run.lake, change)
-    wanted = Wanted(lambda _: change, token, found.base, began=run.began, beside=mirroring.beside)
+    wanted = CommitRequest(
+        lambda _: change, token, found.base, began=run.began, beside=mirroring.beside
+    )
     landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
     run.lake._landed(landed, change)
     mirroring.publish()
     return landed.snapshot_id
 
 
-def _stale(run: _Run, found: Found, built: Sequence[Built]) -> list[Built]:
+def _stale(run: _Run, found: TableState, built: Sequence[Built]) -> list[Built]:
     """Those that cannot be committed any more; if it is none of them by itself, all."""
     stale = []
     with run.lake._reading() as reader:
@@ -305,7 +307,7 @@ def _stale(run: _Run, found: Found, built: Sequence[Built]) -> list[Built]:
     return stale or list(built)
 
 
-def _upkeep(found: Found, piece: _Piece, made: Sequence[Rebuilt]) -> Upkeep:
+def _upkeep(found: TableState, piece: _Piece, made: Sequence[Rebuilt]) -> Upkeep:
     """What has been built for a piece, as a commit takes it."""
     if piece.action.kind == "flush_deletes":
         deletes = tuple(delete for each in made for delete in each.deletes if delete)

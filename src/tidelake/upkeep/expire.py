@@ -22,7 +22,7 @@ from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
 from tidelake.session.clocks import catalog_time
 from tidelake.session.progress import progress
-from tidelake.session.short_transactions import alone, batches
+from tidelake.session.short_transactions import batches, run_locked
 from tidelake.upkeep.values import ExpireResult
 
 _LOOKS = 3
@@ -98,7 +98,7 @@ def _let_go(lake: Lake, chosen: Chosen, *, force: bool) -> Chosen:
     gone: list[int] = []
     kept = list(chosen.kept)
     for some in batches(chosen.snapshots):
-        done = alone(lake, expiry.let_go, some, force=force)
+        done = run_locked(lake, expiry.let_go, some, force=force)
         gone += done.snapshots
         kept += done.kept
     return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
@@ -110,14 +110,14 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     removed = _files(lake, found)
     tables: set[int] = set()
     for some in batches(found.tables, _TABLES):
-        tables |= alone(lake, removal.tables, some)
+        tables |= run_locked(lake, removal.tables, some)
     for name, gaps in found.gaps.items():
-        alone(lake, removal.rows, name, gaps)
+        run_locked(lake, removal.rows, name, gaps)
     with lake._reading() as reader:
         parts = removal.parts(reader)
     for name, ids in parts.items():
         for some in batches(ids):
-            alone(lake, removal.part, name, some)
+            run_locked(lake, removal.part, name, some)
     _coverage(lake)
     return ExpireResult(
         gone.snapshots,
@@ -136,9 +136,9 @@ def _coverage(lake: Lake) -> None:
         idle = series.idle(reader, lake.data_path)
     for table_id, ids in strays.items():
         for some in batches(ids):
-            alone(lake, coverage.forget_files, table_id, some)
+            run_locked(lake, coverage.forget_files, table_id, some)
     for table_id in idle:
-        alone(lake, series.forget_idle, table_id, lake.data_path)
+        run_locked(lake, series.forget_idle, table_id, lake.data_path)
 
 
 def _find(lake: Lake) -> Unseen:
@@ -161,7 +161,7 @@ def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
     with progress("expiring", files=count, bytes=size) as tell:
         for kind, ids in kinds.items():
             for some in batches(ids):
-                removed.append(alone(lake, removal.files, kind, some, lake.data_path, shared))
+                removed.append(run_locked(lake, removal.files, kind, some, lake.data_path, shared))
                 tell(files=len(some), bytes=removed[-1].bytes)
     return removed
 

@@ -19,7 +19,7 @@ from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column
 from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
-from tidelake.session.planning import TableFacts, mappings_of, plan_all
+from tidelake.session.planning import TableMeta, mappings_of, plan_all
 from tidelake.upkeep.choose import (
     FileFacts,
     KeptRows,
@@ -55,14 +55,14 @@ class _Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableState:
     """What the catalog said of a table at one moment. `stuck` are files whose deletes cannot move,
     `keys` are the least values of what the table is sorted by, by file, `columns` are those of
     each version that anything is left of."""
 
     base: int
     schema_version: int
-    facts: TableFacts
+    facts: TableMeta
     options: Options
     files: Mapping[int, DataFile]
     stuck: frozenset[int]
@@ -78,7 +78,7 @@ class Found:
         return self.facts.info
 
 
-def look(lake: Lake, name: TableName) -> Found:
+def look(lake: Lake, name: TableName) -> TableState:
     with lake._reading() as reader:
         base, schema_version = snapshots.head(reader)
         info = lake._table_info(reader, base, name)
@@ -87,10 +87,10 @@ def look(lake: Lake, name: TableName) -> Found:
         versions = _Versions(tuple(read.versions(reader, info.id)))
         needed = {versions.at(file.begin_snapshot) for file in found}
         needed |= {versions.listed(each.schema_version) for each in kept}
-        return Found(
+        return TableState(
             base=base,
             schema_version=schema_version,
-            facts=TableFacts.gather(reader, info),
+            facts=TableMeta.gather(reader, info),
             options=options.of_table(reader, info.id, read.schema_of(reader, info.id)),
             files={file.id: file for file in found},
             stuck=files.with_ended_deletes(reader, info.id),
@@ -114,7 +114,7 @@ def _keys(reader: Reader, info: TableInfo, found: Iterable[DataFile]) -> dict[in
     return {file_id: stats[column_id].min for file_id, stats in known.items()}
 
 
-def situation(lake: Lake, found: Found) -> Situation:
+def situation(lake: Lake, found: TableState) -> Situation:
     """What of it matters to the choice of what to do."""
     sorted_by = sort_column(found.info.sorting, found.info.schema)
     kind = next((c.type for c in found.info.schema if c.id == sorted_by), "")
@@ -128,7 +128,7 @@ def situation(lake: Lake, found: Found) -> Situation:
     )
 
 
-def _file_facts(found: Found, file: DataFile, key_type: str) -> FileFacts:
+def _file_facts(found: TableState, file: DataFile, key_type: str) -> FileFacts:
     version = found.versions.at(file.begin_snapshot)
     return FileFacts(
         id=file.id,
@@ -150,7 +150,7 @@ def _is_encrypted(file: DataFile) -> bool:
     return bool(file.encryption_key or any(delete.encryption_key for delete in file.deletes))
 
 
-def _kept_rows(lake: Lake, found: Found, kept: KeptHistory) -> list[KeptRows]:
+def _kept_rows(lake: Lake, found: TableState, kept: KeptHistory) -> list[KeptRows]:
     """What the catalog keeps, by the files that it will come to."""
     version = found.versions.listed(kept.schema_version)
     spec = _spec(found, kept)
@@ -171,7 +171,7 @@ def _kept_rows(lake: Lake, found: Found, kept: KeptHistory) -> list[KeptRows]:
     ]
 
 
-def _spec(found: Found, kept: KeptHistory) -> PartitionSpec | None:
+def _spec(found: TableState, kept: KeptHistory) -> PartitionSpec | None:
     """The table's partitioning, if the columns that it goes by were there, and the same."""
     spec = found.info.partitioning
     if spec is None:
@@ -182,7 +182,7 @@ def _spec(found: Found, kept: KeptHistory) -> PartitionSpec | None:
     return spec if same else None
 
 
-def flush(found: Found, kept: KeptHistory) -> Carry:
+def flush(found: TableState, kept: KeptHistory) -> Carry:
     """The rows of one of the catalog's own tables, into files."""
     columns = _named(found, found.columns[found.versions.listed(kept.schema_version)])
     target = replace(_target(found, columns), partitioning=_spec(found, kept))
@@ -194,7 +194,7 @@ def kept_table(kept: KeptHistory) -> KeptTable:
     return KeptTable(kept.table_name, len(kept.rows.rows), len(kept.ends))
 
 
-def flushed_to(found: Found, kept: KeptHistory) -> int | None:
+def flushed_to(found: TableState, kept: KeptHistory) -> int | None:
     spec = _spec(found, kept)
     return spec.id if spec else None
 
@@ -205,7 +205,7 @@ def span(rows: InlinedRows) -> tuple[int, int]:
     return min(begins), max(begins)
 
 
-def merge(found: Found, sources: Sequence[DataFile]) -> Carry:
+def merge(found: TableState, sources: Sequence[DataFile]) -> Carry:
     """Files that are to be one, with the columns that they have always had."""
     (version,) = {found.versions.at(file.begin_snapshot) for file in sources}
     columns = _named(found, found.columns[version])
@@ -217,17 +217,17 @@ def merge(found: Found, sources: Sequence[DataFile]) -> Carry:
     return Carry(plan, target, deleted, snapshots=_since(found, first))
 
 
-def _since(found: Found, first: int) -> tuple[int, ...]:
+def _since(found: TableState, first: int) -> tuple[int, ...]:
     """The snapshots that can see rows from a snapshot on."""
     return found.snapshots[bisect_left(found.snapshots, first) :]
 
 
-def _mappings(found: Found, sources: Iterable[DataFile]) -> dict[int, tuple[MappedField, ...]]:
+def _mappings(found: TableState, sources: Iterable[DataFile]) -> dict[int, tuple[MappedField, ...]]:
     ids = {file.mapping_id for file in sources if file.mapping_id is not None}
     return {mapping_id: found.mappings[mapping_id] for mapping_id in ids}
 
 
-def rewrite(found: Found, sources: Sequence[DataFile]) -> Rewrite:
+def rewrite(found: TableState, sources: Sequence[DataFile]) -> Rewrite:
     """What is left of files, as the table is now."""
     columns = found.info.schema.columns
     output = (*(column.name for column in columns), ROW_NUMBER)
@@ -240,11 +240,11 @@ def rewrite(found: Found, sources: Sequence[DataFile]) -> Rewrite:
     return Rewrite(plan, target)
 
 
-def gather(found: Found, file: DataFile) -> Gather:
+def gather(found: TableState, file: DataFile) -> Gather:
     return Gather(file, _target(found, found.info.schema.columns))
 
 
-def _named(found: Found, columns: Sequence[Column]) -> tuple[Column, ...]:
+def _named(found: TableState, columns: Sequence[Column]) -> tuple[Column, ...]:
     """Columns of an earlier time under the names that they have now, which sorting goes by."""
     now = {column.id: column.name for column in found.info.schema}
     return tuple(
@@ -253,12 +253,12 @@ def _named(found: Found, columns: Sequence[Column]) -> tuple[Column, ...]:
     )
 
 
-def _plan(found: Found, columns: tuple[Column, ...]) -> ScanPlan:
+def _plan(found: TableState, columns: tuple[Column, ...]) -> ScanPlan:
     output = (*(column.name for column in columns), ROW_NUMBER, ROW_BEGAN)
     return plan_all(found.base, found.facts, columns, output)
 
 
-def _target(found: Found, columns: tuple[Column, ...]) -> Target:
+def _target(found: TableState, columns: tuple[Column, ...]) -> Target:
     return Target(
         table=found.info.name,
         path=found.info.path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.engine.parquet.footer import Field, Footer, footers
+from tidelake.engine.parquet.footer import Footer, FooterField, footers
 from tidelake.engine.parquet.footer_statistics import Evidence, of_field
 from tidelake.engine.parquet.puffin import positions
 from tidelake.errors import TidelakeError
@@ -140,7 +140,7 @@ def field_ids(file: CheckedFile, footer: Footer) -> Iterator[Problem]:
         )
 
 
-def _is_numbered(column: Column, field: Field | None) -> bool:
+def _is_numbered(column: Column, field: FooterField | None) -> bool:
     if field is None or not column.is_nested or not field.children:
         return True
     below = {child.id: child for child in field.children}
@@ -238,8 +238,8 @@ def _miscounted(what: str, seen: int | None, said: int | None) -> list[str]:
     return [f"{seen} {what} where the catalog says {said}"]
 
 
-def _leaves(file: CheckedFile, footer: Footer) -> Iterator[tuple[Column, Field]]:
-    fields: dict[int, Field] = {}
+def _leaves(file: CheckedFile, footer: Footer) -> Iterator[tuple[Column, FooterField]]:
+    fields: dict[int, FooterField] = {}
     _number(footer.fields, file.mapping, fields)
     for column in file.columns:
         for leaf in column.leaves():
@@ -249,7 +249,9 @@ def _leaves(file: CheckedFile, footer: Footer) -> Iterator[tuple[Column, Field]]
 
 
 def _number(
-    found: Sequence[Field], mapping: Sequence[MappedField] | None, into: dict[int, Field]
+    found: Sequence[FooterField],
+    mapping: Sequence[MappedField] | None,
+    into: dict[int, FooterField],
 ) -> None:
     by_name = {fold(each.source_name): each for each in mapping or ()}
     for field in found:

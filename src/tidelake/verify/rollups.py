@@ -17,7 +17,7 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.differs import differs
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.plan_as_of import plan_as_of, plan_rollup
-from tidelake.session.planning import Request, TableFacts
+from tidelake.session.planning import BoundRequest, TableMeta
 from tidelake.verify.checks.rollups import problem
 from tidelake.verify.values import Problem
 
@@ -85,7 +85,7 @@ def _plans(lake: Lake, rollup: Rollup) -> tuple[ScanPlan, AsOfPlan] | None:
         event = EventTime.maybe(info)
         if event is None or settings_text(event) != rollup.settings:
             return None
-        facts = TableFacts.gather(reader, info)
+        facts = TableMeta.gather(reader, info)
         wanted = (*info.schema.names, ROW_NUMBER)
-        found = plan_as_of(reader, at, facts, Request(wanted), rollup.as_of)
+        found = plan_as_of(reader, at, facts, BoundRequest(wanted), rollup.as_of)
     return plan_rollup(at, facts, rollup, wanted), replace(found, keeps_ended=True)

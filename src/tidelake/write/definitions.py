@@ -36,7 +36,7 @@ from tidelake.plan.partitioning.parse import (
 )
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.sql.query import check_view
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def set_partitioning(tx: Transaction, name: TableName, by: str | Sequence[str]) 
 
 
 def _has_rows(tx: Transaction, draft: TableDraft) -> bool:
-    plan = tx._plan(draft.after.name, None, Asked([draft.columns[0].name]))
+    plan = tx._plan(draft.after.name, None, ReadRequest([draft.columns[0].name]))
     return bool(plan.files) or any(inlined.rows for inlined in plan.inlined)
 
 
@@ -358,8 +358,8 @@ def _check_required(tx: Transaction, draft: TableDraft, after: Schema) -> None:
         if old is None or not old.nullable or column.nullable:
             continue
         null = f"{quote(old.name)} IS NULL"
-        plan = tx._plan(draft.after.name, None, Asked([old.name], null))
-        draft.read = True
+        plan = tx._plan(draft.after.name, None, ReadRequest([old.name], null))
+        draft.depends_on_inserts = True
         if tx._engine.read(plan).count():
             raise Invalid(
                 f"column {old.name!r} holds nulls, so they cannot be forbidden",

@@ -22,7 +22,7 @@ from tidelake.model.settings import Settings
 from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, assigned, without_rows
 from tidelake.write.rows import check_nulls, result, writable
@@ -40,7 +40,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class MergeClause:
     """`kind` is update, delete or insert; `values` None stands for all columns of the source."""
 
     kind: str
@@ -50,12 +50,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    matched: tuple[Clause, ...] = ()
-    unmatched: tuple[Clause, ...] = ()
-    orphaned: tuple[Clause, ...] = ()
+    matched: tuple[MergeClause, ...] = ()
+    unmatched: tuple[MergeClause, ...] = ()
+    orphaned: tuple[MergeClause, ...] = ()
 
 
-UPSERT = Clauses((Clause("update"),), (Clause("insert"),))
+UPSERT = Clauses((MergeClause("update"),), (MergeClause("insert"),))
 
 
 class Merge:
@@ -73,25 +73,25 @@ class Merge:
         self, values: Mapping[str, Any] | None = None, *, condition: str | None = None
     ) -> Merge:
         """Set columns of rows with a match; without `values`, all that the source has."""
-        return self._with(matched=Clause("update", values, condition))
+        return self._with(matched=MergeClause("update", values, condition))
 
     def when_matched_delete(self, *, condition: str | None = None) -> Merge:
-        return self._with(matched=Clause("delete", None, condition))
+        return self._with(matched=MergeClause("delete", None, condition))
 
     def when_not_matched_insert(
         self, values: Mapping[str, Any] | None = None, *, condition: str | None = None
     ) -> Merge:
         """Add rows of the source without a match; without `values`, as they are."""
-        return self._with(unmatched=Clause("insert", values, condition))
+        return self._with(unmatched=MergeClause("insert", values, condition))
 
     def when_not_matched_by_source_update(
         self, values: Mapping[str, Any], *, condition: str | None = None
     ) -> Merge:
         """Set columns of rows that the source has no row for."""
-        return self._with(orphaned=Clause("update", values, condition))
+        return self._with(orphaned=MergeClause("update", values, condition))
 
     def when_not_matched_by_source_delete(self, *, condition: str | None = None) -> Merge:
-        return self._with(orphaned=Clause("delete", None, condition))
+        return self._with(orphaned=MergeClause("delete", None, condition))
 
     def execute(self) -> WriteResult:
         if self._clauses == Clauses():
@@ -102,7 +102,7 @@ class Merge:
             lambda tx: merge(tx, self._table._name, self._source, self._on, self._clauses)
         )
 
-    def _with(self, **clause: Clause) -> Merge:
+    def _with(self, **clause: MergeClause) -> Merge:
         ((which, added),) = clause.items()
         self._clauses = replace(self._clauses, **{which: (*getattr(self._clauses, which), added)})
         return self
@@ -183,7 +183,7 @@ class _Work:
         own = tuple(c for c in self.schema if c.name in self.present)
         return Schema((*own, *self.extras))
 
-    def action(self, clauses: Sequence[Clause]) -> str:
+    def action(self, clauses: Sequence[MergeClause]) -> str:
         """Which clause, counted from one, applies to a row; 0 if none does."""
         if not clauses:
             return "0"
@@ -193,7 +193,7 @@ class _Work:
         ]
         return f"CASE {' '.join(whens)} ELSE 0 END"
 
-    def _condition(self, clause: Clause) -> str:
+    def _condition(self, clause: MergeClause) -> str:
         if clause.condition is None:
             return "true"
         return expression_sql(clause.condition, self._tables, None, _flat)
@@ -202,7 +202,7 @@ class _Work:
     def _tables(self) -> dict[str, Schema]:
         return {"target": self.schema, "source": self.source}
 
-    def rows(self, job: Any, clause: Clause, source: str, *more: str) -> str:
+    def rows(self, job: Any, clause: MergeClause, source: str, *more: str) -> str:
         """The rows that a clause writes, over those of a source."""
         wanted = self._wanted(clause)
         found = wanted.checked(job, self.schema, self._empty, str(self.draft.after.name))
@@ -212,13 +212,13 @@ class _Work:
         ]
         return f"SELECT {', '.join([*chosen, *more])} FROM {wanted.over(source)}"
 
-    def _kept(self, clause: Clause, column: Column) -> str:
+    def _kept(self, clause: MergeClause, column: Column) -> str:
         """What a column has that a clause does not set."""
         if clause.kind == "update":
             return _flat("target", column.name)
         return filled(column, str(self.draft.after.name), defaults=True)
 
-    def _texts(self, clause: Clause) -> list[str]:
+    def _texts(self, clause: MergeClause) -> list[str]:
         """All SQL that a clause looks at rows with."""
         if clause.kind == "delete":
             return [self._condition(clause)]
@@ -236,7 +236,7 @@ class _Work:
         ]
         return without_rows(columns, "t")
 
-    def _wanted(self, clause: Clause) -> Assignment:
+    def _wanted(self, clause: MergeClause) -> Assignment:
         if clause.values is None:
             keys = {key.id for key in self.keys} if clause.kind == "update" else set()
             own = [c for c in self.source if c.id > 0 and c.id not in keys]
@@ -293,10 +293,10 @@ def _refuse_repeated(job: Any, work: _Work) -> None:
 
 def _run(tx: Transaction, job: Any, work: _Work, count: int) -> WriteResult:
     draft, clauses = work.draft, work.clauses
-    draft.read = True
+    draft.depends_on_inserts = True
     names = work.target_columns()
     where = None if clauses.orphaned else _range(job, work, count)
-    plan = tx._plan(draft.after.name, None, Asked([*names, *POINTERS, ROW_NUMBER], where))
+    plan = tx._plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
     job.scan("target", plan)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {_flat('target', n)}" for n in names)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.overlap import Added, Incoming, Watch, staged
+from tidelake.coverage.overlap import Added, AppendedRows, OverlapGuard, staged
 from tidelake.engine.incoming.few_rows import plain_rows
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid, Unsupported
@@ -22,7 +22,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.planning import Asked
+from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, assigned, pairs, without_rows
 
@@ -35,7 +35,7 @@ Where = str | Predicate
 def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
     """Add rows, as the table's policy for buckets that are covered already has it."""
     draft = writable(tx, name)
-    watch = Watch.of(tx, draft)
+    watch = OverlapGuard.of(tx, draft)
     if (few := _plain(tx, draft, data, watch)) is not None:
         return result([], rows=few, inserted=few, operation="append")
     return _append(tx, draft, data, watch)
@@ -45,7 +45,7 @@ def _append(
     tx: Transaction,
     draft: TableDraft,
     data: Any,
-    watch: Watch | None,
+    watch: OverlapGuard | None,
     within: Where | None = None,
 ) -> WriteResult:
     """`within` is a condition that all rows must meet."""
@@ -58,12 +58,12 @@ def _append(
         count = _length(data) if incoming.rereadable else None
         if count is None and incoming.rereadable and not _is_spark(data):
             count = _few(job, sql, draft.options.inline_rows)
-        done = add_rows(tx, draft, job, Incoming(sql, count, incoming.rereadable), watch)
+        done = add_rows(tx, draft, job, AppendedRows(sql, count, incoming.rereadable), watch)
     return replace(done, operation="append")
 
 
 def add_rows(
-    tx: Transaction, draft: TableDraft, job: Any, incoming: Incoming, watch: Watch | None
+    tx: Transaction, draft: TableDraft, job: Any, incoming: AppendedRows, watch: OverlapGuard | None
 ) -> WriteResult:
     """Stage rows, where a series is watched as its policy has it."""
     added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
@@ -80,7 +80,7 @@ def _added(added: Added) -> WriteResult:
     )
 
 
-def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: Watch | None) -> int | None:
+def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: OverlapGuard | None) -> int | None:
     """Stage a few plain dicts as they are; how many, or None if they need more care."""
     if not tx.can_inline(draft.columns):
         return None
@@ -157,10 +157,10 @@ def overwrite(
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
     draft = writable(tx, name)
     if where is None:
-        deleted = clear(tx, draft, tx._plan(name, None, Asked(POINTERS)))
+        deleted = clear(tx, draft, tx._plan(name, None, ReadRequest(POINTERS)))
     else:
         deleted = delete(tx, name, where).deleted
-    draft.read = draft.alone = True
+    draft.depends_on_inserts = draft.depends_on_any_change = True
     added = _append(tx, draft, data, None, where)
     return WriteResult(
         None,
@@ -210,8 +210,8 @@ def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
             f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
         )
     draft = writable(tx, name)
-    plan = tx._plan(name, None, Asked(POINTERS, where))
-    draft.read = True
+    plan = tx._plan(name, None, ReadRequest(POINTERS, where))
+    draft.depends_on_inserts = True
     deleted = _remove_all(tx, draft, plan)
     return result([], rows=deleted, deleted=deleted, operation="delete")
 
@@ -228,8 +228,8 @@ def update(
     draft = writable(tx, name)
     wanted = _assigned(draft, given, values)
     schema = draft.after.schema
-    plan = tx._plan(name, None, Asked([*schema.names, *POINTERS, ROW_NUMBER], where))
-    draft.read = True
+    plan = tx._plan(name, None, ReadRequest([*schema.names, *POINTERS, ROW_NUMBER], where))
+    draft.depends_on_inserts = True
     with tx.job(f"cannot update {name}") as job:
         empty = without_rows(((c.name, c) for c in schema), "t")
         found = wanted.checked(job, schema, empty, str(name))
@@ -271,7 +271,7 @@ def add_files(
     if not isinstance(patterns, Iterable):
         raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
     listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
-    plan = tx.look(name, Asked([draft.columns[0].name]))
+    plan = tx.look(name, ReadRequest([draft.columns[0].name]))
     known = {file.path for file in plan.files}
     for path in listed:
         if path in known:
@@ -279,7 +279,7 @@ def add_files(
     with tx._local.job(f"cannot add files to {name}") as job:
         found = job.found(listed, draft.target, {"hive": hive})
     files = [replace(file, taken_over=take_over) for file in found]
-    if (watch := Watch.of(tx, draft)) is not None:
+    if (watch := OverlapGuard.of(tx, draft)) is not None:
         added = watch.add_files(files)
     else:
         draft.add_files(files)

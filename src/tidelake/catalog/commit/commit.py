@@ -34,7 +34,7 @@ _LONGEST_WAIT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class CommitResult:
     """A commit that is there. `next_file_id` tells how far the lake's file ids have come."""
 
     snapshot_id: int
@@ -46,7 +46,7 @@ class Landed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CommitRequest:
     """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
     to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
     attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
@@ -63,7 +63,7 @@ class Wanted:
     check: Callable[[Reader, Numbers], None] | None = None
 
 
-def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
+def commit(database: Database, wanted: CommitRequest, data_path: str) -> CommitResult:
     """Commit, again and again while others come first. A change of nothing makes no snapshot."""
     started = time.monotonic()
     attempts = 0
@@ -76,7 +76,7 @@ def commit(database: Database, wanted: Wanted, data_path: str) -> Landed:
                 raise
             wait(attempts)
             continue
-        return Landed(
+        return CommitResult(
             numbers.snapshot_id,
             numbers.schema_version,
             numbers.next_file_id,
@@ -93,7 +93,7 @@ def wait(attempts: int) -> None:
 
 
 def _attempt(
-    database: Database, wanted: Wanted, data_path: str, *, again: bool
+    database: Database, wanted: CommitRequest, data_path: str, *, again: bool
 ) -> tuple[Numbers, bool]:
     with database.writing() as writer:
         if again and (landed := _landed_before(writer, wanted)) is not None:
@@ -172,7 +172,7 @@ def _statistics(reader: Reader, table_id: int) -> TableStatistics:
     return TableStatistics.of(table_id, rows)
 
 
-def _landed_before(reader: Reader, wanted: Wanted) -> Numbers | None:
+def _landed_before(reader: Reader, wanted: CommitRequest) -> Numbers | None:
     """The snapshot that an earlier attempt made, if its reply was lost."""
     mark = _mark(wanted.token)
     row = reader.row(

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from tidelake.delta.log.partition_text import is_plain, spelled
-from tidelake.delta.log.types import Field
+from tidelake.delta.log.types import DeltaField
 from tidelake.model.change import ColumnFacts
 from tidelake.model.comparable import INTEGERS, is_decimal
 from tidelake.model.file import MappedField
@@ -35,7 +35,9 @@ _ROWS_FIRST = re.compile(r'\{"numRecords": ?(\d{1,18})[,}]')
 _BOUNDED = INTEGERS | {"varchar", "date", "timestamp"}
 
 
-def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[MappedField, ...]:
+def mapping_of(
+    fields: Iterable[DeltaField], partitioned_by: Sequence[str]
+) -> tuple[MappedField, ...]:
     """How columns are called in the files, and which of them are told by folders."""
     return tuple(
         MappedField(field.physical, field.column.id, _children(field), field.column.name in names)
@@ -45,7 +47,7 @@ def mapping_of(fields: Iterable[Field], partitioned_by: Sequence[str]) -> tuple[
     )
 
 
-def _children(field: Field) -> tuple[MappedField, ...]:
+def _children(field: DeltaField) -> tuple[MappedField, ...]:
     """The element of a list is found by the name of the group around it."""
     names = ["list"] if field.column.type == "list" else [c.physical for c in field.children]
     return tuple(
@@ -102,7 +104,7 @@ def told_rows(text: str | None) -> int | None:
     return row_count(parsed_stats(text))
 
 
-def has_no_nulls(stats: Mapping[str, Any], field: Field) -> bool:
+def has_no_nulls(stats: Mapping[str, Any], field: DeltaField) -> bool:
     """Whether a log is sure that a column of a file has no nulls."""
     return _count(_dict(stats.get("nullCount")).get(field.physical)) == 0
 
@@ -112,7 +114,7 @@ def _count(found: object) -> int | None:
 
 
 def facts_of(
-    fields: Iterable[Field],
+    fields: Iterable[DeltaField],
     stats: Mapping[str, Any],
     rows: int,
     partition: Mapping[int, str | None] = MappingProxyType({}),
@@ -130,7 +132,7 @@ def facts_of(
 
 
 def _facts(
-    fields: Iterable[Field],
+    fields: Iterable[DeltaField],
     parts: list[Mapping[str, Any]],
     rows: int,
     partition: Mapping[int, str | None],

@@ -17,11 +17,11 @@ from tidelake.delta.importing.adopt import (
     told_rows,
 )
 from tidelake.delta.importing.kept_files import Kept, coming
-from tidelake.delta.importing.walk import Shape, Step
+from tidelake.delta.importing.walk import LogStep, TableShape
 from tidelake.delta.log.checkpoint import row_counts
 from tidelake.delta.log.names import located
 from tidelake.delta.log.partition_text import spelled
-from tidelake.delta.log.types import Field
+from tidelake.delta.log.types import DeltaField
 from tidelake.delta.log.vectors import decoded
 from tidelake.delta.values.actions import Add
 from tidelake.delta.values.reports import Copy
@@ -46,7 +46,7 @@ _CHECKED = 1000
 
 
 @dataclass
-class Ground:
+class ImportPlan:
     """What is known of a Delta table's files while it is imported: how large they are, those that
     the lake has `held` of it so far, by where they are in Delta, and all that it has `ever` had. A
     file is never named twice in a catalog: who expires the first name removes it under the second.
@@ -78,14 +78,14 @@ class Staging:
     tx: Transaction
     draft: TableDraft
     job: Any
-    ground: Ground
-    step: Step
+    ground: ImportPlan
+    step: LogStep
     copies: dict[str, Copy] = field(default_factory=dict)
     came: int = 0
     went: int = 0
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TableShape:
         return self.step.shape
 
     def run(self) -> None:
@@ -246,7 +246,7 @@ class Staging:
         return made
 
 
-def gone_of(add: Add, ground: Ground, read: Callable[[str], bytes]) -> list[int]:
+def gone_of(add: Add, ground: ImportPlan, read: Callable[[str], bytes]) -> list[int]:
     """The positions that are deleted from a file."""
     if add.vector is None:
         return []
@@ -259,7 +259,7 @@ def gone_of(add: Add, ground: Ground, read: Callable[[str], bytes]) -> list[int]
     return found
 
 
-def counted(engine: LocalEngine, steps: Iterable[Step]) -> dict[str, int]:
+def counted(engine: LocalEngine, steps: Iterable[LogStep]) -> dict[str, int]:
     """How many rows files have: what the log says, if it does. Few enough files are asked
     themselves, and then the log must be right."""
     adds = {
@@ -286,7 +286,7 @@ def _unnested(positions: Sequence[int]) -> str:
     return f"SELECT unnest({list(positions)}::BIGINT[]) AS p"
 
 
-def _physical(shape: Shape, column: Column) -> str:
+def _physical(shape: TableShape, column: Column) -> str:
     return next(each.physical for each in shape.fields if each.column.id == column.id)
 
 
@@ -299,7 +299,9 @@ def _value(column: Column, text: str | None) -> str:
     return f"CAST({text_literal(value)} AS {column.duckdb_type})"
 
 
-def _mapped_by_id(path: str, fields: Sequence[Source], shape: Shape) -> tuple[MappedField, ...]:
+def _mapped_by_id(
+    path: str, fields: Sequence[Source], shape: TableShape
+) -> tuple[MappedField, ...]:
     if all(each.id is None for each in fields):
         raise Unsupported(
             f"{path} has no field ids, and the table's columns are found by them",
@@ -311,7 +313,7 @@ def _mapped_by_id(path: str, fields: Sequence[Source], shape: Shape) -> tuple[Ma
     return (*_by_id(fields, rest), *mapping_of(partition, shape.partitioned_by))
 
 
-def _by_id(fields: Sequence[Source], wanted: Sequence[Field]) -> tuple[MappedField, ...]:
+def _by_id(fields: Sequence[Source], wanted: Sequence[DeltaField]) -> tuple[MappedField, ...]:
     found = []
     for each in (given for given in wanted if not given.void):
         source = next((f for f in fields if f.id == each.delta_id and f.id is not None), None)
@@ -320,7 +322,7 @@ def _by_id(fields: Sequence[Source], wanted: Sequence[Field]) -> tuple[MappedFie
     return tuple(found)
 
 
-def _below(source: Source, each: Field) -> tuple[MappedField, ...]:
+def _below(source: Source, each: DeltaField) -> tuple[MappedField, ...]:
     if each.column.type == "struct":
         return _by_id(source.children, each.children)
     names = ["list"] if each.column.type == "list" else [c.name for c in source.children]

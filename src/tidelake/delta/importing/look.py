@@ -14,9 +14,9 @@ from tidelake.catalog.read import files, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
 from tidelake.delta.importing.adopt import partition_values
-from tidelake.delta.importing.files import Ground, counted, gone_of
+from tidelake.delta.importing.files import ImportPlan, counted, gone_of
 from tidelake.delta.importing.numbering import Numbering
-from tidelake.delta.importing.walk import Step, Walk, loosened, numbering_of
+from tidelake.delta.importing.walk import LogStep, LogWalk, loosened, numbering_of
 from tidelake.delta.log.checkpoint import read_checkpoint
 from tidelake.delta.log.read import Listing, reachable
 from tidelake.delta.log.vectors import place_of
@@ -49,11 +49,11 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ImportPreview:
     """What is to be done, on which `ground`; the table's files will be `live`."""
 
-    steps: list[Step]
-    ground: Ground
+    steps: list[LogStep]
+    ground: ImportPlan
     live: dict[str, Add]
     notes: list[str]
 
@@ -63,10 +63,10 @@ class Look:
         return sum(self.ground.counts[path] for path in self.live) - gone
 
 
-def look(job: Import) -> Look:
+def look(job: Import) -> ImportPreview:
     """Go through the log, and see whether everything is there and as it should be."""
     with job.lake._reading() as reader:
-        ground = Ground(job.log.root, {}, held_files(job, reader), take_over=job.take_over)
+        ground = ImportPlan(job.log.root, {}, held_files(job, reader), take_over=job.take_over)
         if job.before is not None:
             ground.ever = imports.paths(reader, job.before.table_id)
             made = imports.copies(reader, job.before.table_id)
@@ -85,7 +85,7 @@ def look(job: Import) -> Look:
         f"column {name} may be null here: the log does not rule it out" for name in doubtful
     ]
     notes += _cut_short(job, first, told, steps[0].version)
-    return Look(steps, ground, walk.live, notes)
+    return ImportPreview(steps, ground, walk.live, notes)
 
 
 def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
@@ -101,9 +101,9 @@ def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
     return dict(found)
 
 
-def _walked(job: Import, ground: Ground, first: int) -> tuple[Walk, list[Step]]:
+def _walked(job: Import, ground: ImportPlan, first: int) -> tuple[LogWalk, list[LogStep]]:
     before, lake = job.before, job.lake
-    walk = Walk(
+    walk = LogWalk(
         store=lake._local.store,
         log=job.log,
         checkpoints=partial(read_checkpoint, lake._local),
@@ -114,7 +114,7 @@ def _walked(job: Import, ground: Ground, first: int) -> tuple[Walk, list[Step]]:
     return walk, list(walk.steps(first, job.last))
 
 
-def _sized(job: Import, ground: Ground, steps: Sequence[Step]) -> int:
+def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     """Learn how large all files are; the first version from which they are all there. Corrupt if
     the last one lacks some."""
     adds = {path: add for step in steps for path, add in _touched(step)}
@@ -137,15 +137,15 @@ def _sized(job: Import, ground: Ground, steps: Sequence[Step]) -> int:
     return first
 
 
-def _touched(step: Step) -> Iterator[tuple[str, Add]]:
+def _touched(step: LogStep) -> Iterator[tuple[str, Add]]:
     return chain(step.added.items(), step.changed.items())
 
 
-def _all(steps: Iterable[Step]) -> Iterator[tuple[str, Add]]:
+def _all(steps: Iterable[LogStep]) -> Iterator[tuple[str, Add]]:
     return chain.from_iterable(map(_touched, steps))
 
 
-def _place(add: Add, ground: Ground) -> str | None:
+def _place(add: Add, ground: ImportPlan) -> str | None:
     return None if add.vector is None else place_of(add.vector, ground.root)
 
 
@@ -168,7 +168,7 @@ def _gone(missing: Sequence[str]) -> Corrupt:
     )
 
 
-def _check(job: Import, ground: Ground, steps: Sequence[Step]) -> None:
+def _check(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> None:
     """Partition values and deletion vectors must be what they should be."""
     fetch = lru_cache(_VECTORS_KEPT)(job.lake._local.store.read)
     for step in steps:

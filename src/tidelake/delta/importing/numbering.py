@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidelake.delta.log.types import Field
+from tidelake.delta.log.types import DeltaField
 from tidelake.model.schema import Column
 from tidelake.model.widening import widens
 
@@ -31,7 +31,7 @@ class Numbering:
     next_id: int = 1
     retyped: list[Path] = field(default_factory=list)
 
-    def numbered(self, fields: Iterable[Field]) -> tuple[Field, ...]:
+    def numbered(self, fields: Iterable[DeltaField]) -> tuple[DeltaField, ...]:
         self.retyped = []
         return self._level(fields, self.known, ())
 
@@ -39,8 +39,8 @@ class Numbering:
         return Numbering(deepcopy(self.known), self.next_id)
 
     def _level(
-        self, fields: Iterable[Field], known: dict[str, Any], above: Path | None
-    ) -> tuple[Field, ...]:
+        self, fields: Iterable[DeltaField], known: dict[str, Any], above: Path | None
+    ) -> tuple[DeltaField, ...]:
         found = []
         for each in fields:
             entry = known.get(each.physical)
@@ -54,7 +54,7 @@ class Numbering:
             found.append(self._with_id(each, entry, path))
         return tuple(found)
 
-    def _with_id(self, found: Field, entry: dict[str, Any], path: Path | None) -> Field:
+    def _with_id(self, found: DeltaField, entry: dict[str, Any], path: Path | None) -> DeltaField:
         children = self._level(found.children, entry["below"], path)
         below = tuple(child.column for child in children)
         column: Column = replace(found.column, id=entry["id"], children=below)
@@ -65,7 +65,7 @@ class Numbering:
         return self.next_id - 1
 
 
-def _fits(entry: Known, wanted: Field) -> bool:
+def _fits(entry: Known, wanted: DeltaField) -> bool:
     """Whether a column can go on as this one: what is inside a list or a map must go on too."""
     if wanted.void or entry["type"] == _VOID:
         return wanted.void and bool(entry["type"] == _VOID)

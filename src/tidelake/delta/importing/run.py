@@ -14,9 +14,9 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
-from tidelake.delta.importing.files import Ground, Staging
-from tidelake.delta.importing.look import Import, Look, held_files, look
-from tidelake.delta.importing.walk import Shape, Step
+from tidelake.delta.importing.files import ImportPlan, Staging
+from tidelake.delta.importing.look import Import, ImportPreview, held_files, look
+from tidelake.delta.importing.walk import LogStep, TableShape
 from tidelake.delta.log.read import listing
 from tidelake.delta.values.reports import Copy, Imported, ImportResult
 from tidelake.errors import Invalid, NotFound, Unsupported
@@ -27,7 +27,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
 from tidelake.session.draft import TableDraft
 from tidelake.session.progress import progress
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local, local_path
 from tidelake.write.definitions import create, create_schema, schema_named
 from tidelake.write.rows import result
@@ -155,7 +155,7 @@ def _nothing(job: Import, before: Imported) -> ImportResult:
     )
 
 
-def _told(job: Import, found: Look, *, dry_run: bool) -> ImportResult:
+def _told(job: Import, found: ImportPreview, *, dry_run: bool) -> ImportResult:
     with job.lake._reading() as reader:
         done = None if dry_run else _come(reader, job.name)
     return ImportResult(
@@ -172,9 +172,9 @@ def _told(job: Import, found: Look, *, dry_run: bool) -> ImportResult:
     )
 
 
-def _run(job: Import, found: Look) -> None:
+def _run(job: Import, found: ImportPreview) -> None:
     lake = job.lake
-    alone(lake, imports.ensure)
+    run_locked(lake, imports.ensure)
     before = job.before.version if job.before else None
     total = sum(len(step.added) for step in found.steps)
     with progress(f"importing {job.name}", files=total) as tell:
@@ -195,7 +195,7 @@ class _Step:
     """One version on its way into the lake, after the version `before`. It may have to be staged
     more than once, when others come first."""
 
-    def __init__(self, job: Import, ground: Ground, step: Step, before: int | None) -> None:
+    def __init__(self, job: Import, ground: ImportPlan, step: LogStep, before: int | None) -> None:
         self._job = job
         self._ground = ground
         self._step = step
@@ -206,7 +206,7 @@ class _Step:
         step, name = self._step, self._job.name
         self._check_turn(tx)
         draft = self._created(tx) if self._before is None else self._altered(tx)
-        draft.read = draft.alone = True
+        draft.depends_on_inserts = draft.depends_on_any_change = True
         with tx._local.job(f"cannot import {name}") as job:
             staging = Staging(tx, draft, job, self._ground, step)
             staging.run()
@@ -275,7 +275,7 @@ class _Step:
             when = _EPOCH + timedelta(milliseconds=step.time)
             tx.origin = Origin(step.version, when, told)
         come = Imported(0, job.log.root, step.delta_id, step.version, 0, 0, step.time, step.known)
-        tx.also = lambda writer: imports.put(writer, job.name, come, self._copies)
+        tx.in_commit = lambda writer: imports.put(writer, job.name, come, self._copies)
 
     @property
     def rewritten(self) -> int:
@@ -306,5 +306,5 @@ class _Step:
                 ground.held.setdefault(path, []).append(file.at(snapshot_id))
 
 
-def _keys(shape: Shape) -> tuple[PartitionKey, ...]:
+def _keys(shape: TableShape) -> tuple[PartitionKey, ...]:
     return tuple(PartitionKey(column.id, "identity") for column in shape.partition.values())

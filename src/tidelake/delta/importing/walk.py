@@ -14,7 +14,7 @@ from tidelake.delta.log.features import check_readable, check_vectors, mapping_m
 from tidelake.delta.log.names import located
 from tidelake.delta.log.read import Checkpoints, Listing, commit_time, commits, state_at
 from tidelake.delta.log.replay import State
-from tidelake.delta.log.types import Field, fields_of, plain_columns, uses
+from tidelake.delta.log.types import DeltaField, fields_of, plain_columns, uses
 from tidelake.delta.values.actions import Action, Add, Metadata, Protocol, Remove
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.column_rules import check_names
@@ -23,10 +23,10 @@ from tidelake.store.files import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableShape:
     """What the table is at a version. `by_id`: columns are found in files by their ids."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[DeltaField, ...]
     partitioned_by: tuple[str, ...]
     by_id: bool = False
     comment: str | None = None
@@ -44,7 +44,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LogStep:
     """What a version does: files, by where they are, that come, that have other rows deleted, and
     that go. `known` is what the numbers of its columns are known from, as JSON. `kept` are files
     that stay as they are while the table gets columns."""
@@ -53,7 +53,7 @@ class Step:
     time: int
     said: Mapping[str, Any]
     delta_id: str
-    shape: Shape
+    shape: TableShape
     known: str
     added: Mapping[str, Add]
     changed: Mapping[str, Add] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Step:
 
 
 @dataclass
-class Walk:
+class LogWalk:
     """Goes through a log from one version to another. `held` are the files that the lake has of
     the table already."""
 
@@ -75,7 +75,7 @@ class Walk:
     notes: list[str] = field(default_factory=list)
     live: dict[str, Add] = field(default_factory=dict)
 
-    def steps(self, first: int, last: int) -> Iterator[Step]:
+    def steps(self, first: int, last: int) -> Iterator[LogStep]:
         state = state_at(self.store, self.log, first, self.checkpoints)
         first = self._described(state, last)
         self.live = self._live(state)
@@ -105,7 +105,9 @@ class Walk:
             )
         return state.version
 
-    def _next(self, state: State, shape: Shape, actions: list[Action], version: int) -> Step:
+    def _next(
+        self, state: State, shape: TableShape, actions: list[Action], version: int
+    ) -> LogStep:
         before, kept = state.metadata, {}
         added, changed, removed = self._moved(actions, version)
         state.apply(actions, version)
@@ -161,7 +163,9 @@ class Walk:
                 raise _spelled_twice(known.path)
         return found
 
-    def _evolved(self, state: State, before: Metadata | None, shape: Shape, stays: bool) -> Shape:
+    def _evolved(
+        self, state: State, before: Metadata | None, shape: TableShape, stays: bool
+    ) -> TableShape:
         _, metadata = state.checked(self.log.root)
         if stays and before is not None and before.id != metadata.id:
             raise Corrupt(
@@ -177,7 +181,7 @@ class Walk:
             )
         return found
 
-    def _shape(self, state: State, stays: bool) -> Shape:
+    def _shape(self, state: State, stays: bool) -> TableShape:
         protocol, metadata = state.checked(self.log.root)
         check_readable(protocol)
         if metadata.provider != "parquet":
@@ -199,7 +203,7 @@ class Walk:
             )
         self._note(metadata)
         comment = metadata.description if isinstance(metadata.description, str) else None
-        shape = Shape(fields, metadata.partition_columns, mode == "id", comment or None)
+        shape = TableShape(fields, metadata.partition_columns, mode == "id", comment or None)
         _check_partitioning(shape)
         self._shape_now = shape
         return shape
@@ -216,16 +220,16 @@ class Walk:
     def _step(
         self,
         state: State,
-        shape: Shape,
+        shape: TableShape,
         *,
         added: Mapping[str, Add],
         changed: Mapping[str, Add],
         removed: frozenset[str],
-    ) -> Step:
+    ) -> LogStep:
         written = self.log.written(state.version)
         self.time = commit_time(state.info, written, self.time)
         _, metadata = state.checked(self.log.root)
-        return Step(
+        return LogStep(
             version=state.version,
             time=self.time,
             said=state.info.said if state.info else {},
@@ -244,7 +248,7 @@ def numbering_of(text: str) -> Numbering:
     return Numbering(said["known"], said["next"])
 
 
-def loosened(steps: Iterable[Step]) -> tuple[list[Step], list[str]]:
+def loosened(steps: Iterable[LogStep]) -> tuple[list[LogStep], list[str]]:
     """The steps with columns that may be null wherever a log does not rule it out, and the names
     of these columns."""
     listed, doubtful = list(steps), set()
@@ -267,7 +271,7 @@ def loosened(steps: Iterable[Step]) -> tuple[list[Step], list[str]]:
     return [_loosened(step, doubtful) for step in listed], names
 
 
-def _loosened(step: Step, doubtful: Collection[str]) -> Step:
+def _loosened(step: LogStep, doubtful: Collection[str]) -> LogStep:
     fields = tuple(
         replace(each, column=replace(each.column, nullable=True))
         if each.physical in doubtful or each.column.is_nested
@@ -277,19 +281,19 @@ def _loosened(step: Step, doubtful: Collection[str]) -> Step:
     return replace(step, shape=replace(step.shape, fields=fields))
 
 
-def _nullable_inside(fields: Iterable[Field]) -> tuple[Field, ...]:
+def _nullable_inside(fields: Iterable[DeltaField]) -> tuple[DeltaField, ...]:
     """What is inside a column may always be null here."""
     return tuple(replace(each, children=_nullable(each.children)) for each in fields)
 
 
-def _nullable(fields: Iterable[Field]) -> tuple[Field, ...]:
+def _nullable(fields: Iterable[DeltaField]) -> tuple[DeltaField, ...]:
     return tuple(
         replace(each, column=replace(each.column, nullable=True), children=_nullable(each.children))
         for each in fields
     )
 
 
-def _check_times(fields: Iterable[Field], protocol: Protocol) -> None:
+def _check_times(fields: Iterable[DeltaField], protocol: Protocol) -> None:
     has = uses((each.column for each in fields), "timestamp_ntz")
     if has and "timestampNtz" not in (protocol.reader_features or ()):
         raise Corrupt(
@@ -298,7 +302,7 @@ def _check_times(fields: Iterable[Field], protocol: Protocol) -> None:
         )
 
 
-def _check_partitioning(shape: Shape) -> None:
+def _check_partitioning(shape: TableShape) -> None:
     named = {column.name: column for column in shape.columns}
     for name in shape.partitioned_by:
         if name not in named or named[name].is_nested:

@@ -71,14 +71,14 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DeltaField:
     """A column of a Delta table: ours, with the name that it has in files and, where columns are
     mapped, the id that Delta gave it. One that is `void` has no values, whatever files have."""
 
     column: Column
     physical: str
     delta_id: int | None
-    children: tuple[Field, ...] = ()
+    children: tuple[DeltaField, ...] = ()
     void: bool = False
 
 
@@ -150,7 +150,7 @@ def uses(columns: Iterable[Column], delta_type: str) -> bool:
     return any(_plain(below.type) == delta_type for column in columns for below in column.walk())
 
 
-def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[Field, ...]:
+def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[DeltaField, ...]:
     """The columns of a Delta table. Ours get ids from `first_id` on, parents before children."""
     try:
         given = json.loads(schema)
@@ -172,7 +172,7 @@ def fields_of(schema: str, mode: str, first_id: int = 1) -> tuple[Field, ...]:
         ) from None
 
 
-def _check_distinct(fields: Iterable[Field]) -> None:
+def _check_distinct(fields: Iterable[DeltaField]) -> None:
     """Of columns beside each other no two are the same in files, nor to a reader of SQL."""
     listed = list(fields)
     for names in (
@@ -193,7 +193,7 @@ def _check_distinct(fields: Iterable[Field]) -> None:
             _check_distinct(child.children if child.column.type == "struct" else ())
 
 
-def _column(given: Mapping[str, Any], mode: str, ids: Iterator[int]) -> Field:
+def _column(given: Mapping[str, Any], mode: str, ids: Iterator[int]) -> DeltaField:
     said = given.get("metadata") or {}
     name = given["name"]
     mapped = mode != "none"
@@ -219,12 +219,12 @@ def _comment(said: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
+def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> DeltaField:
     number = next(ids)
     if not isinstance(kind, dict):
         void = kind in _VOID
         ours = _OF_NOTHING if void else _ours(str(kind))
-        return Field(Column(number, name, ours), name, None, void=void)
+        return DeltaField(Column(number, name, ours), name, None, void=void)
     if kind["type"] == "struct":
         ours, children = "struct", tuple(_column(field, mode, ids) for field in kind["fields"])
     elif kind["type"] == "array":
@@ -237,7 +237,7 @@ def _built(name: str, kind: Any, ids: Iterator[int], mode: str) -> Field:
     if ours != "struct" and any(child.void for child in children):
         raise _unknown(f"{kind['type']} of void")
     below = tuple(child.column for child in children)
-    return Field(Column(number, name, ours, children=below), name, None, children)
+    return DeltaField(Column(number, name, ours, children=below), name, None, children)
 
 
 def _ours(kind: str) -> str:

@@ -13,13 +13,13 @@ from tidelake.catalog.read import file_history, files, inlined, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.log.types import obstacles
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.files import Then
+from tidelake.delta.mirror.files import TableAt
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile
 from tidelake.errors import NotFound
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.snapshot import Snapshot
-from tidelake.session.planning import TableFacts, mappings_of
+from tidelake.session.planning import TableMeta, mappings_of
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -33,7 +33,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueSnapshot:
     """A snapshot that is to be shown. `whole`: all files that there are may have changed with it;
     else those of `then`. Without `then` the table has been dropped. `words` say what was done to
     it since the snapshot before."""
@@ -41,7 +41,7 @@ class Due:
     snapshot: Snapshot
     whole: bool
     words: frozenset[str]
-    then: Then | None = None
+    then: TableAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Agenda:
     """What is to be shown next, and what the mirror has of all files that may change. `reason`:
     why the newest snapshot cannot be shown, if it cannot. `head` is the newest that there is."""
 
-    dues: tuple[Due, ...]
+    dues: tuple[DueSnapshot, ...]
     before: dict[int, MirroredFile]
     reason: str | None
     head: int
@@ -62,7 +62,7 @@ def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
 
 
 def agenda_of_appends(
-    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations
+    lake: Lake, reader: Reader, mirror: Mirror, known: DeclarationCache
 ) -> Agenda | None:
     """The same, with few questions, if rows have been added since what the mirror shows and
     nothing else was done."""
@@ -74,7 +74,7 @@ def agenda_of_appends(
 
 
 def _agenda(
-    lake: Lake, reader: Reader, mirror: Mirror, known: Declarations, later: _Later
+    lake: Lake, reader: Reader, mirror: Mirror, known: DeclarationCache, later: _Later
 ) -> Agenda:
     touching = _touching(mirror, later.snapshots)
     declared = [known.at(lake, reader, mirror.table_id, each) for each in touching]
@@ -98,7 +98,7 @@ def dropped(found: Agenda) -> Agenda:
     """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
     more."""
     last = found.dues[-1]
-    return Agenda((Due(last.snapshot, True, last.words),), found.before, None, found.head)
+    return Agenda((DueSnapshot(last.snapshot, True, last.words),), found.before, None, found.head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +131,22 @@ def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
     ]
 
 
-def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> Then | None:
+def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
     (due,) = _Dues(lake, reader, mirror, lake._mirrored, []).of([snapshot], whole=True)
     return due.then
 
 
-class Declarations:
+class DeclarationCache:
     """How tables are declared, as mirrors need it: that is the same for all snapshots of one
     version of the lake's schema. Of each table the last that was asked for is remembered."""
 
-    def __init__(self, known: Declarations | None = None) -> None:
+    def __init__(self, known: DeclarationCache | None = None) -> None:
         self._known: dict[int, tuple[int, Declared | None]] = {}
         self.take(known)
 
-    def take(self, other: Declarations | None) -> None:
+    def take(self, other: DeclarationCache | None) -> None:
         """Know what another knows."""
         if other is not None:
             self._known |= other._known
@@ -164,7 +164,7 @@ class Declarations:
 class Declared:
     """`reason`: why Delta cannot express it, if it cannot."""
 
-    facts: TableFacts
+    facts: TableMeta
     spans: Mapping[int, Sequence[tuple[int, int | None, str]]]
     reason: str | None
 
@@ -176,7 +176,7 @@ def _declared(lake: Lake, reader: Reader, table_id: int, at: int) -> Declared | 
         return None
     reasons = ["its files are encrypted"] if lake.encrypted else obstacles(info.schema)
     spans = read.type_spans(reader, table_id)
-    return Declared(TableFacts.gather(reader, info), spans, "; ".join(reasons) or None)
+    return Declared(TableMeta.gather(reader, info), spans, "; ".join(reasons) or None)
 
 
 class _Dues:
@@ -187,7 +187,7 @@ class _Dues:
         lake: Lake,
         reader: Reader,
         mirror: Mirror,
-        known: Declarations,
+        known: DeclarationCache,
         touching: Sequence[Snapshot],
     ) -> None:
         self._lake = lake
@@ -197,7 +197,7 @@ class _Dues:
         self._touching = touching
         self.before: dict[int, MirroredFile] = {}
 
-    def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[Due]:
+    def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[DueSnapshot]:
         found = []
         since = self._mirror.snapshot_id
         for snapshot in fit:
@@ -210,17 +210,17 @@ class _Dues:
         between = [each for each in self._touching if since < each.snapshot_id <= at]
         return frozenset().union(*(words_of(each, self._mirror.table_id) for each in between))
 
-    def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> Due:
+    def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> DueSnapshot:
         at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader
         declared = self._known.at(self._lake, reader, id_, snapshot)
         if declared is None:
             self.before = mirrors.files(reader, id_)
-            return Due(snapshot, True, words)
+            return DueSnapshot(snapshot, True, words)
         info = declared.facts.info
         found = self._files(info.path, words, since, at)
         new = {file.id for file in found} - self.before.keys()
         leaves = {leaf.id for column in info.schema for leaf in column.leaves()}
-        then = Then(
+        then = TableAt(
             at,
             declared.facts,
             tuple(found),
@@ -229,7 +229,7 @@ class _Dues:
             mappings_of(reader, found),
             kept=(since is None or _KEEPS in words) and inlined.has_rows(reader, at, id_),
         )
-        return Due(snapshot, since is None, words, then)
+        return DueSnapshot(snapshot, since is None, words, then)
 
     def _files(
         self, path: str, words: frozenset[str], since: int | None, at: int

@@ -13,7 +13,7 @@ _PROPERTIES = ("id", "name", "description", "schema", "partition_columns", "conf
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ComparedFile:
     """A file as one side has it: its rows, and the positions among them that are deleted. `rows`
     is None where that is not said, `gone` where it cannot be read."""
 
@@ -23,7 +23,9 @@ class Seen:
     gone: frozenset[int] | None
 
 
-def compare_files(ours: Mapping[str, Seen], theirs: Mapping[str, Seen]) -> Iterator[Finding]:
+def compare_files(
+    ours: Mapping[str, ComparedFile], theirs: Mapping[str, ComparedFile]
+) -> Iterator[Finding]:
     for path, file in sorted(ours.items()):
         if path not in theirs:
             yield Finding("missing in log", path, f"{path} is in the lake, not in the log")
@@ -33,7 +35,7 @@ def compare_files(ours: Mapping[str, Seen], theirs: Mapping[str, Seen]) -> Itera
         yield Finding("missing in lake", path, f"{path} is in the log, not in the lake")
 
 
-def _compare_file(ours: Seen, theirs: Seen) -> Iterator[Finding]:
+def _compare_file(ours: ComparedFile, theirs: ComparedFile) -> Iterator[Finding]:
     path = ours.path
     if ours.size != theirs.size:
         said = f"{path} has {ours.size:,} bytes in the lake, {theirs.size:,} in the log"
@@ -49,7 +51,7 @@ def _compare_file(ours: Seen, theirs: Seen) -> Iterator[Finding]:
         yield Finding("deletes", path, said)
 
 
-def compare_there(listed: Iterable[Seen], sizes: Mapping[str, int]) -> Iterator[Finding]:
+def compare_there(listed: Iterable[ComparedFile], sizes: Mapping[str, int]) -> Iterator[Finding]:
     """Files of the log against what lies there, by path."""
     for file in listed:
         size = sizes.get(file.path)

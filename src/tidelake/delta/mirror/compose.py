@@ -32,7 +32,7 @@ _AT_FIRST = {"delta.enableInCommitTimestamps": "true"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PublishedShape:
     """A table as it is declared, and what its columns are called in files. `declaration` is all
     of it in our own words."""
 
@@ -51,7 +51,7 @@ class Moment:
     snapshot_id: int
     time: int
     operation: str
-    shape: Shape | None
+    shape: PublishedShape | None
     same_rows: bool = False
 
 
@@ -138,7 +138,7 @@ def _info(moment: Moment, at: int) -> CommitInfo:
     )
 
 
-def _metadata(mirror: Mirror, shape: Shape, time: int) -> Metadata:
+def _metadata(mirror: Mirror, shape: PublishedShape, time: int) -> Metadata:
     known = mirror.metadata
     configuration = dict(known.configuration if known else _AT_FIRST)
     configuration[PROPERTY] = shape.declaration
@@ -158,13 +158,13 @@ def _metadata(mirror: Mirror, shape: Shape, time: int) -> Metadata:
     )
 
 
-def _is_renamed(shape: Shape) -> bool:
+def _is_renamed(shape: PublishedShape) -> bool:
     below = (each for column in shape.columns for each in column.walk())
     return any(shape.physical.get(each.id, each.name) != each.name for each in below)
 
 
 def _protocol(
-    mirror: Mirror, shape: Shape, metadata: Metadata, came: Sequence[MirroredFile]
+    mirror: Mirror, shape: PublishedShape, metadata: Metadata, came: Sequence[MirroredFile]
 ) -> Protocol:
     """What has been needed once stays needed."""
     known = mirror.protocol

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.delta.values.reports import Counts
+from tidelake.delta.values.reports import PublishCounts
 
 TABLE = "tidelake_mirror_count"
 _COLUMNS = ("table_id", "publishes", "publish_ms", "failures")
 
 
-def of_table(reader: Reader, table_id: int) -> Counts:
+def of_table(reader: Reader, table_id: int) -> PublishCounts:
     if not reader.has_table(TABLE):
-        return Counts()
+        return PublishCounts()
     row = reader.row(
         f"SELECT publishes, publish_ms, failures FROM {TABLE} WHERE table_id = :id", id=table_id
     )
-    return Counts() if row is None else Counts(row[0], row[1] / 1000, row[2])
+    return PublishCounts() if row is None else PublishCounts(row[0], row[1] / 1000, row[2])
 
 
-def add(writer: Writer, more: Mapping[int, Counts]) -> None:
+def add(writer: Writer, more: Mapping[int, PublishCounts]) -> None:
     own_tables.ensure(writer, TABLE)
     for table_id, counts in more.items():
         total = of_table(writer, table_id) + counts

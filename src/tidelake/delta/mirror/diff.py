@@ -18,7 +18,7 @@ from tidelake.delta.log.vectors import decoded
 from tidelake.delta.mirror import counts as mirror_counts
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compare import (
-    Seen,
+    ComparedFile,
     compare_files,
     compare_metadata,
     compare_protocol,
@@ -30,7 +30,7 @@ from tidelake.delta.mirror.status import unseen
 from tidelake.delta.mirror.sync import files_at
 from tidelake.delta.values.actions import Add, Vector, parse_commit
 from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
-from tidelake.delta.values.reports import OF_FILES, Counts, Finding, MirrorDiff, Verdict
+from tidelake.delta.values.reports import OF_FILES, Finding, MirrorDiff, PublishCounts, Verdict
 from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.model.changes_made import named_tables
 
@@ -53,7 +53,7 @@ class _Sql:
     digests: Mapping[int, str]
     behind: int
     lag_seconds: float
-    counts: Counts
+    counts: PublishCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,8 @@ def _read_sql(lake: Lake, table_id: int, log: _Log) -> _Sql | None:
 
 
 def _compared(
-    lake: Lake, sql: _Sql, log: _Log, ours: Mapping[str, Seen]
-) -> tuple[dict[str, Seen], list[Finding]]:
+    lake: Lake, sql: _Sql, log: _Log, ours: Mapping[str, ComparedFile]
+) -> tuple[dict[str, ComparedFile], list[Finding]]:
     """The files of the log, and all differences."""
     findings = [*log.findings, *_versions(lake, sql, log)]
     if log.state is None:
@@ -214,8 +214,8 @@ def _with_pending(lake: Lake, state: State, sql: _Sql) -> State:
     return state
 
 
-def _theirs(lake: Lake, state: State, root: str) -> tuple[dict[str, Seen], list[Finding]]:
-    found: dict[str, Seen] = {}
+def _theirs(lake: Lake, state: State, root: str) -> tuple[dict[str, ComparedFile], list[Finding]]:
+    found: dict[str, ComparedFile] = {}
     findings = []
     for add in state.files.values():
         try:
@@ -230,8 +230,8 @@ def _theirs(lake: Lake, state: State, root: str) -> tuple[dict[str, Seen], list[
     return found, findings
 
 
-def _seen(add: Add, gone: frozenset[int] | None) -> Seen:
-    return Seen(add.path, add.size, row_count(parsed_stats(add.stats)), gone)
+def _seen(add: Add, gone: frozenset[int] | None) -> ComparedFile:
+    return ComparedFile(add.path, add.size, row_count(parsed_stats(add.stats)), gone)
 
 
 def _positions(lake: Lake, vector: Vector | None, root: str) -> frozenset[int]:
@@ -240,7 +240,7 @@ def _positions(lake: Lake, vector: Vector | None, root: str) -> frozenset[int]:
     return frozenset(decoded(vector, root, lake._local.store.read))
 
 
-def _sizes(lake: Lake, root: str, theirs: Mapping[str, Seen]) -> dict[str, int]:
+def _sizes(lake: Lake, root: str, theirs: Mapping[str, ComparedFile]) -> dict[str, int]:
     """How large the files of the log are that are there."""
     places = {located(path, root): path for path in theirs}
     if len(places) < _WALKED:
@@ -250,7 +250,7 @@ def _sizes(lake: Lake, root: str, theirs: Mapping[str, Seen]) -> dict[str, int]:
     return {places[uri]: size for uri, size in found.items() if uri in places}
 
 
-def _ours(lake: Lake, mirror: Mirror) -> dict[str, Seen]:
+def _ours(lake: Lake, mirror: Mirror) -> dict[str, ComparedFile]:
     """The files that the log is to have, as the lake has them."""
     with lake._reading() as reader:
         known = mirrors.files(reader, mirror.table_id)
@@ -262,7 +262,7 @@ def _ours(lake: Lake, mirror: Mirror) -> dict[str, Seen]:
         shown = known.get(file.id)
         path = spelled(file.path.removeprefix(mirror.root)) if shown is None else shown.path
         size = file.bytes if shown is None or not shown.copied else shown.size
-        found[path] = Seen(path, size, file.rows, frozenset(gone))
+        found[path] = ComparedFile(path, size, file.rows, frozenset(gone))
     return found
 
 
@@ -275,6 +275,6 @@ def _still_there(reader: Reader, mirror: Mirror) -> int | None:
     return None if touched or not later else later[0].snapshot_id
 
 
-def _remembered(lake: Lake, mirror: Mirror, file: MirroredFile) -> Seen:
+def _remembered(lake: Lake, mirror: Mirror, file: MirroredFile) -> ComparedFile:
     add = file.add(data_change=False)
     return _seen(add, _positions(lake, file.vector, mirror.root))

@@ -22,7 +22,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.model.statistics import ColumnStats
 from tidelake.plan.target import Target
-from tidelake.session.planning import TableFacts, plan_all
+from tidelake.session.planning import TableMeta, plan_all
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -38,13 +38,13 @@ class Obstacle(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class TableAt:
     """A table at a snapshot, and some of its files with their whole life, with statistics of those
     that the mirror does not have. `spans` are the types that its columns have had, and when.
     `kept`: the catalog keeps some of its rows itself."""
 
     snapshot_id: int
-    facts: TableFacts
+    facts: TableMeta
     files: tuple[DataFile, ...]
     statistics: Mapping[int, Mapping[int, ColumnStats]]
     spans: Mapping[int, Sequence[tuple[int, int | None, str]]]
@@ -56,7 +56,7 @@ class Then:
         return [file for file in self.files if file.is_visible_at(self.snapshot_id)]
 
 
-def needs_look(mirror: Mirror, then: Then) -> bool:
+def needs_look(mirror: Mirror, then: TableAt) -> bool:
     """Whether files have to be opened: to tell which of their rows the snapshot sees, what they
     call their columns, or to copy them."""
     at, visible = then.snapshot_id, then.visible
@@ -69,7 +69,7 @@ def needs_look(mirror: Mirror, then: Then) -> bool:
 
 
 def shown(
-    lake: Lake, mirror: Mirror, then: Then, before: Mapping[int, MirroredFile]
+    lake: Lake, mirror: Mirror, then: TableAt, before: Mapping[int, MirroredFile]
 ) -> dict[int, MirroredFile]:
     """Those of the files that the snapshot sees rows of."""
     visible = then.visible
@@ -127,7 +127,7 @@ def _same(lake: Lake, mirror: Mirror, known: MirroredFile, positions: Sequence[i
 def _body(
     lake: Lake,
     mirror: Mirror,
-    then: Then,
+    then: TableAt,
     file: DataFile,
     known: MirroredFile | None,
     is_itself: bool,
@@ -149,7 +149,7 @@ def _tight(stats: str) -> str:
     return stats.replace('"tightBounds":false', '"tightBounds":true', 1)
 
 
-def _foreign(then: Then, visible: Iterable[DataFile]) -> set[int]:
+def _foreign(then: TableAt, visible: Iterable[DataFile]) -> set[int]:
     """Files that have other types than their columns have for readers of the log, are older than
     the default of one, or have no field ids. What was written between two changes of the columns
     is alike in that; what came with a change may have been written before it."""
@@ -167,7 +167,7 @@ def _foreign(then: Then, visible: Iterable[DataFile]) -> set[int]:
     return found
 
 
-def _is_other(then: Then, began: int) -> bool:
+def _is_other(then: TableAt, began: int) -> bool:
     for column in then.facts.info.schema:
         for below in column.walk():
             before = _type_at(then.spans[below.id], began)
@@ -183,7 +183,7 @@ def _type_at(spans: Sequence[tuple[int, int | None, str]], at: int) -> str | Non
 
 
 def _doubtful(
-    then: Then, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
+    then: TableAt, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
 ) -> list[DataFile]:
     """Files that may call columns by other names than the log says: DuckDB gives them the names
     that they have when it writes. What is shown as it is has been looked at before."""
@@ -194,7 +194,7 @@ def _doubtful(
 
 
 def _misnamed(
-    lake: Lake, then: Then, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
+    lake: Lake, then: TableAt, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
 ) -> set[int]:
     doubtful = [file for file in _doubtful(then, visible, before) if file.mapping_id is None]
     if not doubtful:
@@ -211,7 +211,7 @@ def _misnamed(
     }
 
 
-def _shape(then: Then) -> str:
+def _shape(then: TableAt) -> str:
     """What a copy depends on: ids, names in files, types and defaults of columns."""
     physical = then.facts.history.physical
     listed = [
@@ -222,7 +222,7 @@ def _shape(then: Then) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
 
 
-def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) -> MirroredFile:
+def _copied(lake: Lake, mirror: Mirror, then: TableAt, file: DataFile, shape: str) -> MirroredFile:
     """The same rows in the same order, so that positions stay what they are."""
     facts = then.facts
     columns = facts.info.schema.columns
@@ -253,12 +253,12 @@ def _copied(lake: Lake, mirror: Mirror, then: Then, file: DataFile, shape: str) 
     return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape, first_row=first)
 
 
-def _stats(then: Then, known: Mapping[int, ColumnStats], rows: int) -> str:
+def _stats(then: TableAt, known: Mapping[int, ColumnStats], rows: int) -> str:
     facts = then.facts
     return stats_text(facts.info.schema, facts.history.physical, known, rows, tight=True)
 
 
-def positions_gone(lake: Lake, then: Then, visible: Sequence[DataFile]) -> dict[int, list[int]]:
+def positions_gone(lake: Lake, then: TableAt, visible: Sequence[DataFile]) -> dict[int, list[int]]:
     """Positions that the snapshot does not see, by file: deleted by then, or not there yet."""
     at = then.snapshot_id
     found: dict[int, set[int]] = defaultdict(set)

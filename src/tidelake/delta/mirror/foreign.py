@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.overlap import Incoming
+from tidelake.coverage.overlap import AppendedRows
 from tidelake.delta.importing.adopt import parsed_stats, row_count
 from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import located
@@ -22,8 +22,8 @@ from tidelake.model.file import MappedField
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
-from tidelake.session.planning import Asked
-from tidelake.session.short_transactions import alone
+from tidelake.session.planning import ReadRequest
+from tidelake.session.short_transactions import run_locked
 from tidelake.session.staging import POINTERS, plan_of
 from tidelake.write.rows import add_rows, writable
 
@@ -69,7 +69,7 @@ def accept(lake: Lake, name: TableName, mirror: Mirror) -> WriteResult:
         foreign = _foreign(lake, mirror, where, first)
         _halted(lake, mirror.table_id)
         with lake.transaction() as tx:
-            tx.also = lambda writer: mirrors.stop(writer, mirror.table_id, "drifted", word)
+            tx.in_commit = lambda writer: mirrors.stop(writer, mirror.table_id, "drifted", word)
             tx._write(lambda tx: _followed(tx, name, foreign))
         done = tx.result or done
     realign(lake, _halted(lake, mirror.table_id), where.log, first)
@@ -91,7 +91,7 @@ def _halted(lake: Lake, table_id: int) -> Mirror:
         (mirror,) = mirrors.every(reader, table_id)
     if mirror.status in ("active", "blocked"):
         reason = "somebody else has written to its log"
-        alone(lake, mirrors.stop, table_id, "drifted", reason)
+        run_locked(lake, mirrors.stop, table_id, "drifted", reason)
         return replace(mirror, status="drifted", reason=reason)
     return mirror
 
@@ -177,8 +177,8 @@ def _check_types(draft: TableDraft) -> None:
 
 def _leave(tx: Transaction, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
     """Delete rows of ours by where they lie."""
-    plan = tx._plan(draft.after.name, None, Asked(POINTERS))
-    draft.read = True
+    plan = tx._plan(draft.after.name, None, ReadRequest(POINTERS))
+    draft.depends_on_inserts = True
     missing = went.keys() - {file.id for file in plan.files}
     if missing:
         raise Conflict(
@@ -218,7 +218,7 @@ def _come(tx: Transaction, draft: TableDraft, foreign: _Foreign) -> Iterator[int
             gone = _positions(add.vector, foreign.root, tx._local.store.read)
             sql = f"SELECT {listed} FROM {scanned}"
             sql += f" WHERE {ROW_POSITION} NOT IN ({_listed(frozenset(gone))})" if gone else ""
-            done = add_rows(tx, draft, job, Incoming(sql, None, True), None)
+            done = add_rows(tx, draft, job, AppendedRows(sql, None, True), None)
             _check_count(add, len(gone), done.inserted, path)
             yield done.inserted
 

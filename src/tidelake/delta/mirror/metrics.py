@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tidelake.delta.mirror import counts as mirror_counts
-from tidelake.delta.values.reports import Counts
-from tidelake.session.short_transactions import alone
+from tidelake.delta.values.reports import PublishCounts
+from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -17,20 +17,20 @@ class Tally:
     """What has come to pass, by table, since the catalog was last told."""
 
     def __init__(self) -> None:
-        self._counts: dict[int, Counts] = {}
+        self._counts: dict[int, PublishCounts] = {}
 
     def published(self, table_id: int, committed_at: int) -> None:
         """A version is in the log; its commit was made at a time in milliseconds."""
-        self._add(table_id, Counts(1, max(time.time() - committed_at / 1000, 0.0)))
+        self._add(table_id, PublishCounts(1, max(time.time() - committed_at / 1000, 0.0)))
 
     def failed(self, table_id: int) -> None:
-        self._add(table_id, Counts(failures=1))
+        self._add(table_id, PublishCounts(failures=1))
 
-    def _add(self, table_id: int, more: Counts) -> None:
-        self._counts[table_id] = self._counts.get(table_id, Counts()) + more
+    def _add(self, table_id: int, more: PublishCounts) -> None:
+        self._counts[table_id] = self._counts.get(table_id, PublishCounts()) + more
 
     def note(self, lake: Lake) -> None:
         """Tell the catalog."""
         if self._counts:
             counts, self._counts = self._counts, {}
-            alone(lake, mirror_counts.add, counts)
+            run_locked(lake, mirror_counts.add, counts)

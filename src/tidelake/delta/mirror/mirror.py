@@ -16,7 +16,7 @@ from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.table import TableInfo
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.delta.values.reports import MirrorDiff
@@ -100,7 +100,7 @@ class DeltaMirror:
     def stop(self) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
         self._lake._write(lambda tx: with_tag(tx, self._name, None))
-        alone(self._lake, mirrors.stop, self._table_id, "stopped", ENDED)
+        run_locked(self._lake, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
         return f"<DeltaMirror of {self._name}>"

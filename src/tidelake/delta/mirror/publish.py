@@ -11,11 +11,11 @@ from tidelake.delta.log.checkpoint import checkpoint_bytes
 from tidelake.delta.log.names import HINT, LOG, checkpoint_name, commit_name
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import app_id
-from tidelake.delta.mirror.records import Step
+from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.values.actions import Action, Txn, parse_commit
 from tidelake.delta.values.mirror import Mirror, Ratified
 from tidelake.errors import Corrupt, TidelakeError
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _RETENTION = 7 * 24 * 3600 * 1000
 """How long checkpoints remember files that are no longer shown: as long as Delta's own."""
 
 
-def publish_now(lake: Lake, step: Step) -> bool:
+def publish_now(lake: Lake, step: MirrorStep) -> bool:
     """Put the versions of a step into the log that follow what this lake has published itself;
     whether that is all there was to do."""
     mirror = step.after
@@ -63,7 +63,7 @@ def publish(lake: Lake, table_id: int) -> Mirror | None:
     if _needs_checkpoint(lake, mirror):
         mirror = _checkpointed(lake, mirror)
     if mirror != before:
-        alone(lake, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
+        run_locked(lake, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
         lake._tally.note(lake)
     lake._published[table_id] = mirror.published
     return mirror
@@ -104,8 +104,8 @@ def _drifted(lake: Lake, mirror: Mirror, version: int) -> Mirror:
             f"{commit_name(version)} is of a snapshot that the catalog does not know: was it"
             " restored from a backup?"
         )
-    alone(lake, mirrors.mark, mirror.table_id, mirror.published, mirror.checkpoint)
-    alone(lake, mirrors.stop, mirror.table_id, "drifted", reason)
+    run_locked(lake, mirrors.mark, mirror.table_id, mirror.published, mirror.checkpoint)
+    run_locked(lake, mirrors.stop, mirror.table_id, "drifted", reason)
     return replace(mirror, status="drifted", reason=reason)
 
 
@@ -147,7 +147,7 @@ def _checkpointed(lake: Lake, mirror: Mirror) -> Mirror:
     data = checkpoint_bytes(files, removes, others)
     uri = f"{now.root}{LOG}{checkpoint_name(now.version)}"
     made = replace(mirror, checkpoint=now.version)
-    alone(lake, mirrors.keep_checkpoint, made, uri, lake.data_path)
+    run_locked(lake, mirrors.keep_checkpoint, made, uri, lake.data_path)
     lake._local.store.create(uri, data)
     hint = {
         "version": now.version,

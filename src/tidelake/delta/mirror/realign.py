@@ -17,12 +17,12 @@ from tidelake.delta.log.replay import State
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE
 from tidelake.delta.mirror.publish import publish
-from tidelake.delta.mirror.records import Step
+from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import whole_step
 from tidelake.delta.values.actions import Add, Metadata
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, Ratified
 from tidelake.errors import Conflict
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def realign(lake: Lake, mirror: Mirror, log: Listing, since: int) -> Mirror:
     shown = {id_: file for id_, file in before.items() if id_ not in gone}
     shown |= {file.file_id: file for file in step.come}
     step = replace(step, before=mirror, commits=step.commits or _same(lake, log, step))
-    if not alone(lake, mirrors.rebase, step, list(shown.values()), since):
+    if not run_locked(lake, mirrors.rebase, step, list(shown.values()), since):
         raise Conflict(
             f"the mirror at {mirror.root} was changed meanwhile", hint="look at it, then try again"
         )
@@ -151,7 +151,7 @@ def _to_follow(ours: Metadata, state: State) -> Metadata:
     return ours if same else replace(ours, schema="")
 
 
-def _same(lake: Lake, log: Listing, step: Step) -> tuple[Ratified, ...]:
+def _same(lake: Lake, log: Listing, step: MirrorStep) -> tuple[Ratified, ...]:
     """The newest version of the log, where it shows already what it is to show."""
     digest = digest_of(lake, log, log.newest)
     at = step.after.committed_at

@@ -53,7 +53,7 @@ _CHECKPOINTS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MirrorStep:
     """Versions that follow what a mirror shows, and what it shows then: which files it no longer
     has as they were, since when, and which it has now."""
 
@@ -136,7 +136,7 @@ def shown(reader: Reader, table_id: int) -> ShownFiles:
     return ShownFiles(path, size, modified, stats, first_row, known)
 
 
-def ratify(writer: Writer, step: Step) -> bool:
+def ratify(writer: Writer, step: MirrorStep) -> bool:
     """Decide upon versions; False if somebody else has gone on from there meanwhile."""
     table_id = step.before.table_id
     known = of_table(writer, table_id)
@@ -149,7 +149,7 @@ def ratify(writer: Writer, step: Step) -> bool:
     return True
 
 
-def decide(writer: Writer, step: Step) -> None:
+def decide(writer: Writer, step: MirrorStep) -> None:
     """Decide upon versions. Requires: nobody else can have gone on."""
     table_id = step.before.table_id
     _update(writer, step.after)
@@ -198,7 +198,7 @@ def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
     ]
 
 
-def rebase(writer: Writer, step: Step, files: Sequence[MirroredFile], since: int) -> bool:
+def rebase(writer: Writer, step: MirrorStep, files: Sequence[MirroredFile], since: int) -> bool:
     """Go on from what a log has, whatever was decided upon from version `since` on; False if
     somebody else has gone on meanwhile. `files` are all that the mirror shows then."""
     table_id = step.before.table_id

@@ -18,26 +18,26 @@ from tidelake.catalog.read import tables as read
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.agenda import (
     Agenda,
-    Declarations,
-    Due,
+    DeclarationCache,
+    DueSnapshot,
     agenda,
     agenda_of_appends,
     dropped,
     then_at,
     words_of,
 )
-from tidelake.delta.mirror.compose import Moment, Shape, composed
+from tidelake.delta.mirror.compose import Moment, PublishedShape, composed
 from tidelake.delta.mirror.declaration import declaration_text
 from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, shown
 from tidelake.delta.mirror.publish import publish, publish_now
-from tidelake.delta.mirror.records import Step
+from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.change import Change, WriteResult
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
-from tidelake.session.short_transactions import alone
+from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -67,12 +67,12 @@ class Mirroring:
             for table in change.tables
             if table.before is None and table.after is not None and TAG in table.after.tags
         ]
-        self._steps: list[Step] = []
-        self._declarations: Declarations | None = None
+        self._steps: list[MirrorStep] = []
+        self._declarations: DeclarationCache | None = None
 
     def beside(self, writer: Writer) -> None:
         """What is found out here holds only if the commit lands."""
-        self._declarations = Declarations(self._lake._mirrored)
+        self._declarations = DeclarationCache(self._lake._mirrored)
         self._steps = ratify_beside(self._lake, writer, self._tables, self._declarations)
 
     def publish(self) -> None:
@@ -105,7 +105,7 @@ def sync(lake: Lake, table_id: int) -> Mirror | None:
     if known is None:
         begin(lake, table_id)
     while (found := _next_step(lake, table_id)) is not None:
-        alone(lake, _ratified, *found)
+        run_locked(lake, _ratified, *found)
     return publish(lake, table_id)
 
 
@@ -123,7 +123,7 @@ def settle_all(lake: Lake) -> None:
     """Bring all mirrors up to date, and have them show the newest snapshot where that changes
     nothing: snapshots before it may go then."""
     if sync_all(lake):
-        alone(lake, _settled)
+        run_locked(lake, _settled)
 
 
 def _settled(writer: Writer) -> None:
@@ -174,7 +174,9 @@ def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
     if TAG in info.tags:
         lake.set_option("data_inlining_row_limit", 0, table=str(info.name))
         first = OLDEST if history else NEWEST
-        alone(lake, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first))
+        run_locked(
+            lake, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first)
+        )
 
 
 def flush(lake: Lake, table_id: int) -> bool:
@@ -191,8 +193,8 @@ def flush(lake: Lake, table_id: int) -> bool:
 
 
 def ratify_beside(
-    lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: Declarations
-) -> list[Step]:
+    lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: DeclarationCache
+) -> list[MirrorStep]:
     """Decide upon what a commit does to mirrored tables in its own transaction, where it only adds
     rows and that takes no look at files; what is left is for `sync`."""
     found = []
@@ -210,7 +212,7 @@ def ratify_beside(
     return found
 
 
-def _ratified(writer: Writer, step: Step, head: int) -> bool:
+def _ratified(writer: Writer, step: MirrorStep, head: int) -> bool:
     """Decide upon a step, unless somebody has moved rows between files since it was looked at."""
     later = snapshots.after(writer, head)
     if any(words_of(each, step.before.table_id) & UPKEEP.keys() for each in later):
@@ -218,7 +220,7 @@ def _ratified(writer: Writer, step: Step, head: int) -> bool:
     return mirrors.ratify(writer, step)
 
 
-def _next_step(lake: Lake, table_id: int) -> tuple[Step, int] | None:
+def _next_step(lake: Lake, table_id: int) -> tuple[MirrorStep, int] | None:
     """What is to be decided upon next, and the newest snapshot when it was looked at."""
     with lake._reading() as reader:
         mirror = mirrors.of_table(reader, table_id)
@@ -234,10 +236,10 @@ def _next_step(lake: Lake, table_id: int) -> tuple[Step, int] | None:
                 return _next_step(lake, table_id)
             due = dropped(due)
         step = _step(lake, mirror, due)
-    return None if step == Step(mirror, mirror) else (step, due.head)
+    return None if step == MirrorStep(mirror, mirror) else (step, due.head)
 
 
-def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -> Step:
+def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -> MirrorStep:
     """One more version, from files that a log shows to what the newest snapshot has."""
     with lake._reading() as reader:
         found = agenda(lake, reader, replace(mirror, snapshot_id=NEWEST))
@@ -270,17 +272,17 @@ def _other(reader: Reader, mirror: Mirror) -> Mirror | None:
     return max(others, key=lambda each: each.version, default=None)
 
 
-def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> Step:
+def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> MirrorStep:
     """The log of a table that was dropped goes on as that of the one in its place."""
     last = sync(lake, other.table_id) or other
     if last.reason == DROPPED and last.published == last.version:
         taken = replace(last, table_id=mirror.table_id, snapshot_id=mirror.snapshot_id)
-        return Step(mirror, replace(taken, status="active", reason=None))
+        return MirrorStep(mirror, replace(taken, status="active", reason=None))
     reason = f"the folder {mirror.root} has the log of another table"
-    return Step(mirror, replace(mirror, status="blocked", reason=reason))
+    return MirrorStep(mirror, replace(mirror, status="blocked", reason=reason))
 
 
-def _step(lake: Lake, mirror: Mirror, found: Agenda) -> Step:
+def _step(lake: Lake, mirror: Mirror, found: Agenda) -> MirrorStep:
     """Versions for the snapshots, one after the other, up to one that cannot be shown."""
     current, following = dict(found.before), mirror
     commits: list[Ratified] = []
@@ -306,21 +308,21 @@ def _step(lake: Lake, mirror: Mirror, found: Agenda) -> Step:
         status: Status = "blocked" if reason else "active"
         following = replace(following, status=status, reason=reason)
     come = tuple(file for id_, file in current.items() if found.before.get(id_) != file)
-    return Step(mirror, following, tuple(commits), tuple(went), come)
+    return MirrorStep(mirror, following, tuple(commits), tuple(went), come)
 
 
 def _of(current: Mapping[int, MirroredFile], found: Sequence[DataFile]) -> dict[int, MirroredFile]:
     return {file.id: current[file.id] for file in found if file.id in current}
 
 
-def _moment(due: Due) -> Moment:
+def _moment(due: DueSnapshot) -> Moment:
     at, time = due.snapshot.snapshot_id, int(due.snapshot.time.timestamp() * 1000)
     if due.then is None:
         return Moment(at, time, "DROP TABLE", None)
     info, history = due.then.facts.info, due.then.facts.history
     declaration = declaration_text(info, history.physical, history.parents)
     columns = info.schema.columns
-    shape = Shape(str(info.name), info.comment, columns, history.physical, declaration)
+    shape = PublishedShape(str(info.name), info.comment, columns, history.physical, declaration)
     rewrites = "rewrite_delete" in due.words
     same = bool(due.words) and (rewrites or due.words <= UPKEEP.keys() | _SHAPES)
     return Moment(at, time, _operation(due.words), shape, same_rows=same)

@@ -101,7 +101,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class PublishCounts:
     """What publishing has come to since the mirror began: how often, how long after the commits
     in all, and how often in vain."""
 
@@ -109,8 +109,8 @@ class Counts:
     seconds: float = 0.0
     failures: int = 0
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
+    def __add__(self, other: PublishCounts) -> PublishCounts:
+        return PublishCounts(
             self.publishes + other.publishes,
             self.seconds + other.seconds,
             self.failures + other.failures,
@@ -135,7 +135,7 @@ class MirrorDiff:
     sql_files: int
     log_files: int
     findings: tuple[Finding, ...]
-    counts: Counts
+    counts: PublishCounts
 
     @property
     def exit_code(self) -> int:

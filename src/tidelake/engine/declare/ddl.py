@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
-from tidelake.engine.incoming.conform import Shape, expression
+from tidelake.engine.incoming.conform import DataShape, expression
 from tidelake.engine.incoming.from_dicts import value_sql
 from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.errors import refused
@@ -231,11 +231,11 @@ def with_default(column: Column, value: object) -> Column:
         return replace(column, default=None, default_is_expression=False)
     with _DECLARER.busy:
         if isinstance(value, str):
-            text = _text_of(column, text_literal(value), Shape(column.name, "text"))
+            text = _text_of(column, text_literal(value), DataShape(column.name, "text"))
         else:
             _refuse_without_default(column)
             sql = value_sql(column, value, "the default")
-            text = _text_of(column, sql, Shape(column.name, column.type))
+            text = _text_of(column, sql, DataShape(column.name, column.type))
     return _with_text(column, text)
 
 
@@ -250,7 +250,7 @@ def _with_text(column: Column, text: str | None) -> Column:
     )
 
 
-def _text_of(column: Column, sql: str, shape: Shape) -> str | None:
+def _text_of(column: Column, sql: str, shape: DataShape) -> str | None:
     """What the expression gives for the column now. Invalid if that is not of its type, or would
     be another value in it."""
     import duckdb

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.engine.incoming.conform import ENCODED_VARIANT, Shape
+from tidelake.engine.incoming.conform import ENCODED_VARIANT, DataShape
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
@@ -65,28 +65,28 @@ def _kept(kind: pa.DataType, label: str) -> str:
     return f"CASE WHEN {label} IS NULL THEN NULL ELSE {label} END AS {label}"
 
 
-def arrow_shape(field: pa.Field, place: str) -> Shape:
+def arrow_shape(field: pa.Field, place: str) -> DataShape:
     """The shape of a field whose type is `readable`."""
     import pyarrow as pa
 
     kind, name = field.type, field.name
     if extension := _extension(field):
         if extension in _EXTENSIONS:
-            return Shape(name, _EXTENSIONS[extension])
+            return DataShape(name, _EXTENSIONS[extension])
         raise _refused(place, name, extension, "cast it to the type it is stored as")
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return arrow_shape(pa.field(name, kind.value_type), place)
     if pa.types.is_struct(kind):
         if any((part.metadata or {}).get(b"variant") == b"true" for part in kind):
-            return Shape(name, ENCODED_VARIANT)
-        return Shape(name, "struct", tuple(arrow_shape(part, place) for part in kind))
+            return DataShape(name, ENCODED_VARIANT)
+        return DataShape(name, "struct", tuple(arrow_shape(part, place) for part in kind))
     if pa.types.is_map(kind):
         parts = (pa.field("key", kind.key_type), pa.field("value", kind.item_type))
-        return Shape(name, "map", tuple(arrow_shape(part, place) for part in parts))
+        return DataShape(name, "map", tuple(arrow_shape(part, place) for part in parts))
     if isinstance(getattr(kind, "value_field", None), pa.Field):
         word = "array" if pa.types.is_fixed_size_list(kind) else "list"
-        return Shape(name, word, (arrow_shape(kind.value_field, place),))
-    return Shape(name, _scalar(kind, place, name))
+        return DataShape(name, word, (arrow_shape(kind.value_field, place),))
+    return DataShape(name, _scalar(kind, place, name))
 
 
 def _scalar(kind: pa.DataType, place: str, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.incoming import from_dicts as incoming_rows
 from tidelake.engine.incoming import from_files as incoming_files
 from tidelake.engine.incoming.arrow_shapes import arrow_shape, cast_batches, readable, scan
-from tidelake.engine.incoming.conform import Shape, conformed, filled, match
+from tidelake.engine.incoming.conform import DataShape, conformed, filled, match
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
 from tidelake.engine.local.errors import refused
@@ -146,7 +146,7 @@ class _Taking:
         others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         return replace(self, place=f"{self.place} from {paths[0]}{others}")
 
-    def _by_position(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    def _by_position(self, shapes: Sequence[DataShape]) -> tuple[DataShape, ...]:
         if len(shapes) != len(self.columns):
             raise Invalid(
                 f"{self.place}: lines have {len(shapes)} fields, and the table has"
@@ -157,7 +157,7 @@ class _Taking:
         return tuple(replace(shape, name=column.name) for shape, column in pairs)
 
     def _csv_source(
-        self, paths: Sequence[str], shapes: Sequence[Shape], source: SourceFiles
+        self, paths: Sequence[str], shapes: Sequence[DataShape], source: SourceFiles
     ) -> CsvSource:
         known = {fold(column.name): column.name for column in self.columns}
         names = tuple(known.get(fold(shape.name), shape.name) for shape in shapes)
@@ -233,7 +233,7 @@ class _Taking:
             return self.rows([])
         schema = readable(data.schema)
         shapes = [
-            Shape(field.name, "converted")
+            DataShape(field.name, "converted")
             if field.name in converted
             else arrow_shape(field, self.place)
             for field in schema
@@ -302,7 +302,7 @@ class _Taking:
                 hint="give all of them one schema",
             ) from error
 
-    def _select(self, source: str, shapes: Sequence[Shape]) -> tuple[str, frozenset[str]]:
+    def _select(self, source: str, shapes: Sequence[DataShape]) -> tuple[str, frozenset[str]]:
         """Columns of the source go by position: their names may be any."""
         if not shapes:
             raise self.empty()

@@ -32,7 +32,7 @@ ENCODED_VARIANT = "encoded variant"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DataShape:
     """A column or field of the data. `type` is DuckLake's word where it has one; else null, enum,
     array, `text` (a field of a CSV file), `converted` (a Python value as `row_values` hands it
     over) or DuckDB's own. `computed` are values of an expression: they are cast as SQL casts
@@ -40,7 +40,7 @@ class Shape:
 
     name: str
     type: str
-    children: tuple[Shape, ...] = ()
+    children: tuple[DataShape, ...] = ()
     computed: bool = False
 
 
@@ -95,7 +95,7 @@ def default(column: Column) -> str:
     return f"CAST({value} AS {column.duckdb_type})"
 
 
-def conformed(column: Column, shape: Shape, reference: str, place: str) -> str:
+def conformed(column: Column, shape: DataShape, reference: str, place: str) -> str:
     """An expression of the column's type over the data's; null only where the column may be."""
     where = f"{place}: column {column.name!r}"
     return required(column, expression(column, shape, reference, where), reference, place)
@@ -110,7 +110,7 @@ def required(column: Column, value: str, reference: str, place: str) -> str:
     return f"CASE WHEN {reference} IS NULL THEN error({told}) ELSE {value} END"
 
 
-def expression(column: Column, shape: Shape, ref: str, where: str, depth: int = 0) -> str:
+def expression(column: Column, shape: DataShape, ref: str, where: str, depth: int = 0) -> str:
     """`ref` itself where nothing has to be done."""
     if shape.type == "null":
         return f"CAST(NULL AS {column.duckdb_type})"
@@ -149,13 +149,13 @@ def _as_json(column: Column) -> Column:
     return replace(column, type=kind, children=tuple(map(_as_json, column.children)))
 
 
-def _is_encoded(shape: Shape) -> bool:
+def _is_encoded(shape: DataShape) -> bool:
     """Whether data has the form in which `to_arrow()` gives variants."""
     fields = {(child.name, child.type) for child in shape.children}
     return shape.type == "struct" and fields == {("metadata", "blob"), ("value", "blob")}
 
 
-def _struct(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+def _struct(column: Column, shape: DataShape, ref: str, where: str, depth: int) -> str:
     names = [child.name for child in shape.children]
     found = match(names, column.children, where)
     fields = []
@@ -173,7 +173,7 @@ def _struct(column: Column, shape: Shape, ref: str, where: str, depth: int) -> s
     return f"CASE WHEN {ref} IS NULL THEN NULL ELSE struct_pack({packed}) END"
 
 
-def _list(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+def _list(column: Column, shape: DataShape, ref: str, where: str, depth: int) -> str:
     item = f"x{depth}"
     element = expression(column.children[0], shape.children[0], item, f"{where}[]", depth + 1)
     if element == item:
@@ -181,7 +181,7 @@ def _list(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str
     return f"list_transform({ref}, lambda {item}: {element})"
 
 
-def _map(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
+def _map(column: Column, shape: DataShape, ref: str, where: str, depth: int) -> str:
     item = f"x{depth}"
     key, value = (
         expression(child, below, f"{item}.{part}", f"{where} ({part})", depth + 1)
@@ -199,7 +199,7 @@ def _map(column: Column, shape: Shape, ref: str, where: str, depth: int) -> str:
 _NESTED = {"struct": _struct, "list": _list, "map": _map}
 
 
-def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
+def _scalar(column: Column, shape: DataShape, ref: str, where: str) -> str:
     source = shape.type
     target = "timestamp" if column.type == "timestamp_us" else column.type
     kind = column.duckdb_type
@@ -237,7 +237,7 @@ def _scalar(column: Column, shape: Shape, ref: str, where: str) -> str:
     raise _mismatch(column, shape, where)
 
 
-def _perhaps(column: Column, shape: Shape, ref: str, where: str) -> str:
+def _perhaps(column: Column, shape: DataShape, ref: str, where: str) -> str:
     """A cast that some values survive. A computed double becomes the nearest of a FLOAT column,
     as a Python number does."""
     ways = (shape.type, column.type)
@@ -250,7 +250,7 @@ def _perhaps(column: Column, shape: Shape, ref: str, where: str) -> str:
     return _exact(ref, [type_name(shape.type), column.duckdb_type], where, shape)
 
 
-def _wide(column: Column, shape: Shape, ref: str, where: str) -> str:
+def _wide(column: Column, shape: DataShape, ref: str, where: str) -> str:
     low, high = WIDE[column.type]
     good = f"CAST({ref} AS {column.duckdb_type})"
     if shape.type in INTEGERS:
@@ -275,7 +275,7 @@ def _moment(source: str, target: str, ref: str, where: str) -> str:
     return f"CAST({ref} AS TIMESTAMPTZ)" if target == "timestamptz" else ref
 
 
-def _exact(ref: str, way: Sequence[str], where: str, shape: Shape | None = None) -> str:
+def _exact(ref: str, way: Sequence[str], where: str, shape: DataShape | None = None) -> str:
     """A cast, by way of these types, that must be undone by the way back.
 
     TRY_CAST raises on timestamps that do not fit, so it must be TRY, which is slower. What
@@ -309,7 +309,7 @@ def checked(
     return f"CASE WHEN {bad} THEN error({told}) ELSE {good} END"
 
 
-def _mismatch(column: Column, shape: Shape, where: str) -> Invalid:
+def _mismatch(column: Column, shape: DataShape, where: str) -> Invalid:
     given = shape.type if shape.children else type_name(shape.type)
     wanted = column.type if column.is_nested else column.duckdb_type
     hint = "convert it before writing"
@@ -340,7 +340,7 @@ def from_text(column: Column, ref: str, where: str) -> str:
     if column.is_nested:
         return _nested_text(column, ref, where)
     if column.type in ("json", "uuid", "timetz", "geometry"):
-        return _scalar(column, Shape(column.name, "varchar"), ref, where)
+        return _scalar(column, DataShape(column.name, "varchar"), ref, where)
     if column.type == "timestamp_us":
         column = replace(column, type="timestamp")
     kind = column.duckdb_type
@@ -380,6 +380,6 @@ def _of_text(column: Column) -> Column:
     return replace(column, type=kind, children=tuple(map(_of_text, column.children)))
 
 
-def _text_shape(column: Column) -> Shape:
+def _text_shape(column: Column) -> DataShape:
     kind = column.type if column.is_nested else "text"
-    return Shape(column.name, kind, tuple(map(_text_shape, column.children)))
+    return DataShape(column.name, kind, tuple(map(_text_shape, column.children)))

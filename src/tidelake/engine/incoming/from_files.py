@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.declare.type_fit import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, type_name
 from tidelake.engine.incoming import csv_files
-from tidelake.engine.incoming.conform import Shape
+from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.python_values import Number, json_text
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import fold, text_literal
@@ -73,12 +73,12 @@ def _glob(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FileGroup:
     """Files of one schema, and what to select them from."""
 
     paths: tuple[str, ...]
     source: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[DataShape, ...]
 
 
 def groups(
@@ -87,16 +87,18 @@ def groups(
     files: Sequence[str],
     place: str,
     source: SourceFiles,
-) -> list[Group]:
+) -> list[FileGroup]:
     """Each file is judged by its own columns, but files that have the same are read together."""
-    found: dict[tuple[Shape, ...], list[str]] = {}
+    found: dict[tuple[DataShape, ...], list[str]] = {}
     for path in files:
         whose = f"{place} from {path}"
         shapes = _shapes(connection, path, place, _reading(kind, [path], source.csv))
         if kind == "csv":
             shapes = _csv_shapes(connection, path, shapes, source.csv, whose)
         found.setdefault(shapes, []).append(path)
-    return [Group(tuple(p), _reading(kind, p, source.csv), shapes) for shapes, p in found.items()]
+    return [
+        FileGroup(tuple(p), _reading(kind, p, source.csv), shapes) for shapes, p in found.items()
+    ]
 
 
 def _reading(kind: str, files: Sequence[str], form: CsvFormat) -> str:
@@ -115,7 +117,7 @@ def exactly(path: str) -> str:
 
 def _shapes(
     connection: duckdb.DuckDBPyConnection, path: str, place: str, reading: str
-) -> tuple[Shape, ...]:
+) -> tuple[DataShape, ...]:
     import duckdb
 
     try:
@@ -128,10 +130,10 @@ def _shapes(
 def _csv_shapes(
     connection: duckdb.DuckDBPyConnection,
     path: str,
-    shapes: Sequence[Shape],
+    shapes: Sequence[DataShape],
     form: CsvFormat,
     place: str,
-) -> tuple[Shape, ...]:
+) -> tuple[DataShape, ...]:
     import duckdb
 
     names = [shape.name for shape in shapes]
@@ -139,21 +141,21 @@ def _csv_shapes(
         csv_files.check_columns(connection, _reading("csv", [path], form), names, form, place)
     except duckdb.Error as error:
         raise _unreadable(path, error, place) from error
-    return tuple(Shape(name, "text") for name in names)
+    return tuple(DataShape(name, "text") for name in names)
 
 
-def shape_of(name: str, kind: object) -> Shape:
+def shape_of(name: str, kind: object) -> DataShape:
     """The shape of a DuckDB type (as a relation tells it)."""
     identity = str(getattr(kind, "id", ""))
     if identity in ("list", "array", "struct", "map"):
         children = tuple(shape_of(label, below) for label, below in kind.children)  # type: ignore[attr-defined]
         if identity == "array":
             children = children[:1]
-        return Shape(name, identity, children)
+        return DataShape(name, identity, children)
     if identity == "enum":
-        return Shape(name, "enum")
+        return DataShape(name, "enum")
     text = "GEOMETRY" if identity == "geometry" else str(kind)
-    return Shape(name, _WORDS.get(text, text.lower()))
+    return DataShape(name, _WORDS.get(text, text.lower()))
 
 
 _WORDS = {

@@ -14,7 +14,7 @@ from tidelake.coverage.values.series import Series
 from tidelake.coverage.values.task import Cover
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
-from tidelake.engine.incoming.conform import Shape
+from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
@@ -141,7 +141,7 @@ class LocalJob:
             self._work.reach(_paths(data))
             return own_columns(self._work.connection, data)
 
-    def shapes(self, sql: str) -> tuple[Shape, ...]:
+    def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes."""
         with translated(self._doing):
             return computed_shapes(self._work.connection, sql)

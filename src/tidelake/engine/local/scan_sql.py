@@ -40,17 +40,17 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _POSITION = Column(2147483645, "pos", "int64")
 
 
-Shape = tuple[Source, ...]
+FileShape = tuple[Source, ...]
 Partition = tuple[tuple[int, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ScanGroup:
     """Files that one `read_parquet` call reads. `shape` is set when footers were inspected;
     `partition` then holds column values that are spelled in the path."""
 
     files: tuple[DataFile, ...]
-    shape: Shape | None = None
+    shape: FileShape | None = None
     partition: Partition = ()
 
 
@@ -61,21 +61,21 @@ def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
     return any(column.id in plan.reshaped for column in plan.columns)
 
 
-def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[Group]:
+def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[ScanGroup]:
     """Sort the plan's files into groups; `shapes` holds the inspected footers by path."""
-    groups: dict[tuple[Shape | None, Partition, object], list[DataFile]] = defaultdict(list)
+    groups: dict[tuple[FileShape | None, Partition, object], list[DataFile]] = defaultdict(list)
     for file in plan.files:
         shape, partition = _shape(plan, file, shapes)
         treatment = (file.encryption_key, file.has_deletes, file.is_partial_at(plan.snapshot_id))
         groups[shape, partition, treatment].append(file)
     return [
-        Group(tuple(files), shape, partition) for (shape, partition, _), files in groups.items()
+        ScanGroup(tuple(files), shape, partition) for (shape, partition, _), files in groups.items()
     ]
 
 
 def _shape(
     plan: ScanPlan, file: DataFile, shapes: Mapping[str, tuple[Source, ...]]
-) -> tuple[Shape | None, Partition]:
+) -> tuple[FileShape | None, Partition]:
     if not needs_inspection(plan, file):
         return None, ()
     shape = shapes[file.path]
@@ -149,7 +149,7 @@ def scan_sql(plan: ScanPlan, branches: Sequence[str]) -> str:
     return f"SELECT {wanted or '1'} FROM (\n{united}\n) AS _tidelake_rows{where}"
 
 
-def group_branch(plan: ScanPlan, group: Group, deletes: str | None) -> str:
+def group_branch(plan: ScanPlan, group: ScanGroup, deletes: str | None) -> str:
     """One SELECT over a group's files, giving the plan's columns under their own names.
 
     `deletes` is a query of (file, pos): positions to leave out, by the file's place in the group.
@@ -181,7 +181,7 @@ def _virtual(plan: ScanPlan) -> list[str]:
     return [name for name in LINEAGE if name not in names]
 
 
-def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str, str], str]:
+def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict[str, str], str]:
     """DuckDB itself maps ids to columns, fills in defaults and casts."""
     widest = (_at_its_widest(plan, group, column) for column in plan.columns)
     read = [*widest, _ROW_ID, _ROW_SNAPSHOT]
@@ -194,7 +194,7 @@ def _by_field_id(plan: ScanPlan, group: Group) -> tuple[dict[str, str], dict[str
     return columns, lineage, _read_parquet(group.files, f"schema = MAP {{{fields}}}")
 
 
-def _at_its_widest(plan: ScanPlan, group: Group, column: Column) -> Column:
+def _at_its_widest(plan: ScanPlan, group: ScanGroup, column: Column) -> Column:
     """A column that has been wider at another snapshot. Rows of that time may be in merged files,
     with values that it does not hold."""
     if all(file.partial_max is None for file in group.files):
@@ -223,7 +223,7 @@ def _schema_entry(column: Column) -> str:
 
 
 def _by_shape(
-    plan: ScanPlan, group: Group, shape: tuple[Source, ...]
+    plan: ScanPlan, group: ScanGroup, shape: tuple[Source, ...]
 ) -> tuple[dict[str, str], dict[str, str], str]:
     partition = dict(group.partition)
     columns = {}
@@ -249,7 +249,7 @@ def _by_shape(
     return columns, _lineage(group, row_id, snapshot), source_sql
 
 
-def _lineage(group: Group, row_id: str, snapshot: str) -> dict[str, str]:
+def _lineage(group: ScanGroup, row_id: str, snapshot: str) -> dict[str, str]:
     """No row is older than its file, whatever it says: files of a lake that was recovered tell of
     snapshots that are lost."""
     starts = _of_file([f.row_id_start for f in group.files])

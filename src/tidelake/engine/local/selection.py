@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.engine.incoming.bring import Incoming
-from tidelake.engine.incoming.conform import Shape, conformed, filled
+from tidelake.engine.incoming.conform import DataShape, conformed, filled
 from tidelake.engine.local.computed import computed_shapes
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
@@ -61,7 +61,7 @@ class Selection:
         return Incoming(f"SELECT {chosen} FROM {source}", present, self._read_rows() <= _FEW)
 
     def _value(
-        self, column: Column, there: tuple[str, Shape] | None, table: str, defaults: bool
+        self, column: Column, there: tuple[str, DataShape] | None, table: str, defaults: bool
     ) -> str:
         if there is None:
             return filled(column, table, defaults=defaults)
@@ -73,6 +73,6 @@ class Selection:
         return kept + sum(file.rows for plan in plans for file in plan.files)
 
 
-def _shape(column: Column) -> Shape:
+def _shape(column: Column) -> DataShape:
     kind = "timestamp" if column.type == "timestamp_us" else column.type
-    return Shape(column.name, kind, tuple(_shape(child) for child in column.children))
+    return DataShape(column.name, kind, tuple(_shape(child) for child in column.children))

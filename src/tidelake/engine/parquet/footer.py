@@ -61,7 +61,7 @@ _UNIT = re.compile("|".join(_UNITS))
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FooterField:
     """A field as readers see it, without the group that Parquet repeats inside lists and maps.
 
     `type` is DuckLake's word for what is stored, or says in plain words why there is none.
@@ -75,7 +75,7 @@ class Field:
     id: int | None
     never_null: bool
     is_repeated: bool
-    children: tuple[Field, ...] = ()
+    children: tuple[FooterField, ...] = ()
     leaf: int | None = None
 
 
@@ -100,7 +100,7 @@ class Footer:
     rows: int
     bytes: int
     size: int
-    fields: tuple[Field, ...]
+    fields: tuple[FooterField, ...]
     chunks: Mapping[int, tuple[Chunk, ...]]
     ordered: frozenset[int] = field(default_factory=frozenset)
 
@@ -174,7 +174,7 @@ def _footer(
     )
 
 
-def _with_shapes(fields: Sequence[Field], geo: Sequence[bytes]) -> tuple[Field, ...]:
+def _with_shapes(fields: Sequence[FooterField], geo: Sequence[bytes]) -> tuple[FooterField, ...]:
     """GeoParquet names its columns beside the schema; DuckDB reads those as nothing but shapes."""
     named = {name for text in geo for name in json.loads(text).get("columns", ())}
     return tuple(
@@ -214,12 +214,12 @@ def _node(rows: Iterator[dict[str, Any]], leaves: Iterator[int]) -> _Node:
     return _Node(facts, below, leaf)
 
 
-def _field(node: _Node, name: str | None = None, *, inside: bool = False) -> Field:
+def _field(node: _Node, name: str | None = None, *, inside: bool = False) -> FooterField:
     """`inside` a list or map. Only a node that such a one repeats is given another `name`."""
     kind, children = _kind(node, inside=inside)
     if node.is_repeated and name is None:
         kind, children = "a repeated field that is not a list", ()
-    return Field(
+    return FooterField(
         name=name or node.name,
         type=kind,
         id=node.facts["id"],
@@ -230,7 +230,7 @@ def _field(node: _Node, name: str | None = None, *, inside: bool = False) -> Fie
     )
 
 
-def _kind(node: _Node, *, inside: bool) -> tuple[str, tuple[Field, ...]]:
+def _kind(node: _Node, *, inside: bool) -> tuple[str, tuple[FooterField, ...]]:
     if node.leaf is not None:
         return _leaf_type(node.facts), ()
     if node.says("LIST"):
@@ -240,7 +240,7 @@ def _kind(node: _Node, *, inside: bool) -> tuple[str, tuple[Field, ...]]:
     return "struct", tuple(_field(child, inside=inside) for child in node.below)
 
 
-def _list(node: _Node) -> tuple[str, tuple[Field, ...]]:
+def _list(node: _Node) -> tuple[str, tuple[FooterField, ...]]:
     """Lists have a repeated group around the element, or as old writers had it, none.
 
     DuckDB takes every repeated group with one child to be such a group, also where the rules
@@ -257,7 +257,7 @@ def _list(node: _Node) -> tuple[str, tuple[Field, ...]]:
     return "list", (_field(inner.below[0], name, inside=True),)
 
 
-def _map(node: _Node) -> tuple[str, tuple[Field, ...]]:
+def _map(node: _Node) -> tuple[str, tuple[FooterField, ...]]:
     inner = node.below[0]
     if len(node.below) != 1 or [child.name for child in inner.below] != ["key", "value"]:
         return "a map of an unknown form", ()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidelake.engine.parquet.footer import INT96, NULLS, Chunk, Field, Footer
+from tidelake.engine.parquet.footer import INT96, NULLS, Chunk, Footer, FooterField
 from tidelake.engine.parquet.match_fields import Match
 from tidelake.errors import Invalid
 from tidelake.model.change import ColumnFacts
@@ -82,7 +82,7 @@ def _of_absent(footer: Footer, column: Column, *, is_top: bool) -> list[Evidence
     ]
 
 
-def of_field(footer: Footer, column: Column, field: Field) -> Evidence:
+def of_field(footer: Footer, column: Column, field: FooterField) -> Evidence:
     assert field.leaf is not None
     chunks = footer.chunks.get(field.leaf, ())
     nulls = _total(_nulls(chunk, field) for chunk in chunks)
@@ -104,7 +104,7 @@ def _no_nan(column: Column) -> bool | None:
     return False if column.type in FLOATS else None
 
 
-def _nulls(chunk: Chunk, field: Field) -> int | None:
+def _nulls(chunk: Chunk, field: FooterField) -> int | None:
     if field.type == NULLS:
         return chunk.values
     if chunk.nulls is None:

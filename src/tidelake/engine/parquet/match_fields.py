@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tidelake.engine.parquet.footer import INT96, NULLS, Field, Footer
+from tidelake.engine.parquet.footer import INT96, NULLS, Footer, FooterField
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.comparable import INTEGERS, WIDE_INTEGERS, decimal_shape, is_decimal
 from tidelake.model.file import MappedField
@@ -39,8 +39,8 @@ class Match:
     that the file has not; `claims` likewise, of columns that the file has as well.
     """
 
-    fields: Mapping[int, Field]
-    leaves: tuple[tuple[Column, Field], ...]
+    fields: Mapping[int, FooterField]
+    leaves: tuple[tuple[Column, FooterField], ...]
     absent: tuple[tuple[Column, bool], ...]
     folders: tuple[tuple[Column, str | None], ...]
     claims: tuple[tuple[Column, str | None], ...]
@@ -80,12 +80,12 @@ class _Pairing:
     def __init__(self, path: str, table: TableName) -> None:
         self._path = path
         self._table = table
-        self.found: dict[int, Field] = {}
-        self.leaves: list[tuple[Column, Field]] = []
+        self.found: dict[int, FooterField] = {}
+        self.leaves: list[tuple[Column, FooterField]] = []
         self.absent: list[tuple[Column, bool]] = []
 
     def fields(
-        self, columns: Sequence[Column], fields: Sequence[Field], told: Mapping[int, object]
+        self, columns: Sequence[Column], fields: Sequence[FooterField], told: Mapping[int, object]
     ) -> list[MappedField]:
         pairs = self._pairs(columns, fields, "")
         self.found = {column.id: field for column, field in pairs}
@@ -113,8 +113,8 @@ class _Pairing:
         return unquote(text)
 
     def _pairs(
-        self, columns: Sequence[Column], fields: Sequence[Field], prefix: str
-    ) -> list[tuple[Column, Field]]:
+        self, columns: Sequence[Column], fields: Sequence[FooterField], prefix: str
+    ) -> list[tuple[Column, FooterField]]:
         """In the order of the file."""
         named = {fold(column.name): column for column in columns}
         exact = {column.name: column for column in columns}
@@ -133,7 +133,7 @@ class _Pairing:
             )
         return known
 
-    def _mapped(self, column: Column, field: Field, label: str) -> MappedField:
+    def _mapped(self, column: Column, field: FooterField, label: str) -> MappedField:
         if not _holds(column.type, field.type):
             raise self._refusal(column, field, label)
         if not column.children:
@@ -148,7 +148,7 @@ class _Pairing:
         children = [self._mapped(c, f, f"{label}.{c.name}") for c, f in below]
         return MappedField(field.name, column.id, tuple(children))
 
-    def _refusal(self, column: Column, field: Field, label: str) -> Invalid:
+    def _refusal(self, column: Column, field: FooterField, label: str) -> Invalid:
         message = (
             f"{self._path}: column {label} is {field.type}, and {self._table} has it as"
             f" {column.duckdb_type}"
@@ -191,7 +191,7 @@ def _folders(path: str) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _is_numbered(columns: Sequence[Column], fields: Sequence[Field]) -> bool:
+def _is_numbered(columns: Sequence[Column], fields: Sequence[FooterField]) -> bool:
     """Whether ids say the same as names, at every depth: then they outlive renaming."""
     known = {column.id: column for column in columns}
     return all(
@@ -202,7 +202,7 @@ def _is_numbered(columns: Sequence[Column], fields: Sequence[Field]) -> bool:
     )
 
 
-def _is_numbered_below(column: Column, field: Field) -> bool:
+def _is_numbered_below(column: Column, field: FooterField) -> bool:
     if column.type == "struct":
         return _is_numbered(column.children, field.children)
     if column.type == "list" and field.children[0].name != "list":

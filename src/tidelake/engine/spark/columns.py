@@ -96,7 +96,7 @@ def _default_is_plain(column: Column) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ReadField:
     """A column under the name it is read by; `expression` turns it into what users see."""
 
     column: Column
@@ -104,7 +104,7 @@ class Field:
     expression: str
 
 
-def field_of(plan: ScanPlan, column: Column) -> Field:
+def field_of(plan: ScanPlan, column: Column) -> ReadField:
     """How to read `column`. Requires: `reads_exactly(plan, column)`."""
     by_name = _name_is_safe(plan, column)
     name = column.name if by_name else _own_name(column)
@@ -119,7 +119,7 @@ def field_of(plan: ScanPlan, column: Column) -> Field:
     if not column.children:
         # A cast to the same type costs nothing and drops the field's metadata.
         seen = f"CAST({seen} AS {spark_type(column).simpleString()})"
-    return Field(column, read, f"{seen} AS {ticked(column.name)}")
+    return ReadField(column, read, f"{seen} AS {ticked(column.name)}")
 
 
 def _own_name(column: Column) -> str:

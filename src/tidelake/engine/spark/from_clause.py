@@ -29,7 +29,7 @@ _ONE_SIDED = ("SEMI", "ANTI")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ColumnInSight:
     """A column as the query may name it, and its name in the relation."""
 
     alias: str
@@ -43,7 +43,7 @@ class Source:
     that a join made of two. A single table keeps its names and its `alias`."""
 
     relation: Relation
-    seen: tuple[Seen, ...]
+    seen: tuple[ColumnInSight, ...]
     alias: str = ""
     merged: Mapping[str, str] = field(default_factory=dict)
     is_join: bool = False
@@ -61,7 +61,7 @@ class Source:
                 return [each.own, *names[1:]]
         return None
 
-    def _has_fields(self, seen: Seen) -> bool:
+    def _has_fields(self, seen: ColumnInSight) -> bool:
         """What is qualified by a column that has no fields means a table outside."""
         return self.relation.by_name[fold(seen.own)].type == "struct"
 
@@ -125,7 +125,7 @@ class Sources:
         if node["type"] == "JOIN":
             return self._join(node)
         relation, alias = self._table(node)
-        seen = tuple(Seen(alias, column.name, column.name) for column in relation.columns)
+        seen = tuple(ColumnInSight(alias, column.name, column.name) for column in relation.columns)
         return Source(relation, seen, alias)
 
     def _table(self, node: Node) -> tuple[Relation, str]:

@@ -15,7 +15,7 @@ from tidelake.coverage.from_rows import covered
 from tidelake.coverage.values.bitmaps import united
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
-from tidelake.engine.incoming.conform import Shape
+from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.engine import Reading
@@ -37,7 +37,7 @@ from tidelake.engine.spark.frames import as_arrow, empty_table
 from tidelake.engine.spark.relation import Executors, Relation, as_columns, numbered
 from tidelake.engine.spark.shapes import Shapes
 from tidelake.engine.spark.sql import Parsed
-from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, RowsQuery, piecewise, told_by
+from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, RowsQuery, piecewise, unpickle_all
 from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, fold, quote
@@ -159,7 +159,7 @@ class SparkJob:
         with self._translated():
             return own_columns(self._shapes.connection, data)
 
-    def shapes(self, sql: str) -> tuple[Shape, ...]:
+    def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes, which reads no relation."""
         with self._translated():
             return computed_shapes(self._shapes.connection, sql)
@@ -217,7 +217,7 @@ class SparkJob:
                 yield from query.write(batches, target, carries_row_ids)
 
             together = clustered(rows, target, names, self._local)
-            return tuple(told_by(numbered(together).mapInArrow(write, FACTS).collect()))
+            return tuple(unpickle_all(numbered(together).mapInArrow(write, FACTS).collect()))
 
     def delete(
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
@@ -233,7 +233,7 @@ class SparkJob:
         with self._translated():
             frame = self._evaluated(self._parsed(pointers)).frame
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
-            return told_by(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
+            return unpickle_all(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
 
     def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
         """A delete file for another snapshot than was expected."""
@@ -251,7 +251,7 @@ class SparkJob:
         with self._translated():
             ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
             run = piecewise(self._local, self._doing, tasks, do)
-            made = dict(told_by(ids.mapInArrow(run, FACTS).collect()))
+            made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
 
     def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
@@ -265,7 +265,7 @@ class SparkJob:
                 yield from query.cover(batches, series)
 
             told = numbered(found.frame).mapInArrow(cover, FACTS).collect()
-            return united(told_by(told))
+            return united(unpickle_all(told))
 
     def lying(
         self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool

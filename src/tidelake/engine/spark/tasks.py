@@ -137,7 +137,7 @@ def _told(facts: object) -> pa.RecordBatch:
     return pa.record_batch([pa.array([pickle.dumps(facts)], pa.binary())], names=["facts"])
 
 
-def told_by(rows: list[Any]) -> list[Any]:
+def unpickle_all(rows: list[Any]) -> list[Any]:
     """What all tasks have said."""
     return [fact for row in rows for fact in pickle.loads(row[0])]
 

@@ -18,7 +18,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
-from tidelake.session.planning import Request, TableFacts, plan_scan
+from tidelake.session.planning import BoundRequest, TableMeta, plan_scan
 from tidelake.session.progress import progress
 from tidelake.upkeep.values import RollupAction
 
@@ -30,7 +30,7 @@ _FACTS = "_tidelake_facts"
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueRollups:
     """What is to be done for the rollups of a table."""
 
     make: tuple[int, ...] = ()
@@ -129,7 +129,7 @@ def _made(lake: Lake, name: TableName, moments: Sequence[int]) -> tuple[int, ...
     return tuple(made)
 
 
-def _due(lake: Lake, name: TableName) -> Due:
+def _due(lake: Lake, name: TableName) -> DueRollups:
     with lake._reading() as reader:
         at = lake._at(reader)
         table = lake._table_info(reader, at, name)
@@ -139,11 +139,11 @@ def _due(lake: Lake, name: TableName) -> Due:
     lost = [each for each in found if each.valid_through not in there]
     event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
     if event is None or policy is None:
-        return Due(drop=tuple(lost))
+        return DueRollups(drop=tuple(lost))
     wanted = _boundaries(lake, table, event, policy)
     make = tuple(moment for moment in wanted if moment not in good)
     rest = [each for each in found if each not in lost and each.settings == settings_text(event)]
-    return Due(make, (*lost, *_beyond(policy, wanted, rest)))
+    return DueRollups(make, (*lost, *_beyond(policy, wanted, rest)))
 
 
 def _helps(reader: Reader, rollup: Rollup) -> bool:
@@ -182,8 +182,8 @@ def _bounds_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[str 
     """The first and the last event from the rows, where nothing is known of the column."""
     with lake._reading() as reader:
         at = lake._at(reader)
-        facts = TableFacts.gather(reader, lake._table_info(reader, at, name))
-        plan = plan_scan(reader, at, facts, Request((event.time.name,)))
+        facts = TableMeta.gather(reader, lake._table_info(reader, at, name))
+        plan = plan_scan(reader, at, facts, BoundRequest((event.time.name,)))
     time = quote(event.time.name)
     engine: Any = lake._engine
     with engine.job(f"cannot look at {name}") as job:

@@ -26,7 +26,7 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.target import Target
 from tidelake.session.leases import announced
 from tidelake.session.plan_as_of import plan_as_of, unplaced
-from tidelake.session.planning import Request, TableFacts
+from tidelake.session.planning import BoundRequest, TableMeta
 from tidelake.store.files import Store
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def are_there(store: Store, files: Sequence[RollupFile | DataFile]) -> bool:
     return all(sizes.get(file.path) == file.bytes for file in files)
 
 
-def may_begin(table: TableInfo, request: Request) -> bool:
+def may_begin(table: TableInfo, request: BoundRequest) -> bool:
     """Whether the answer does not depend on where rows lie: compaction may change that, and the
     rows of a rollup lie elsewhere."""
     names = {column.name for column in table.schema}
@@ -117,7 +117,7 @@ def make(lake: Lake, name: TableName, moment: int) -> Rollup:
     check_place(lake, name)
     floored = moment - moment % _MICROSECOND
     with lake._reading() as reader:
-        facts = TableFacts.gather(reader, lake._table_info(reader, lake._at(reader), name))
+        facts = TableMeta.gather(reader, lake._table_info(reader, lake._at(reader), name))
         known = rollups.facts(reader, facts.info.id)
         plan = _plan(lake, reader, facts, known.snapshot_id, floored)
         target = _target(reader, facts, plan.event)
@@ -128,7 +128,7 @@ def make(lake: Lake, name: TableName, moment: int) -> Rollup:
 
 
 def _made(
-    lake: Lake, facts: TableFacts, known: rollups.Facts, plan: AsOfPlan, target: Target
+    lake: Lake, facts: TableMeta, known: rollups.Facts, plan: AsOfPlan, target: Target
 ) -> Rollup:
     written = _written(lake, plan, target)
     ids = {below.id for column in facts.info.schema for below in column.walk()}
@@ -161,15 +161,15 @@ def check_place(lake: Lake, name: TableName) -> None:
         )
 
 
-def _plan(lake: Lake, reader: Reader, facts: TableFacts, at: int, moment: int) -> AsOfPlan:
+def _plan(lake: Lake, reader: Reader, facts: TableMeta, at: int, moment: int) -> AsOfPlan:
     event = EventTime.of(facts.info, at)
     best = lake._rollups.best(reader, at, facts.info, event, moment)
-    request = Request((*facts.info.schema.names, ROW_NUMBER))
+    request = BoundRequest((*facts.info.schema.names, ROW_NUMBER))
     plan = plan_as_of(reader, at, facts, request, moment, rollup=best)
     return replace(plan, keeps_ended=True)
 
 
-def _target(reader: Reader, facts: TableFacts, event: EventTime) -> Target:
+def _target(reader: Reader, facts: TableMeta, event: EventTime) -> Target:
     info = facts.info
     known = options.of_table(reader, info.id, read.schema_of(reader, info.id))
     return Target(
@@ -196,10 +196,10 @@ def _written(lake: Lake, plan: AsOfPlan, target: Target) -> tuple[NewFile, ...]:
 
 
 def _registered(lake: Lake, rollup: Rollup) -> Rollup:
-    from tidelake.session.short_transactions import alone
+    from tidelake.session.short_transactions import run_locked
 
     try:
-        made = alone(lake, rollups.put, rollup, lake.data_path)
+        made = run_locked(lake, rollups.put, rollup, lake.data_path)
     except TidelakeError:
         discard(lake, [file.path for file in rollup.files])
         raise
@@ -237,9 +237,9 @@ def listed(lake: Lake, reader: Reader, at: int, table: TableInfo) -> list[Rollup
 
 def drop(lake: Lake, found: Iterable[Rollup]) -> None:
     """Forget rollups; their files wait for cleanup."""
-    from tidelake.session.short_transactions import alone
+    from tidelake.session.short_transactions import run_locked
 
     ids = [rollup.id for rollup in found]
     if ids:
-        alone(lake, rollups.remove, ids)
+        run_locked(lake, rollups.remove, ids)
     lake._states.clear()
