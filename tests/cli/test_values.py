@@ -6,8 +6,7 @@ import json
 import duckdb
 import pytest
 
-from tidelake.cli import values
-from tidelake.cli.render import cell
+from tidelake.cli.render import cell, values
 
 
 @pytest.mark.parametrize(

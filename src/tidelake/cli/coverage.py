@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render, series
+from tidelake.cli import coverage_options, render
 from tidelake.cli.program import (
     Function,
     Options,
@@ -16,7 +16,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.rows import limit_option
+from tidelake.cli.row_options import limit_option
 from tidelake.coverage.values.axis import span_of, spelled_alike
 from tidelake.coverage.values.picture import counted, name_of, percent
 
@@ -99,8 +99,8 @@ def coverage(
         raise click.UsageError(f"--fail-under is a ratio from 0 to 1, not {fail_under:g}")
     with options.lake(known_at) as lake:
         if fail_under is not None and asked["end"] is None:
-            asked["end"] = series.until_now(lake.table(table))
-        found = series.coverage(lake.table(table), **asked)
+            asked["end"] = coverage_options.until_now(lake.table(table))
+        found = coverage_options.coverage(lake.table(table), **asked)
     if merged is not None:
         found = found.all if merged == "all" else found.any
     if options.as_json:
@@ -158,8 +158,10 @@ def gaps(
         tidelake gaps prices --entity ACME --start 2024-03-01 --end 2024-04-01 --json
     """
     with options.lake(known_at) as lake:
-        found = series.coverage(lake.table(table), **asked)
-    listed = found.gaps if min_length is None else found.gaps_of(series.length(min_length))
+        found = coverage_options.coverage(lake.table(table), **asked)
+    listed = (
+        found.gaps if min_length is None else found.gaps_of(coverage_options.length(min_length))
+    )
     wanted = limit if limit is not None else (0 if options.as_json else _SHOWN)
     shown = listed.to_arrow().slice(0, wanted or None)
     more = len(shown) < len(listed)

@@ -15,7 +15,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.rows import limit_option, print_rows
+from tidelake.cli.row_options import limit_option, print_rows
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from tidelake.cli import render, written
+from tidelake.cli import render
 from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+from tidelake.cli.render import result
 
 
 @click.command()
@@ -39,7 +40,7 @@ def rollback(
         done = options.write(
             Commit(author, message), lambda lake: lake.table(table).rollback(moment)
         )
-        written.show(done, options.as_json)
+        result.show(done, options.as_json)
         return
     with options.writable() as lake, lake.transaction() as tx:
         would = tx.table(table).rollback(moment)
@@ -47,4 +48,4 @@ def rollback(
     if options.as_json:
         render.document({"dry_run": True, **asdict(would)})
     else:
-        render.line(f"would make a snapshot{written.counts(would)}")
+        render.line(f"would make a snapshot{result.counts(would)}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import written
 from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+from tidelake.cli.render import result
 
 
 @click.command()
@@ -36,4 +36,4 @@ def undrop(
     done = options.write(
         Commit(author, message), lambda lake: lake.undrop(table, as_=new, known_at=known_at)
     )
-    written.show(done, options.as_json)
+    result.show(done, options.as_json)

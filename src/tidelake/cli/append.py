@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render, written
+from tidelake.cli import render
 from tidelake.cli.program import (
     Commit,
     Function,
@@ -21,7 +21,8 @@ from tidelake.cli.program import (
     global_options,
     pass_options,
 )
-from tidelake.cli.rows import all_of, split_columns
+from tidelake.cli.render import result
+from tidelake.cli.row_options import all_of, split_columns
 from tidelake.errors import TidelakeError
 from tidelake.model.source_files import CsvFormat, SourceFiles
 from tidelake.scratch import Scratch
@@ -118,7 +119,7 @@ def append(
             return lake.table(table).append(known)
 
         done = options.write(Commit(author, message, whole=create), add)
-    written.show(done, options.as_json)
+    result.show(done, options.as_json)
 
 
 def _create_if_missing(lake: Lake, table: str, source: SourceFiles) -> SourceFiles:
@@ -167,7 +168,7 @@ def merge(
         done = options.write(
             Commit(author, message), lambda lake: lake.table(table).merge(source, on=keys)
         )
-    written.show(done, options.as_json)
+    result.show(done, options.as_json)
 
 
 @click.command()
@@ -210,4 +211,4 @@ def delete(
             render.line(f"{count:,} {'row' if count == 1 else 'rows'} would be deleted")
         return
     done = options.write(Commit(author, message), lambda lake: lake.table(table).delete(where))
-    written.show(done, options.as_json)
+    result.show(done, options.as_json)

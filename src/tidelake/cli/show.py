@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import describe, render
+from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, known_at_option, pass_options
+from tidelake.cli.render import describe
 
 _LAST = 5
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render, stream, written
+from tidelake.cli import render
 from tidelake.cli.program import (
     Commit,
     Options,
@@ -18,6 +18,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
+from tidelake.cli.render import result, stream
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -166,7 +167,7 @@ def sql(
         with options.lake() as lake:
             print_rows(run(lake), limit, options.as_json)
     else:
-        written.show(options.write(Commit(author, message), run), options.as_json)
+        result.show(options.write(Commit(author, message), run), options.as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:

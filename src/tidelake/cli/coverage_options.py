@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli.facts import typed
-from tidelake.cli.rows import split_columns
+from tidelake.cli.row_options import split_columns
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:

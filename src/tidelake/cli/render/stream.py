@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tidelake.cli import render, values
+from tidelake.cli import render
+from tidelake.cli.render import values
 
 _TABLE_ROWS = 1_000
 """Rows that share one drawn table; its columns are as wide as these need."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import changes, render
+from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, known_at_option, pass_options
+from tidelake.cli.render.log import entries, print_log
 
 _SHOWN = 20
 
@@ -36,8 +37,8 @@ def log(options: Options, table: str | None, limit: int | None, known_at: str | 
         source = lake if table is None else lake.table(table)
         found = source.log(limit=wanted + 1 if wanted else None)
         shown = found[-wanted:][::-1]
-        told = changes.told(lake, shown)
+        told = entries(lake, shown)
     if options.as_json:
         render.document({"snapshots": told})
     else:
-        changes.print_log(told, more=len(found) > len(shown))
+        print_log(told, more=len(found) > len(shown))

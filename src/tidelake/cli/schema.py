@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tidelake.cli import describe, render, written
+from tidelake.cli import render
 from tidelake.cli.program import (
     Commit,
     Options,
@@ -17,7 +17,8 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.rows import split_columns
+from tidelake.cli.render import describe, result
+from tidelake.cli.row_options import split_columns
 
 _PATH = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^\s"=])+)\s*(.*)', re.DOTALL)
 
@@ -83,7 +84,7 @@ def evolve(
     """
     changes = _changes(given)
     done = options.write(Commit(author, message), lambda lake: lake.table(table).evolve(**changes))
-    written.show(done, options.as_json)
+    result.show(done, options.as_json)
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _WORDS = {
 _OF_TABLES = {word for word in _WORDS if "schema" not in word and "macro" not in word}
 
 
-def told(lake: Lake, snapshots: Sequence[LogEntry]) -> list[dict[str, Any]]:
+def entries(lake: Lake, snapshots: Sequence[LogEntry]) -> list[dict[str, Any]]:
     """Snapshots as `--json` prints them, with their changes in words."""
     names = lake.names()
     return [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidelake.cli import changes, render
+from tidelake.cli import render
+from tidelake.cli.render import log
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -33,7 +34,7 @@ def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:
         "files_with_deletes": sum(file.has_deletes for file in files),
         "path": info.path,
         "uuid": info.uuid,
-        "snapshots": changes.told(lake, snapshots[-last:][::-1]),
+        "snapshots": log.entries(lake, snapshots[-last:][::-1]),
     }
 
 
@@ -92,7 +93,7 @@ def print_table(facts: dict[str, Any]) -> None:
     }
     render.facts(None, {name: value for name, value in summary.items() if value not in ("", None)})
     render.line("")
-    changes.print_log(facts["snapshots"])
+    log.print_log(facts["snapshots"])
 
 
 def print_columns(found: list[dict[str, Any]]) -> None:

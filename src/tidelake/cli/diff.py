@@ -15,7 +15,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.rows import (
+from tidelake.cli.row_options import (
     all_of,
     columns_option,
     limit_option,
