@@ -2,8 +2,8 @@
 
 from itertools import count
 
+from tests.concurrency.place import Place
 from tests.coverage.deliveries import as_arrow, as_dicts, minutes
-from tests.writing_together.place import Place
 from tidelake.errors import Overlap
 
 

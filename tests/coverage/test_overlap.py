@@ -22,7 +22,7 @@ from tests.coverage.deliveries import (
     ordered,
     rows_of,
 )
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.coverage.values.interval import Interval
 from tidelake.errors import Invalid, Overlap
 

@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.coverage.deliveries import POLICIES, as_arrow, as_dicts, make, minutes
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Conflict, Overlap
 
 FEW, MANY = range(3), range(40)

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.concurrency import audit
+from tests.concurrency.conftest import new_place
+from tests.concurrency.crowd import start, together
+from tests.concurrency.place import Place
 from tests.coverage.couriers import deliver, duck_inserts, keep_replacing
 from tests.coverage.deliveries import (
     POLICIES,
@@ -20,10 +24,6 @@ from tests.coverage.deliveries import (
     ordered,
     rows_of,
 )
-from tests.writing_together import audit
-from tests.writing_together.conftest import new_place
-from tests.writing_together.crowd import start, together
-from tests.writing_together.place import Place
 from tidelake.errors import Conflict, Overlap
 
 __all__ = ["new_place"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.coverage.trial import run
-from tests.writing.place import place
+from tests.histories.place import place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

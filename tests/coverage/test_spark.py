@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
 from tidelake.coverage.values.series import Series

@@ -13,7 +13,7 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Conflict, NotFound
 from tidelake.testing.duck import duck_connection
 

@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.coverage import records as coverage
 
 NOON = datetime(2024, 3, 1, 12)

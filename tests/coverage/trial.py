@@ -12,7 +12,7 @@ import tidelake
 from tests.coverage import doings
 from tests.coverage.doings import Doing, the_table
 from tests.coverage.oracle import by_rows, differences, is_series
-from tests.writing.place import Place
+from tests.histories.place import Place
 from tidelake.coverage import lookup as covered
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series

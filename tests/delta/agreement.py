@@ -4,7 +4,7 @@ from pathlib import Path
 
 import tidelake
 from tests.delta.readers import Readers
-from tests.reading import canonical
+from tests.read import canonical
 from tidelake.delta.log.names import commit_version
 from tidelake.delta.mirror import records as mirrors
 

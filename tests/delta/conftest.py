@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers
-from tests.writing.place import Place, place
+from tests.histories.place import Place, place
 from tidelake.delta.mirror import publish as publishing
 
 _SERVERS = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}

@@ -7,9 +7,9 @@ from uuid import UUID
 import deltalake
 import pyarrow as pa
 
-from tests.reading import canonical
-from tests.writing.kinds import Kind
-from tests.writing.model import Table
+from tests.histories.kinds import Kind
+from tests.histories.model import Table
+from tests.read import canonical
 from tidelake.testing.duck import duck_connection
 
 Shown = tuple[list[str], list[tuple[Any, ...]]]
@@ -61,7 +61,7 @@ def shown(table: pa.Table) -> Shown:
 
 def as_delta(table: Table) -> Shown:
     """What readers should find in place of a table of the model: UUIDs are bytes to Delta."""
-    from tests.writing.check import expected_arrow
+    from tests.histories.check import expected_arrow
 
     columns = list(map(canonical.values, expected_arrow(table).columns))
     found = [

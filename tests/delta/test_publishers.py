@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import tidelake
+from tests.concurrency.crowd import together
 from tests.delta.agreement import assert_agree
 from tests.delta.publishers import publish_on, read_on, then_stop, write_on
 from tests.delta.readers import Readers
-from tests.writing.place import Place
-from tests.writing_together.crowd import together
+from tests.histories.place import Place
 from tidelake.delta.log.read import listing
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync

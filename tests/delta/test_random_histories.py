@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.delta.trial import plan_of, run
-from tests.writing.place import Place, place
+from tests.histories.place import Place, place
 
 LENGTH = 24
 pytestmark = pytest.mark.usefixtures("often")

@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers, delta_rs
-from tests.reading import canonical
+from tests.read import canonical
 
 MOMENTS = [
     datetime(1582, 10, 4, 1, 2, 3, 1),

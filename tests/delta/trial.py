@@ -7,9 +7,9 @@ from typing import Any
 
 import tidelake
 from tests.delta.readers import Readers, Shown, as_delta
-from tests.writing import trial, upkeep
-from tests.writing.actions import spelled
-from tests.writing.model import Model, Name, Table
+from tests.histories import trial, upkeep
+from tests.histories.actions import spelled
+from tests.histories.model import Model, Name, Table
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.mirror import Mirror

@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 
 from tests.event_time.facts import Facts
-from tests.writing.actions import Action, Condition, Maker, as_arrow, as_values, quote, rollback
-from tests.writing.kinds import SCALARS, WIDER, any_value, ddl, literal, order, widened
-from tests.writing.model import Column, Model, Name
+from tests.histories.actions import Action, Condition, Maker, as_arrow, as_values, quote, rollback
+from tests.histories.kinds import SCALARS, WIDER, any_value, ddl, literal, order, widened
+from tests.histories.model import Column, Model, Name
 
 NAME: Name = ("main", "facts")
 TABLE = '"main"."facts"'

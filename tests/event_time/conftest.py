@@ -1,6 +1,6 @@
 """The same lakes as for the tests of writes."""
 
 from tests.event_time.rolled_up import t
-from tests.writes.conftest import _duckdb, agree, duck, lake, new_place, oracle, place
+from tests.write.conftest import _duckdb, agree, duck, lake, new_place, oracle, place
 
 __all__ = ["_duckdb", "agree", "duck", "lake", "new_place", "oracle", "place", "t"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from tests.writing.kinds import order
-from tests.writing.model import Row, Table
+from tests.histories.kinds import order
+from tests.histories.model import Row, Table
 
 
 @dataclass

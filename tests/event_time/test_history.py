@@ -11,7 +11,7 @@ import pytest
 import tidelake
 from tests.event_time.grid import BOUNDS, around, check_histories, instant, rows
 from tests.event_time.growth import Growth, day, fact
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Invalid
 
 Duck = duckdb.DuckDBPyConnection

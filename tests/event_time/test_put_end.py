@@ -8,7 +8,7 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import rows
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Denied, Invalid, NotFound
 
 COLUMNS = "sym VARCHAR, ts TIMESTAMP, v INTEGER, gone BOOLEAN"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from tests.event_time.trial import EventTrial, plan_of, run
-from tests.writing.machine import SEEDS, SETTINGS, OnTrial
-from tests.writing.place import Place, place
+from tests.histories.machine import SEEDS, SETTINGS, OnTrial
+from tests.histories.place import Place, place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import rows
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Conflict, Invalid, NotFound
 
 Duck = duckdb.DuckDBPyConnection

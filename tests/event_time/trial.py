@@ -9,11 +9,11 @@ import tidelake
 from tests.event_time import changes
 from tests.event_time.changes import NAME, START, TABLE
 from tests.event_time.facts import Facts, instant, moments
-from tests.reading import canonical
-from tests.writing import trial, upkeep
-from tests.writing.actions import Action
-from tests.writing.check import Found, expected_arrow, same_table, unequal
-from tests.writing.model import Model, Row, Table
+from tests.histories import trial, upkeep
+from tests.histories.actions import Action
+from tests.histories.check import Found, expected_arrow, same_table, unequal
+from tests.histories.model import Model, Row, Table
+from tests.read import canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Conflict
 
 

@@ -11,7 +11,7 @@ import pytest
 import tidelake
 from tests.history.feed import check_all, check_law, check_steps, events, snapshot_ids
 from tests.history.growth import FLUSH, MERGE, REWRITE, grown
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound
 from tidelake.history.values_diff import RowDifference
 

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 import tidelake
+from tests.concurrency.crowd import start, together
 from tests.history.following import commit_a_share, hold_until_killed
-from tests.writes.place import Place
-from tests.writing_together.crowd import start, together
+from tests.write.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, NotFound
 from tidelake.model.tag import LONGEST_NAME
 

@@ -11,7 +11,7 @@ import tidelake
 from tests.history.feed import snapshot_ids, state
 from tests.history.growth import FLUSH, MERGE, REWRITE, grown
 from tests.history.test_changes import numbers, written
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import NotFound
 from tidelake.history.values_diff import RowDifference
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.history.values import LogEntry, said_of_itself
 from tidelake.model.changes_made import operation_of, touched_tables
 

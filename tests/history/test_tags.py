@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, TidelakeWarning
 from tidelake.model.tag import LONGEST_NAME, Tag
 from tidelake.testing.duck import duck_connection

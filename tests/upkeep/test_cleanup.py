@@ -12,7 +12,7 @@ import pytest
 import tidelake
 from tests.upkeep.histories import foreign, many
 from tests.upkeep.names import named
-from tests.writes.place import Place, past, rows
+from tests.write.place import Place, past, rows
 from tidelake.errors import Denied, Invalid
 from tidelake.store.files import Store
 

@@ -15,7 +15,7 @@ import pytest
 import tidelake
 from tests.upkeep.histories import many
 from tests.upkeep.names import named
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.catalog.commit import commit
 from tidelake.errors import TidelakeWarning
 from tidelake.session import clocks, leases

@@ -11,7 +11,7 @@ import pytest
 
 import tidelake
 from tests.upkeep.unchanged import nothing_changes
-from tests.writes.place import Place, rows
+from tests.write.place import Place, rows
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
 from tidelake.upkeep import compact as compaction
@@ -493,7 +493,7 @@ def test_rows_that_no_snapshot_sees_are_left_out(lake, t, duck):
 
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_every_type_on_every_catalog(place: Place, lake: tidelake.Lake) -> None:
-    from tests.writing.kinds import NESTED, SCALARS, ddl
+    from tests.histories.kinds import NESTED, SCALARS, ddl
 
     columns = ", ".join(f"c{n} {ddl(kind)}" for n, kind in enumerate([*SCALARS, *NESTED]))
     t = lake.create_table("t", f"k BIGINT, {columns}")
@@ -509,7 +509,7 @@ def test_every_type_on_every_catalog(place: Place, lake: tidelake.Lake) -> None:
 def _random_rows(first: int, count: int) -> pa.Table:
     from random import Random
 
-    from tests.writing.kinds import NESTED, SCALARS, any_value, arrow
+    from tests.histories.kinds import NESTED, SCALARS, any_value, arrow
 
     chance, kinds = Random(first), [*SCALARS, *NESTED]
     columns = {"k": pa.array(range(first, first + count), pa.int64())}

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tests.reading import canonical
+from tests.read import canonical
 from tests.upkeep.test_compact import kinds, many
 from tests.upkeep.unchanged import nothing_changes
-from tests.writes.place import Place
+from tests.write.place import Place
 from tidelake.errors import Corrupt
 
 if TYPE_CHECKING:

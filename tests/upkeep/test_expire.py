@@ -8,7 +8,7 @@ import pytest
 
 import tidelake
 from tests.upkeep.histories import foreign, many
-from tests.writes.place import Place, rows
+from tests.write.place import Place, rows
 from tidelake.catalog import own_tables
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.reading.oracle import Oracle
+from tests.read.oracle import Oracle
 from tests.upkeep.histories import by_duckdb, by_tidelake
-from tests.writes.place import Place, Rows, assert_same, rows
+from tests.write.place import Place, Rows, assert_same, rows
 from tidelake.testing.duck import duck_connection
 
 Catalog = dict[str, list[tuple[Any, ...]]]

@@ -11,7 +11,7 @@ import pytest
 
 import tidelake
 from tests.upkeep.names import named
-from tests.writes.place import Place, rows
+from tests.write.place import Place, rows
 from tidelake.store.files import Store
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import tidelake
+from tests.concurrency.conftest import new_place
+from tests.concurrency.crowd import start, together
+from tests.concurrency.place import Place
+from tests.concurrency.test_kills import settle
 from tests.upkeep import together as work
-from tests.writes.place import lying, past
-from tests.writing_together.conftest import new_place
-from tests.writing_together.crowd import start, together
-from tests.writing_together.place import Place
-from tests.writing_together.test_kills import settle
+from tests.write.place import lying, past
 
 __all__ = ["new_place"]
 

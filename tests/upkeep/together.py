@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.writing_together.place import Place
+from tests.concurrency.place import Place
 from tidelake.errors import Conflict, NotFound
 
 ROWS = 20

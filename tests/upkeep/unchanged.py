@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 
 import tidelake
-from tests.reading import canonical
-from tests.reading.oracle import exact_arrow, qualified
+from tests.read import canonical
+from tests.read.oracle import exact_arrow, qualified
 from tidelake.model.names import TableName
 
 Shown = dict[tuple[Any, ...], Any]

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.writing.place import Place, place
+from tests.histories.place import Place, place
 from tidelake.errors import NotFound
 from tidelake.testing.duck import duck_connection
 

@@ -1,0 +1,175 @@
+"""Point-in-time joins on Spark, classic and Connect: the same answers as in this process."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tidelake
+from tests.join.pairs import Row, flattened, in_order, joined
+from tidelake.errors import Invalid, Unsupported
+
+pytestmark = pytest.mark.spark
+
+START = datetime(2024, 3, 10, tzinfo=UTC)
+
+
+@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
+def session(request):
+    return request.getfixturevalue("spark" if request.param == "classic" else "spark_connect")
+
+
+def sides(seed: int) -> tuple[list[Row], list[Row]]:
+    chance = random.Random(seed)
+
+    def moment() -> datetime | None:
+        return None if chance.random() < 0.05 else START + timedelta(minutes=chance.randrange(30))
+
+    def row(**more: Any) -> Row:
+        return {"k": chance.choice(["a", "b", None]), "n": chance.choice([1, 2]), **more}
+
+    left = [row(t=moment(), x=place) for place in range(60)]
+    right = [row(at=moment(), p=place, gone=chance.random() < 0.1) for place in range(60)]
+    return left, right
+
+
+LEFT_TYPES = {"k": pa.string(), "n": pa.int64(), "t": pa.timestamp("us", "UTC"), "x": pa.int64()}
+RIGHT_TYPES = {
+    "k": pa.string(),
+    "n": pa.int32(),
+    "at": pa.timestamp("us", "UTC"),
+    "p": pa.int64(),
+    "gone": pa.bool_(),
+}
+NEAR = timedelta(minutes=2)
+OPTIONS = [
+    {"direction": "backward", "exact": True, "tolerance": None},
+    {"direction": "forward", "exact": False, "tolerance": NEAR},
+    {"direction": "nearest", "exact": True, "tolerance": NEAR},
+]
+
+
+def test_the_same_as_two_loops(session):
+    """All cases are one job: what each gives, united."""
+    left, right = sides(1)
+    mine = session.createDataFrame(pa.Table.from_pylist(left, pa.schema(LEFT_TYPES)))
+    theirs = session.createDataFrame(pa.Table.from_pylist(right, pa.schema(RIGHT_TYPES)))
+    united, expected = None, []
+    for case, options in enumerate(OPTIONS):
+        join = tidelake.asof_join(
+            mine,
+            theirs.coalesce(1),
+            on=["k", "n"],
+            left_time="t",
+            right_time="at",
+            direction=options["direction"],
+            allow_exact_matches=options["exact"],
+            tolerance=options["tolerance"],
+        )
+        found = join.to_spark().selectExpr("*", f"{case} AS case")
+        united = found if united is None else united.union(found)
+        pairs = joined(left, right, on=[("k", "k"), ("n", "n")], times=("t", "at"), **options)
+        expected += [({**mine_, "case": case}, theirs_) for mine_, theirs_ in pairs]
+    got = united.toArrow().to_pylist()
+    assert in_order(got) == flattened(expected, {"at": "at", "p": "p", "gone": "gone"})
+
+
+def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
+    left, right = sides(2)
+    here = pd.DataFrame(left).assign(t=lambda frame: frame["t"].dt.tz_localize(None))
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", engine="spark", spark=spark) as lake:
+        table = lake.create_table(
+            "facts",
+            "k VARCHAR, n INTEGER, at TIMESTAMPTZ NOT NULL, p BIGINT, gone BOOLEAN".replace(
+                " at ", ' "at" '
+            ),
+            key=["k", "n"],
+            event_time="at",
+            tombstone="gone",
+        )
+        whole = [row for row in right if row["k"] and row["at"]]
+        table.append(whole)
+        expected = joined(
+            left, whole, on=[("k", "k"), ("n", "n")], times=("t", "at"), tombstone="gone"
+        )
+        wanted = flattened(expected, {"at": "at", "p": "p"})
+        join = tidelake.asof_join(here, table, left_time="t")
+        assert in_order(join.to_arrow().to_pylist()) == wanted
+        assert in_order(join.to_batches().read_all().to_pylist()) == wanted
+        assert join.count() == len(left)
+        query = lake.sql('SELECT k, n, "at", p FROM facts WHERE NOT gone')
+        told = tidelake.asof_join(query, table, left_time="at").to_arrow().to_pylist()
+        alive = [{**row} for row in whole if not row["gone"]]
+        mine = [{name: row[name] for name in ("k", "n", "at", "p")} for row in alive]
+        expected = joined(
+            mine, whole, on=[("k", "k"), ("n", "n")], times=("at", "at"), tombstone="gone"
+        )
+        assert in_order(told) == flattened(expected, {"at": "at_right", "p": "p_right"})
+        with pytest.raises(Unsupported, match="DuckDB does not read"):
+            tidelake.asof_join(query, table, left_time="at").to_duckdb()
+
+
+def test_knowing_row_by_row(session, request, tmp_path):
+    """By snapshot ids on one session, by times on the other."""
+    url = f"sqlite:///{tmp_path}/lake.db"
+    day = datetime(2024, 3, 10)
+    with tidelake.connect(url) as lake:
+        table = lake.create_table(
+            "facts", "k VARCHAR NOT NULL, t TIMESTAMP NOT NULL, p BIGINT", key="k", event_time="t"
+        )
+        first = table.append([fact(day, 0), fact(day + timedelta(days=1), 1)]).snapshot_id
+        table.append([fact(day + timedelta(hours=12), 9)])
+        table.update({"p": "p + 100"}, where="p = 1")
+        table.delete("p = 9")
+        times = {snapshot.snapshot_id: snapshot.time for snapshot in lake.snapshots()}
+    expected = {13: [0, 9, 9, 0], 6: [1, 1, 101, 101]}
+    timed = "connect" in request.node.name
+    left = [
+        {
+            "k": "a",
+            "t": day + timedelta(hours=hours),
+            "known": times[first + place] if timed else first + place,
+            "wanted": wanted,
+        }
+        for hours in (13, 30)
+        for place, wanted in enumerate(expected[hours % 24])
+    ]
+    mine = session.createDataFrame(pa.Table.from_pylist(left))
+    with tidelake.connect(url, engine="spark", spark=session) as lake:
+        join = tidelake.asof_join(mine, lake.table("facts"), left_time="t", known_at="known")
+        found = join.to_arrow().to_pylist()
+    assert [row["p"] for row in found] == [row["wanted"] for row in found]
+    assert len(found) == len(left)
+
+
+def fact(time: datetime, number: int) -> Row:
+    return {"k": "a", "t": time, "p": number}
+
+
+def test_a_spark_frame_takes_a_local_lake_to_spark(spark, tmp_path):
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        table = lake.create_table("f", "k INTEGER, t DATE, p INTEGER", key="k", event_time="t")
+        table.append([{"k": 1, "t": "2024-03-10", "p": 1}])
+        frame = spark.sql("SELECT 1L AS k, TIMESTAMP_NTZ '2024-03-10 12:00:00' AS ts")
+        join = tidelake.asof_join(frame, table, left_time="ts", tolerance="12h")
+        assert [row.p for row in join.to_spark().collect()] == [1]
+        near = tidelake.asof_join(frame, table, left_time="ts", tolerance="11h").to_arrow()
+        assert near.column("p").to_pylist() == [None]
+        with pytest.raises(Unsupported, match="DuckDB's SQL"):
+            tidelake.asof_join(frame, lake.sql("FROM f"), "k", "ts", "t").to_arrow()
+        with pytest.raises(Invalid, match="no column"):
+            tidelake.asof_join(frame, table, left_time="nothing").to_spark()
+
+
+@pytest.mark.spark
+def test_the_rows_of_a_frame_stay_in_their_order_there_too(spark, tmp_path):
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, f"{tmp_path}/data/", engine="spark", spark=spark) as lake:
+        table = lake.create_table("t", "k VARCHAR, ts BIGINT, v BIGINT")
+        table.append([{"k": k, "ts": n, "v": n} for k in "abc" for n in range(20)])
+        left = [{"k": "abcd"[n * 7 % 4], "ts": n * 13 % 30, "x": n} for n in range(3000)]
+        join = tidelake.asof_join(left, table, on="k", left_time="ts", right_time="ts")
+        assert join.to_arrow()["x"].to_pylist() == list(range(3000))
