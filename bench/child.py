@@ -81,7 +81,7 @@ def duckdb_plan(attach: str, files: str) -> dict[str, Any]:
         from tidelake.testing.duck import duck_connection
 
         scanner = "sqlite_scanner" if attach.startswith("ducklake:sqlite") else "postgres_scanner"
-        connection = duck_connection(extensions=("ducklake", scanner))
+        connection = duck_connection(extensions=("ducklake", scanner), signed=True)
         loading = watch.lap()
         connection.execute(f"ATTACH '{attach}' AS lake (READ_ONLY)")
         times = {}

@@ -20,8 +20,12 @@ def opened(
     *,
     scratch: Scratch | None = None,
     read_only: bool = False,
+    unsigned: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """A DuckDB in UTC that downloads nothing, and spills into this folder or nowhere."""
+    """A DuckDB in UTC that downloads nothing, and spills into this folder or nowhere.
+
+    If it takes extensions unsigned, loading one does not read all of its file first.
+    """
     import duckdb
 
     connection = duckdb.connect(
@@ -30,6 +34,7 @@ def opened(
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
+            "allow_unsigned_extensions": str(unsigned).lower(),
             "temp_directory": scratch.path if scratch else "",
         },
     )

@@ -1,4 +1,5 @@
 from tests.servers.ducklake import round_trip
+from tidelake.testing.duck import EXTENSIONS, duck_connection
 
 
 def test_extensions_come_from_wheels_and_nothing_is_downloaded(duck):
@@ -11,6 +12,12 @@ def test_extensions_come_from_wheels_and_nothing_is_downloaded(duck):
         "SELECT DISTINCT install_mode FROM duckdb_extensions() WHERE loaded"
     ).fetchall()
     assert {mode for (mode,) in modes} == {"STATICALLY_LINKED", "NOT_INSTALLED"}
+
+
+def test_the_extensions_are_signed_by_duckdb():
+    with duck_connection(extensions=EXTENSIONS, signed=True) as connection:
+        loaded = connection.sql("SELECT extension_name FROM duckdb_extensions() WHERE loaded")
+        assert set(EXTENSIONS) <= {name for (name,) in loaded.fetchall()}
 
 
 def test_time_zone_is_utc(duck):

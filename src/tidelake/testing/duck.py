@@ -17,16 +17,19 @@ EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "mysql_scanner",
 
 
 def duck_connection(
-    database: str = ":memory:", *, extensions: Sequence[str] = EXTENSIONS
+    database: str = ":memory:", *, extensions: Sequence[str] = EXTENSIONS, signed: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A new connection in UTC that can attach `ducklake:…` on SQLite, DuckDB and PostgreSQL.
+
+    Unless they must be `signed`, the extensions are trusted as any code of an installed package is:
+    DuckDB checks a signature by reading the whole file, for most of a second in all.
 
     With it DuckDB's own SQLite library comes into the process, for good: from then on Tidelake
     opens SQLite catalogs in processes of their own.
     """
     _require(extensions)
     scratch = Scratch().keep() if database == ":memory:" else None
-    connection = opened(database, scratch=scratch)
+    connection = opened(database, scratch=scratch, unsigned=not signed)
     for name in extensions:
         connection.load_extension(str(extension_file(name)))
     return connection
