@@ -76,3 +76,17 @@ def tidelake(lake_url: str) -> Tidelake:
 def empty(tmp_path: Path) -> Callable[..., Result]:
     """Runs the program on a lake that is not there yet."""
     return Tidelake(f"sqlite:///{tmp_path}/new.db")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Tidelake:
+    """Snapshot 2 has a thousand rows, snapshot 3 updates two of them."""
+    from tidelake import connect
+
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with connect(url) as made:
+        table = made.create_table("t", {"i": "int64"})
+        table.append([{"i": number} for number in range(1000)])
+        with made.transaction(author="ann", message="a correction") as tx:
+            tx.table("t").update({"i": "-i"}, where="i BETWEEN 1 AND 2")
+    return Tidelake(url)

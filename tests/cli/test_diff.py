@@ -1,28 +1,6 @@
-"""`changes` and `diff`."""
+"""`diff`: what differs between two snapshots; `diff --late` is in test_history."""
 
 import json
-
-
-def test_changes(tidelake):
-    found = tidelake.json("changes", "prices", "--since", "3", "--columns", "price")
-    kinds = [row["change_type"] for row in found["rows"]]
-    assert kinds == ["insert"] * (len(kinds) - 2) + ["delete"] * 2
-    assert list(found["rows"][0]) == [
-        "snapshot_id",
-        "snapshot_time",
-        "rowid",
-        "change_type",
-        "price",
-    ]
-    gone = tidelake("changes", "prices", "--where", "change_type = 'delete'").stdout
-    assert "(2 rows)" in gone
-    until = tidelake.json("changes", "prices", "--until", "4")
-    assert len(until["rows"]) == 60
-
-
-def test_changes_of_a_table_that_has_been_dropped_since(tidelake):
-    created = next(s for s in _log(tidelake) if s["changes"] == ["created main.gone"])
-    assert tidelake.json("changes", "gone", "--until", str(created["snapshot_id"]))["rows"] == []
 
 
 def test_diff_of_the_lake(tidelake):
@@ -50,9 +28,7 @@ def test_diff_of_a_table(tidelake):
     assert gone["schema"][0]["kind"] == "table dropped"
 
 
-def test_what_cannot_be_told(tidelake):
-    assert "hint" in tidelake("changes", "prices", "--since", "99", ok=False).stderr
-    assert "hint" in tidelake("changes", "prices", "--since", "5", "--until", "2", ok=False).stderr
+def test_a_difference_that_cannot_be_told(tidelake):
     assert "wants a TABLE" in tidelake("diff", "1", "2", "--rows", ok=False).stderr
     error = json.loads(tidelake("diff", "1", "99", "--json", ok=False).stderr)["error"]
     assert error["kind"] == "NotFound"

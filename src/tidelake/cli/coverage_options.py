@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli.facts import typed
-from tidelake.cli.row_options import split_columns
+from tidelake.cli.program import Function
+from tidelake.cli.row_options import split_columns, value_of
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:
@@ -25,7 +25,39 @@ _NOW = re.compile(r"now(?:\s*-\s*(?P<span>.+))?", re.IGNORECASE)
 _SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
 
 
-def coverage(
+def range_options(function: Function) -> Function:
+    """Which part of which series is looked at, and what is expected of it."""
+    for option in (
+        click.option("--holidays", metavar="FILE", help="Days without rows, one date on a line."),
+        click.option(
+            "--sessions",
+            metavar="'HH:MM-HH:MM [ZONE]'",
+            help="Expect rows in this time of weekdays only [zone: UTC].",
+        ),
+        click.option("--weekdays", is_flag=True, help="Expect rows from Monday to Friday only."),
+        click.option(
+            "--end",
+            metavar="TIME",
+            help="Until before this: a time, `now` or `now - 1h` [default: after the last row].",
+        ),
+        click.option(
+            "--start",
+            metavar="TIME",
+            help="From this on: a time, `now` or `now - 7d` [default: the first row].",
+        ),
+        click.option(
+            "--entity",
+            "entities",
+            metavar="VALUE",
+            multiple=True,
+            help="Only this one; of several columns A=X,B=Y or JSON. May be given again.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def coverage_of(
     table: Table,
     entities: Sequence[str],
     start: str | None,
@@ -83,14 +115,14 @@ def _entity(series: Series, text: str) -> Any:
     """A value, or values by column; each as the column has it, or as text if it is none."""
     columns = {fold(column.name): column for column in series.entity}
     if len(columns) == 1:
-        return (typed(series.entity[0], text),)
+        return (value_of(series.entity[0], text),)
     if text.startswith(("{", "[")):
         return _from_json(text)
     pairs = [word.partition("=") for word in split_columns(text)]
     if not all(mark for _, mark, _ in pairs):
         listed = ",".join(f"{column.name}=…" for column in series.entity)
         raise click.UsageError(f"--entity {text} is not {listed or 'there: it has no columns'}")
-    return {name: typed(columns.get(fold(name)), value) for name, _, value in pairs}
+    return {name: value_of(columns.get(fold(name)), value) for name, _, value in pairs}
 
 
 def _from_json(text: str) -> Any:

@@ -1,7 +1,8 @@
-"""What changed: `changes` and `diff`."""
+"""What differs between two snapshots: `diff`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,57 +16,14 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.row_options import (
-    all_of,
-    columns_option,
-    limit_option,
-    listed_columns,
-    print_rows,
-    where_option,
-)
+from tidelake.cli.render.stream import print_rows
+from tidelake.cli.row_options import limit_option
 from tidelake.errors import NotFound
 from tidelake.model.names import TableName
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff, TableDiff
     from tidelake.lake.lake import Lake
-
-
-@click.command()
-@click.argument("table")
-@click.option(
-    "--since",
-    metavar="N|TIME|TAG",
-    help="Changes after this snapshot [default: all, from the oldest that is left].",
-)
-@click.option("--until", metavar="N|TIME|TAG", help="Up to this snapshot [default: the newest].")
-@columns_option
-@where_option
-@limit_option
-@global_options
-@pass_options
-def changes(
-    options: Options,
-    table: str,
-    since: str | None,
-    until: str | None,
-    lists: tuple[str, ...],
-    conditions: tuple[str, ...],
-    limit: int | None,
-) -> None:
-    """Print what happened to the rows of TABLE: inserts, deletes, and updates as the row before
-    and the row after, each with its snapshot and row id.
-
-    \b
-    Example:
-        tidelake changes prices --since 12
-        tidelake changes prices --since eod-friday --where "change_type = 'delete'" --json
-    """
-    with options.lake(until) as lake:
-        found = lake.table(table).changes(
-            since, columns=listed_columns(lists), where=all_of(conditions)
-        )
-        print_rows(found, limit, options.as_json)
 
 
 @click.command()
@@ -107,15 +65,10 @@ def diff(
         tidelake diff 12 15 prices --rows --json
         tidelake diff prices --late --as-of 2024-03-15 --since eod-friday
     """
+    _check(b, table, rows, late)
     if late.pop("late"):
-        if b is not None or rows:
-            raise click.UsageError("--late wants a TABLE alone")
         _print_late(options, a, limit, **late)
         return
-    if given := [name for name, value in late.items() if value is not None]:
-        raise click.UsageError(f"--{given[0].replace('_', '-')} wants --late")
-    if rows and table is None:
-        raise click.UsageError("--rows wants a TABLE")
     with options.lake() as lake:
         if table is None:
             _print_lake(lake.diff(a, b), options.as_json)
@@ -125,16 +78,28 @@ def diff(
             _print_table(_of_table(lake, table, a, b), options.as_json)
 
 
+def _check(b: str | None, table: str | None, rows: bool, late: Mapping[str, Any]) -> None:
+    """Which words go together."""
+    given = [name for name, value in late.items() if name != "late" and value is not None]
+    if late["late"]:
+        if b is not None or rows:
+            raise click.UsageError("--late wants a TABLE alone")
+        if "as_of" not in given or "since" not in given:
+            raise click.UsageError("--late wants --as-of and --since")
+    elif given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} wants --late")
+    elif rows and table is None:
+        raise click.UsageError("--rows wants a TABLE")
+
+
 def _print_late(
     options: Options,
     table: str,
     limit: int | None,
-    as_of: str | None,
-    since: str | None,
+    as_of: str,
+    since: str,
     known_at: str | None,
 ) -> None:
-    if as_of is None or since is None:
-        raise click.UsageError("--late wants --as-of and --since")
     with options.lake(known_at) as lake:
         found = lake.table(table).as_of(as_of).changes_of_belief(since)
         print_rows(found, limit, options.as_json)

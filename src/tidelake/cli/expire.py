@@ -1,4 +1,4 @@
-"""Letting go of the past: `expire`, and of its files: `cleanup`."""
+"""Letting go of the past: `expire`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, pass_options
-
-_SHOWN = 20
 
 
 @click.command()
@@ -45,37 +43,3 @@ def expire(
         render.document(asdict(result))
     else:
         render.line(str(result))
-
-
-@click.command()
-@click.option(
-    "--older-than",
-    metavar="SPAN|TIME",
-    help="Not needed for so long [default: the lake's delete_older_than, 2 days].",
-)
-@click.option("--orphans/--no-orphans", default=True, help="Files of no snapshot too, or not.")
-@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-@global_options
-@pass_options
-def cleanup(options: Options, older_than: str | None, orphans: bool, dry_run: bool) -> None:
-    """Remove files that no snapshot needs any more, and orphans: files that a write left behind
-    which never came to its end. Only the lake's own files are deleted: those that were registered
-    or imported stay, unless they were handed over. --older-than must be longer than the longest
-    read or write.
-
-    \b
-    Example:
-        tidelake cleanup --dry-run
-        tidelake cleanup --older-than "12 hours"
-    """
-    with options.lake() if dry_run else options.writable() as lake:
-        result = lake.cleanup(older_than, orphans=orphans, dry_run=dry_run)
-    if options.as_json:
-        render.document(asdict(result))
-        return
-    render.line(str(result))
-    if dry_run:
-        for path in result.paths[:_SHOWN]:
-            render.line(f"  {path}")
-        if len(result.paths) > _SHOWN:
-            render.line(f"  … and {len(result.paths) - _SHOWN:,} more (all with --json)")

@@ -1,5 +1,4 @@
-"""Delta logs beside tables: `mirror` and what can be done with one; and a lake from such logs:
-`recover`."""
+"""Delta logs beside tables: `mirror` and what can be done with one."""
 
 from __future__ import annotations
 
@@ -13,11 +12,11 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Function, Options, global_options, pass_options
-from tidelake.delta.values.reports import MirrorDiff, prometheus
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.delta.values.mirror import MirrorStatus
+    from tidelake.delta.values.reports import MirrorDiff
 
 
 @click.group()
@@ -220,6 +219,8 @@ def diff(
 def _report(found: MirrorDiff, form: str, metrics: str) -> str:
     """The metrics alone, if they are asked for; else the report."""
     if metrics == "prometheus":
+        from tidelake.delta.values.reports import prometheus
+
         return prometheus(found).rstrip("\n")
     if metrics == "json":
         return json.dumps({"table": found.table, **found.metrics()}, indent=2)
@@ -248,34 +249,3 @@ def _show(options: Options, found: Sequence[MirrorStatus]) -> None:
             for each in found
         ],
     )
-
-
-@click.command()
-@click.option(
-    "--from",
-    "places",
-    metavar="PATH",
-    multiple=True,
-    help="Where logs are [default: anywhere under the data path]. May be given again.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be recovered, and recover nothing.")
-@global_options
-@pass_options
-def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
-    """Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
-    new and empty: as they were published last, without their history.
-
-    \b
-    Example:
-        tidelake init --catalog sqlite:///new.db --data-path lake_data
-        tidelake recover --catalog sqlite:///new.db
-    """
-    with options.writable() as lake:
-        found = lake.recover(places or None, dry_run=dry_run)
-    if options.as_json:
-        render.document(asdict(found))
-        return
-    names = ("table", "version", "rows", "files", "root")
-    render.listing(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
-    for skipped in found.skipped:
-        render.line(f"not recovered: {skipped.root}: {skipped.reason}")

@@ -1,4 +1,4 @@
-"""What is in the lake: `tables` and `show`."""
+"""A table in detail: `show`."""
 
 from __future__ import annotations
 
@@ -9,29 +9,6 @@ from tidelake.cli.program import Options, global_options, known_at_option, pass_
 from tidelake.cli.render import describe
 
 _LAST = 5
-
-
-@click.command()
-@known_at_option
-@global_options
-@pass_options
-def tables(options: Options, known_at: str | None) -> None:
-    """List the tables and views.
-
-    \b
-    Example:
-        tidelake tables
-        tidelake tables --known-at 2024-03-20T12:00:00Z --json
-    """
-    with options.lake(known_at) as lake:
-        found = [{"name": name, "kind": "table"} for name in lake.tables()]
-        found += [{"name": name, "kind": "view"} for name in lake.views()]
-    if options.as_json:
-        render.document({"tables": found})
-    elif found:
-        render.listing(["name", "kind"], [[each["name"], each["kind"]] for each in found])
-    else:
-        render.line("The lake has no tables.")
 
 
 @click.command()

@@ -11,8 +11,24 @@ from typing import Any
 from tidelake.cli import render
 from tidelake.cli.render import values
 
+SHOWN = 50
+"""Rows that people see unless they ask for more."""
+
+_BATCH_ROWS = 122_880
 _TABLE_ROWS = 1_000
 """Rows that share one drawn table; its columns are as wide as these need."""
+
+
+def print_rows(source: Any, limit: int | None, as_json: bool) -> None:
+    """The first rows, as text or as one JSON document; a limit of 0 is none."""
+    wanted = limit if limit is not None else (0 if as_json else SHOWN)
+    # One row more than wanted tells whether there are more.
+    size = min(wanted + 1, _BATCH_ROWS) if wanted else _BATCH_ROWS
+    batches = source.to_batches(size)
+    if as_json:
+        print_json(batches, wanted)
+    else:
+        print_text(batches, wanted)
 
 
 def print_text(batches: Any, limit: int) -> None:

@@ -1,4 +1,4 @@
-"""`expire` and `cleanup`: what they say, and that a dry run does nothing."""
+"""`expire`, `cleanup` and `move`: what they say, and that a dry run does nothing."""
 
 from pathlib import Path
 from typing import Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,12 +14,12 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.row_options import limit_option, print_rows
+from tidelake.cli.render.stream import print_rows
+from tidelake.cli.row_options import limit_option, value_of
 from tidelake.model.names import fold
 
 if TYPE_CHECKING:
     from tidelake.lake.table import Table
-    from tidelake.model.schema import Column
 
 
 @click.command()
@@ -64,25 +63,8 @@ def _key(table: Table, words: Sequence[str]) -> Any:
     pairs = [word.partition("=") for word in words]
     named = all(mark and fold(name) in columns for name, mark, _ in pairs)
     if len(words) == 1 and len(columns) <= 1 and not named:
-        return typed(next(iter(columns.values()), None), words[0])
+        return value_of(next(iter(columns.values()), None), words[0])
     if not all(mark for _, mark, _ in pairs):
         listed = " ".join(f"{column.name}=…" for column in columns.values())
         raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
-    return {name: typed(columns.get(fold(name)), value) for name, _, value in pairs}
-
-
-def typed(column: Column | None, text: str) -> Any:
-    """A word as a value of a column, or as text if it is none."""
-    kind = column.type if column else "varchar"
-    try:
-        if "int" in kind:
-            return int(text)
-        if kind.startswith("float"):
-            return float(text)
-        if kind.startswith("decimal"):
-            return Decimal(text)
-        if kind == "blob":
-            return bytes.fromhex(text)
-    except (ValueError, ArithmeticError):
-        return text
-    return {"true": True, "false": False}.get(text, text) if kind == "boolean" else text
+    return {name: value_of(columns.get(fold(name)), value) for name, _, value in pairs}

@@ -1,0 +1,53 @@
+"""Rows that go: `delete`."""
+
+from __future__ import annotations
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+from tidelake.cli.render import result
+from tidelake.cli.row_options import all_of
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--where",
+    "conditions",
+    metavar="SQL",
+    required=True,
+    multiple=True,
+    help="Which rows; `true` for all of them. Given again, those that meet all conditions.",
+)
+@click.option("--dry-run", is_flag=True, help="Count the rows, and delete none.")
+@commit_options
+@global_options
+@pass_options
+def delete(
+    options: Options,
+    table: str,
+    conditions: tuple[str, ...],
+    dry_run: bool,
+    author: str | None,
+    message: str | None,
+) -> None:
+    """Delete the rows of TABLE that meet a condition. They stay readable with --known-at.
+
+    \b
+    Example:
+        tidelake delete prices --where "day < DATE '2024-01-01'" --dry-run
+        tidelake delete prices --where "symbol = 'CRUX'" --message "CRUX is delisted"
+    """
+    where = all_of(conditions)
+    assert where is not None
+    if dry_run:
+        with options.lake() as lake:
+            count = lake.table(table).scan(where=where).count()
+        if options.as_json:
+            render.document({"dry_run": True, "deleted": count})
+        else:
+            render.line(f"{count:,} {'row' if count == 1 else 'rows'} would be deleted")
+        return
+    done = options.write(Commit(author, message), lambda lake: lake.table(table).delete(where))
+    result.show(done, options.as_json)

@@ -1,0 +1,48 @@
+"""Rows that come in place of others: `merge`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tidelake.cli.file_options import csv_options, files_argument, source_of
+from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+from tidelake.cli.render import result
+from tidelake.cli.row_options import split_columns
+
+
+@click.command()
+@click.argument("table")
+@files_argument
+@click.option(
+    "--on", metavar="A,B", help="The columns by which rows match [default: the table's key]."
+)
+@csv_options
+@commit_options
+@global_options
+@pass_options
+def merge(
+    options: Options,
+    /,
+    table: str,
+    files: tuple[str, ...],
+    on: str | None,
+    author: str | None,
+    message: str | None,
+    **form: Any,
+) -> None:
+    """Bring rows of FILES into TABLE: a row that matches one there updates the columns that the
+    files have, the others are added. FILES and their options are as for append.
+
+    \b
+    Example:
+        tidelake merge prices corrections.csv --on symbol,day
+        tidelake merge customers - --on id < customers.ndjson
+    """
+    keys = None if on is None else split_columns(on)
+    with source_of(files, **form) as source:
+        done = options.write(
+            Commit(author, message), lambda lake: lake.table(table).merge(source, on=keys)
+        )
+    result.show(done, options.as_json)

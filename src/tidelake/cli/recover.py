@@ -1,0 +1,41 @@
+"""A lake from the Delta logs of a lost one: `recover`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Options, global_options, pass_options
+
+
+@click.command()
+@click.option(
+    "--from",
+    "places",
+    metavar="PATH",
+    multiple=True,
+    help="Where logs are [default: anywhere under the data path]. May be given again.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be recovered, and recover nothing.")
+@global_options
+@pass_options
+def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
+    """Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
+    new and empty: as they were published last, without their history.
+
+    \b
+    Example:
+        tidelake init --catalog sqlite:///new.db --data-path lake_data
+        tidelake recover --catalog sqlite:///new.db
+    """
+    with options.writable() as lake:
+        found = lake.recover(places or None, dry_run=dry_run)
+    if options.as_json:
+        render.document(asdict(found))
+        return
+    names = ("table", "version", "rows", "files", "root")
+    render.listing(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
+    for skipped in found.skipped:
+        render.line(f"not recovered: {skipped.root}: {skipped.reason}")

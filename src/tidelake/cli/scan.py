@@ -1,0 +1,70 @@
+"""The rows of a table: `scan`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import (
+    Options,
+    as_of_option,
+    global_options,
+    known_at_option,
+    pass_options,
+)
+from tidelake.cli.render.stream import print_rows
+from tidelake.cli.row_options import (
+    all_of,
+    columns_option,
+    limit_option,
+    listed_columns,
+    where_option,
+)
+
+
+@click.command()
+@click.argument("table")
+@columns_option
+@where_option
+@limit_option
+@click.option("--explain", is_flag=True, help="Show which files would be read, not the rows.")
+@as_of_option
+@known_at_option
+@global_options
+@pass_options
+def scan(
+    options: Options,
+    table: str,
+    lists: tuple[str, ...],
+    conditions: tuple[str, ...],
+    limit: int | None,
+    explain: bool,
+    as_of: str | None,
+    known_at: str | None,
+) -> None:
+    """Print the rows of TABLE; with --as-of, its state at a moment of event time.
+
+    \b
+    Example:
+        tidelake scan prices --columns symbol,price --where "price > 100"
+        tidelake scan prices --as-of 2024-03-15T14:30:00 --known-at 3 --limit 10
+        tidelake scan prices --where "day = DATE '2024-03-15'" --explain
+    """
+    with options.lake(known_at) as lake:
+        chosen = lake.table(table).scan(
+            columns=listed_columns(lists), where=all_of(conditions), as_of=as_of
+        )
+        if explain:
+            _print_explanation(chosen.explain(), options.as_json)
+        else:
+            print_rows(chosen, limit, options.as_json)
+
+
+def _print_explanation(explanation: Any, as_json: bool) -> None:
+    if as_json:
+        render.document({**asdict(explanation), "table": str(explanation.table)})
+    else:
+        render.line(str(explanation))

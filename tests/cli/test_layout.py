@@ -1,0 +1,40 @@
+"""A command is found by its name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import tidelake.cli
+from tidelake.cli import main
+
+FOLDER = Path(tidelake.cli.__file__).parent
+
+OTHER_NAMES = {"import": "import_delta"}
+"""`import` is a word of Python, and cannot be the name of a module."""
+
+SHARED = {"program", "render", "coverage_options", "file_options", "row_options"}
+"""What is no command: what several of them share, and how they print."""
+
+
+def commands(group: click.Group, module: str = "") -> Iterator[tuple[str, click.Command]]:
+    """All commands with the modules they belong in; those of a group are in the group's."""
+    for name, command in group.commands.items():
+        home = module or f"tidelake.cli.{OTHER_NAMES.get(name, name)}"
+        yield home, command
+        if isinstance(command, click.Group):
+            yield from commands(command, home)
+
+
+@pytest.mark.parametrize(("module", "command"), commands(main))
+def test_a_command_is_in_the_module_of_its_name(module: str, command: click.Command) -> None:
+    assert command.callback is not None
+    assert command.callback.__module__ == module
+
+
+def test_a_module_is_a_command_or_shared() -> None:
+    found = {path.stem for path in FOLDER.iterdir() if not path.name.startswith("__")}
+    names = {OTHER_NAMES.get(name, name) for name in main.commands}
+    assert names.isdisjoint(SHARED)
+    assert found == names | SHARED
