@@ -1,4 +1,8 @@
-"""Values as text for people or JSON for programs."""
+"""Values as text for people or JSON for programs.
+
+Everything is printed as a `document`, a `line`, a `listing` or `facts`. `stream` prints rows, with
+`values` as JSON has them; `log`, `describe`, `coverage` and `result` say what they are called.
+"""
 
 from __future__ import annotations
 
