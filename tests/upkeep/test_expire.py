@@ -271,7 +271,7 @@ def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -
     from tidelake.model.change import Change
 
     grown(lake)
-    since = CommitRequest(lambda _: Change(0, 0, ""), "no such token", 2)
+    since = CommitRequest(lambda _: Change(0, 0, ""), "no such token", 2, ())
     with lake._reading() as reader:
         assert _landed_before(reader, since) is None
     lake.expire(keep_last=2)
@@ -356,7 +356,7 @@ def test_zones_and_fingerprints_of_what_is_gone_go_too(place: Place, lake: tidel
 
 def test_many_batches(lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same result whatever the size of a transaction."""
-    from tidelake.session import short_transactions as alone
+    from tidelake.catalog.batches import batches
 
     grown(lake, 8)
     for number in range(3):
@@ -364,7 +364,7 @@ def test_many_batches(lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch) -> N
         lake.table(f"gone{number}").delete("i < 5")
         lake.drop(f"gone{number}")
     would = lake.expire(keep_last=1, dry_run=True)
-    monkeypatch.setattr(alone.batches, "__defaults__", (2,))
+    monkeypatch.setattr(batches, "__defaults__", (2,))
     done = lake.expire(keep_last=1)
     assert (done.files, done.bytes, done.tables) == (would.files, would.bytes, would.tables)
     assert len(ids(lake)) == 1

@@ -15,9 +15,9 @@ FIRST = 2
 
 def keep_expiring(place: Place, page: Path, keep_last: int) -> None:
     """Until somebody kills it; the page says when it has begun, and what it has finished."""
-    from tidelake.session import short_transactions as alone
+    from tidelake.catalog.batches import batches
 
-    alone.batches.__defaults__ = (3,)
+    batches.__defaults__ = (3,)
     diary = os.open(page, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with place.open() as lake:
         os.write(diary, b"begun\n")

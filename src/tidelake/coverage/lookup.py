@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read.files import whole_life
@@ -29,7 +30,7 @@ from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft
 from tidelake.session.planning import ReadRequest, TableMeta, mappings_of, plan_all, plan_scan
-from tidelake.session.short_transactions import batches, run_locked
+from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import file_ids
 from tidelake.catalog.read import snapshots
@@ -17,7 +18,7 @@ from tidelake.coverage.values.task import Cover
 from tidelake.errors import Denied, Invalid
 from tidelake.model.names import TableName
 from tidelake.session.planning import TableMeta
-from tidelake.session.short_transactions import batches, run_locked
+from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog import own_tables
+from tidelake.catalog.annex import Execute, Rows
 from tidelake.catalog.commit import inline_tables
-from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.tables import visible
@@ -51,11 +51,11 @@ class Scope:
     series: int
 
 
-def add(entries: Entries, table_id: int, file_id: int, covers: Covers) -> None:
+def add(rows: Rows, table_id: int, file_id: int, covers: Covers) -> None:
     """What a new file covers. Requires both tables."""
     scope = Scope(table_id, covers.series)
-    entries.rows[TABLE, _COLUMNS] += _rows(scope, file_id, covers.pieces)
-    entries.rows[FILES, _FILE_COLUMNS].append((table_id, covers.series, file_id, 0))
+    rows[TABLE, _COLUMNS] += _rows(scope, file_id, covers.pieces)
+    rows[FILES, _FILE_COLUMNS].append((table_id, covers.series, file_id, 0))
 
 
 def ensure(writer: Writer) -> None:
@@ -228,7 +228,7 @@ def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage], *, anew: bo
         kept = _kept_through(writer, scope, ids)
         there = _there(writer, scope.table_id, ids)
         some = [by_id[id_] for id_ in there if anew or kept.get(id_, -1) <= by_id[id_].through]
-        _forget(writer, scope.table_id, [each.file_id for each in some], scope.series)
+        _forget(writer, scope, [each.file_id for each in some])
         rows = [row for each in some for row in _rows(scope, each.file_id, each.pieces)]
         writer.insert_values(TABLE, _COLUMNS, rows)
         known = [(scope.table_id, scope.series, each.file_id, each.through) for each in some]
@@ -265,19 +265,17 @@ def _rows(scope: Scope, file_id: int, found: Iterable[Piece]) -> list[tuple[obje
     return rows
 
 
-def strike(reader: Reader, entries: Entries, table_id: int, file_ids: Collection[int]) -> None:
-    """Strike off files that a commit takes out."""
+def strike(reader: Reader, execute: Execute, table_id: int, file_ids: Collection[int]) -> None:
+    """Strike off files that go, at once or with a commit."""
     if file_ids and reader.has_table(FILES):
         for ids in chunks(file_ids):
             for name in (TABLE, FILES):
-                entries.change(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
+                execute(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
 
 
 def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> None:
     """Strike off files that have gone."""
-    if writer.has_table(FILES):
-        for ids in chunks(file_ids):
-            _forget(writer, table_id, ids)
+    strike(writer, writer.execute, table_id, file_ids)
 
 
 def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
@@ -335,7 +333,9 @@ def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:
             writer.execute(f"DELETE FROM {name} WHERE 1 = 1{among(table_ids, 'table_id')}")
 
 
-def _forget(writer: Writer, table_id: int, ids: Collection[int], series: int | None = None) -> None:
-    which = "" if series is None else f" AND series = {series}"
+def _forget(writer: Writer, scope: Scope, ids: Collection[int]) -> None:
     for name in (TABLE, FILES):
-        writer.execute(f"DELETE FROM {name} WHERE table_id = :id{which}{among(ids)}", id=table_id)
+        writer.execute(
+            f"DELETE FROM {name} WHERE table_id = :id AND series = {scope.series}{among(ids)}",
+            id=scope.table_id,
+        )

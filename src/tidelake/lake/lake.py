@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelake.catalog import create
+from tidelake.catalog.annex import Annex
 from tidelake.catalog.commit.commit import CommitResult
 from tidelake.catalog.database.database import Database, Reader
 from tidelake.catalog.read import counting, options, snapshots, tags, zones
@@ -31,6 +32,7 @@ from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.lazy_module import Later
 from tidelake.lake.reopen import engine_of, how_to_reopen
 from tidelake.lake.table import Table
+from tidelake.lake.wiring import ANNEXES
 from tidelake.model.change import Change, WriteResult
 from tidelake.model.event_time import EventTime, names
 from tidelake.model.extras import require
@@ -109,6 +111,11 @@ class Lake:
     def engine(self) -> str:
         """`local` or `spark`. A copy that was sent to where there is no Spark session is local."""
         return engine_of(self._engine_name, has_moved=self._has_moved)
+
+    @property
+    def annexes(self) -> tuple[Annex, ...]:
+        """All that keep something beside the lake."""
+        return ANNEXES
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies, in this process or another, open the lake again."""

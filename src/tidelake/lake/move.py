@@ -32,7 +32,7 @@ def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
         stored = read.lake_info(reader).data_path
         lake_id = identity.lake_id(reader)
         old = absolute(stored)
-        expected = set(relocation.files_at(reader, old, new))
+        expected = set(relocation.files_at(reader, old, new, lake.annexes))
     listed = list(lake._local.store.walk(new))
     around = [*markers.among(listed), *markers.above(lake._local.store, new)]
     _check_alone(new, [each for each in around if each.lake_id != lake_id])
@@ -42,7 +42,7 @@ def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
             f"{len(missing):,} of {len(expected):,} files are not at {new}: {min(missing)}",
             hint="move or copy them there first; with force=True the place is written down anyway",
         )
-    run_locked(lake, relocation.relocate, stored, old, new)
+    run_locked(lake, relocation.relocate, stored, old, new, lake.annexes)
     lake._moved(new)
     mark(lake)
     if lake_id is not None and old != new:

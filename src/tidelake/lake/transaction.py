@@ -545,7 +545,14 @@ class Transaction(Lake):
             self._reads.check(self._lake, reader, (self._base, self._schema_version), head)
 
         wanted = CommitRequest(
-            for_snapshot, self._token, self._base, grown, self._began, beside, check
+            for_snapshot,
+            self._token,
+            self._base,
+            self.annexes,
+            grown,
+            self._began,
+            beside,
+            check,
         )
         landed = commit.commit(self._database, wanted, self.data_path)
         done = self.landed(landed, tried[landed.snapshot_id])

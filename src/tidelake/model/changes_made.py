@@ -21,6 +21,7 @@ _ROWS = {
     "deleted_from_table": "delete",
     "inlined_delete": "delete",
 }
+ADDS_ROWS = frozenset({"inserted_into_table", "inlined_insert"})
 _DEFINES = {
     "created_scalar_macro": "create macro",
     "created_table_macro": "create macro",

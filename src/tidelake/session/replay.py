@@ -98,7 +98,7 @@ def _run_alone(
         since, _ = snapshots.head(reader)
     try:
         wanted = CommitRequest(
-            change, token, since, beside=lambda writer: tries[-1][0].beside(writer)
+            change, token, since, lake.annexes, beside=lambda writer: tries[-1][0].beside(writer)
         )
         landed = commit.commit(lake._database, wanted, lake.data_path)
     except (Conflict, Invalid):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from tidelake.catalog.commit.commit import PATIENCE_S, wait
@@ -12,9 +12,6 @@ from tidelake.catalog.database.failures import LostRace
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
-
-BATCH = 1000
-"""Rows of the catalog that one transaction should remove, while everybody else waits."""
 
 Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
@@ -38,9 +35,3 @@ def run_locked(
             if time.monotonic() - started > PATIENCE_S:
                 raise
             wait(attempts)
-
-
-def batches(values: Iterable[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
-    listed = list(values)
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tidelake.catalog import identity
+from tidelake.catalog.annex import HeldFiles
+from tidelake.catalog.batches import batches
 from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import Known, Scheduled
 from tidelake.catalog.read import options, paths
-from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.held_files import Held, held, retained_until
 from tidelake.delta.mirror.sync import sync_all
 from tidelake.errors import Invalid
-from tidelake.event_time.rollups import records as rollups
-from tidelake.event_time.values.rollup import SUFFIX
 from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
 from tidelake.model.ownership import is_derived, is_written
@@ -25,7 +23,7 @@ from tidelake.session.clocks import Clocks, clocks
 from tidelake.session.leases import Announced
 from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
 from tidelake.session.progress import progress
-from tidelake.session.short_transactions import batches, run_locked
+from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import Store, StoredObject, is_within, same_place
 from tidelake.upkeep.values import CleanupResult, KeptFiles
 
@@ -33,7 +31,6 @@ _IN_USE = "scheduled, but a snapshot reads them under another name"
 _RECENT = "scheduled only recently: somebody may still be reading them"
 _YOUNG = "in no snapshot, but young: somebody may be about to commit them"
 _AGAIN = "came into use meanwhile"
-_SHOWN = "a Delta log shows them"
 _FOREIGN = "were scheduled, and are not the lake's own: nobody will delete them"
 _ELSEWHERE = "in no snapshot, but where this lake has no tables"
 _AT_WORK = "in no snapshot, but a writer is at work that may be about to commit them"
@@ -42,18 +39,17 @@ _SHARED = "in no snapshot, but another lake has this data path too: they may be 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """`file_id` is that of a scheduled file; an orphan has none. `of_rollup`: of one that has gone.
-    `of_mirror`: made for one that shows it no longer. A file without bytes is missing."""
+    """`file_id` is that of a scheduled file; an orphan has none. `of`: whose it is, who needs
+    it no longer. A file without bytes is missing."""
 
     path: str
     bytes: int | None
     file_id: int | None = None
-    of_rollup: bool = False
-    of_mirror: bool = False
+    of: HeldFiles | None = None
 
     @property
     def is_orphan(self) -> bool:
-        return self.file_id is None and not self.of_rollup and not self.of_mirror
+        return self.file_id is None and self.of is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +66,13 @@ class _Sorted:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """All that decides which files go: what the catalog knows, what mirrors show, other lakes
+    """All that decides which files go: what the catalog knows, what annexes hold, other lakes
     nearby, scheduled files that are `used` all the same, the `writers` at work, and the moments
     before which files must have been scheduled, and orphans written."""
 
     data_path: str
     known: Known
-    of_mirrors: Held
+    held: tuple[HeldFiles, ...]
     neighbours: Neighbours
     used: frozenset[str]
     writers: Announced
@@ -87,6 +83,20 @@ class _Look:
         """Whether a writer of the lake wrote this file, below the lake's own data path."""
         named = is_written(path) or is_derived(path)
         return named and is_within(path, self.data_path) and not self.neighbours.have(path)
+
+    def why_needed(self, path: str) -> str | None:
+        """Why one of the annexes still needs a file."""
+        return next(filter(None, (each.why_needed(path) for each in self.held)), None)
+
+    def knows(self, path: str) -> bool:
+        """Whether somebody speaks of a file by its name, or needs it."""
+        name = paths.base(path)
+        named = name in self.known.names or any(name in each.names for each in self.held)
+        return named or self.why_needed(path) is not None
+
+    @property
+    def ended(self) -> list[str]:
+        return [path for each in self.held for path in each.ended]
 
     def is_deletable(self, each: Scheduled) -> bool:
         """A registered file is, if it was handed over, and by this very name."""
@@ -110,16 +120,18 @@ def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> 
         tell(phase="listing files")
         listed = list(store.walk(lake.data_path)) if orphans else []
     look = _look(lake, older_than, listed if orphans else None, clocks(lake, probe=not dry_run))
-    sizes = _sizes(store, [*look.known.places, *look.of_mirrors.stale], listed)
+    scheduled = [each.path for each in look.known.scheduled]
+    sizes = _sizes(store, [*scheduled, *look.ended], listed)
     found = _sort(look, listed, sizes)
     if dry_run:
         return _result(found.going, found.kept, dry_run=True)
-    done = _remove(lake, found, look.known)
+    removed, again = _remove(lake, found, look.known)
     store.delete(look.writers.stale)
-    if look.of_mirrors.stale:
-        line = _milliseconds(look.scheduled_before)
-        run_locked(lake, mirrors.forget, retained_until(line, _milliseconds(datetime.now(UTC))))
-    return done
+    for held in look.held:
+        gone = [file.path for file in removed if file.of is held]
+        for work in held.forget(gone, look.scheduled_before) if held.ended else ():
+            run_locked(lake, work)
+    return _result(removed, {**found.kept, _AGAIN: again})
 
 
 def _look(
@@ -131,13 +143,14 @@ def _look(
     with lake._reading() as reader:
         grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
         known = leftovers.look(reader, lake.data_path)
-        of_mirrors = held(reader)
+        held = tuple(annex.held(reader, lake.data_path) for annex in lake.annexes)
         lake_id = identity.lake_id(reader)
-    places = [*known.places, *of_mirrors.stale]
+    ended = [path for each in held for path in each.ended]
+    places = [*(each.path for each in known.scheduled), *ended]
     return _Look(
         lake.data_path,
         known,
-        of_mirrors,
+        held,
         neighbours_of(lake, lake_id, places)
         if listed is None
         else neighbours(lake, lake_id, listed),
@@ -146,10 +159,6 @@ def _look(
         moment_before(now.catalog, grace),
         moment_before(now.store, grace),
     )
-
-
-def _milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
 
 
 def _sizes(store: Store, wanted: Iterable[str], listed: Iterable[StoredObject]) -> dict[str, int]:
@@ -166,15 +175,11 @@ def _sort(look: _Look, listed: Iterable[StoredObject], sizes: Mapping[str, int])
         reason = _why_scheduled_stays(look, each)
         file = _File(each.path, sizes.get(each.path), each.file_id)
         (kept[reason] if reason else going).append(file)
-    for path, since in look.known.ended.items():
-        if look.is_own(path):
-            file = _File(path, sizes.get(path), of_rollup=True)
-            (going if since < look.scheduled_before else kept[_RECENT]).append(file)
-    for path, removed_at in look.of_mirrors.stale.items():
-        if path in sizes and look.is_own(path):
-            file = _File(path, sizes[path], of_mirror=True)
-            recent = removed_at >= _milliseconds(look.scheduled_before)
-            (kept[_RECENT] if recent else going).append(file)
+    for held in look.held:
+        for path, since in held.ended.items():
+            if (path in sizes or held.strikes_off_missing) and look.is_own(path):
+                file = _File(path, sizes.get(path), of=held)
+                (going if since < look.scheduled_before else kept[_RECENT]).append(file)
     for found in listed:
         if _is_orphan(look, found):
             reason = _why_orphan_stays(look, found)
@@ -189,18 +194,17 @@ def _why_scheduled_stays(look: _Look, each: Scheduled) -> str | None:
         return _FOREIGN
     if each.since >= look.scheduled_before:
         return _RECENT
-    return _SHOWN if look.of_mirrors.shows(each.path) else None
+    return look.why_needed(each.path)
 
 
 def _is_orphan(look: _Look, found: StoredObject) -> bool:
     """An orphan's name is nowhere in the catalog, whatever the folder: names are never given
     twice, and one folder may be spelled in several ways."""
     path = found.uri
-    if look.of_mirrors.is_orphan(path):
+    if any(each.is_orphan(path) for each in look.held):
         return look.is_own(path)
-    named = is_written(path) or path.endswith(f".{SUFFIX}")
-    known = paths.base(path) in look.known.names or look.of_mirrors.shows(path)
-    return named and not known and look.is_own(path)
+    named = is_written(path) or any(each.is_made(path) for each in look.held)
+    return named and not look.knows(path) and look.is_own(path)
 
 
 def _why_orphan_stays(look: _Look, found: StoredObject) -> str | None:
@@ -214,9 +218,9 @@ def _why_orphan_stays(look: _Look, found: StoredObject) -> str | None:
     return _AT_WORK if since is not None and found.modified >= since else None
 
 
-def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
-    """From the store first, then from the schedule: what a run that broke off has deleted is still
-    scheduled, and the next one strikes it off."""
+def _remove(lake: Lake, found: _Sorted, known: Known) -> tuple[list[_File], list[_File]]:
+    """What was removed, and what came into use. From the store first, then from the schedule: what
+    a run that broke off has deleted is still scheduled, and the next one strikes it off."""
     removed: list[_File] = []
     again: list[_File] = []
     total = sum(file.bytes or 0 for file in found.going)
@@ -225,18 +229,16 @@ def _remove(lake: Lake, found: _Sorted, known: Known) -> CleanupResult:
     with progress("cleaning up", files=len(found.going), bytes=total) as tell:
         for some in batches(found.going):
             with lake._reading() as reader:
-                late = leftovers.names_since(reader, known.next_id)
+                late = leftovers.names_since(reader, known.next_id, lake.annexes)
             free = [file for file in some if paths.base(file.path) not in late]
             again += [file for file in some if paths.base(file.path) in late]
             lake._local.store.delete([file.path for file in free])
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
                 run_locked(lake, leftovers.deleted, struck)
-            if ended := [file.path for file in free if file.of_rollup]:
-                run_locked(lake, rollups.forget_files, ended, lake.data_path)
             removed += free
             tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
-    return _result(removed, {**found.kept, _AGAIN: tuple(again)})
+    return removed, again
 
 
 def _result(

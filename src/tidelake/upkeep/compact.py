@@ -287,7 +287,12 @@ def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
     )
     mirroring = Mirroring(run.lake, change)
     wanted = CommitRequest(
-        lambda _: change, token, found.base, began=run.began, beside=mirroring.beside
+        lambda _: change,
+        token,
+        found.base,
+        run.lake.annexes,
+        began=run.began,
+        beside=mirroring.beside,
     )
     landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
     run.lake._landed(landed, change)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.expire import choose as expiry
 from tidelake.catalog.expire import remove as removal
@@ -14,15 +15,14 @@ from tidelake.catalog.expire import unseen
 from tidelake.catalog.expire.choose import Chosen
 from tidelake.catalog.expire.unseen import Unseen
 from tidelake.catalog.read import options, paths
-from tidelake.coverage import records as coverage
-from tidelake.coverage import series_in_use as series
 from tidelake.delta.mirror.sync import settle_all
 from tidelake.errors import Corrupt, Invalid
+from tidelake.history.annex import overtaken
 from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
 from tidelake.session.clocks import catalog_time
 from tidelake.session.progress import progress
-from tidelake.session.short_transactions import batches, run_locked
+from tidelake.session.short_transactions import run_locked
 from tidelake.upkeep.values import ExpireResult
 
 _LOOKS = 3
@@ -42,13 +42,12 @@ def expire(
         before, last = _criteria(reader, older_than, keep_last, now)
         chosen = expiry.choose(reader, before, last)
         if not force:
-            expiry.check_consumers(reader, chosen.snapshots)
-        behind = expiry.overtaken(reader, chosen.snapshots)
-        overtaken = tuple(consumer.name for consumer in behind)
+            expiry.check(reader, chosen.snapshots, lake.annexes)
+        behind = tuple(each.name for each in overtaken(reader, chosen.snapshots))
         if dry_run:
-            return replace(_would(reader, chosen, lake.data_path), overtaken=overtaken)
+            return replace(_would(reader, chosen, lake), overtaken=behind)
     gone = _let_go(lake, chosen, force=force)
-    return replace(_clear(lake, gone), overtaken=overtaken)
+    return replace(_clear(lake, gone), overtaken=behind)
 
 
 def _criteria(
@@ -73,8 +72,9 @@ def _criteria(
     return before, keep_last
 
 
-def _would(reader: Reader, chosen: Chosen, data_path: str) -> ExpireResult:
-    found = unseen.find(reader, without=chosen.snapshots)
+def _would(reader: Reader, chosen: Chosen, lake: Lake) -> ExpireResult:
+    found = unseen.find(reader, lake.annexes, without=chosen.snapshots)
+    data_path = lake.data_path
     shared = _shared(reader, found, data_path)
     sizes = [
         files[file_id]
@@ -98,7 +98,7 @@ def _let_go(lake: Lake, chosen: Chosen, *, force: bool) -> Chosen:
     gone: list[int] = []
     kept = list(chosen.kept)
     for some in batches(chosen.snapshots):
-        done = run_locked(lake, expiry.let_go, some, force=force)
+        done = run_locked(lake, expiry.let_go, some, lake.annexes, force=force)
         gone += done.snapshots
         kept += done.kept
     return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
@@ -110,7 +110,7 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     removed = _files(lake, found)
     tables: set[int] = set()
     for some in batches(found.tables, _TABLES):
-        tables |= run_locked(lake, removal.tables, some)
+        tables |= run_locked(lake, removal.tables, some, lake.annexes)
     for name, gaps in found.gaps.items():
         run_locked(lake, removal.rows, name, gaps)
     with lake._reading() as reader:
@@ -118,7 +118,7 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     for name, ids in parts.items():
         for some in batches(ids):
             run_locked(lake, removal.part, name, some)
-    _coverage(lake)
+    _strays(lake)
     return ExpireResult(
         gone.snapshots,
         sum(each.files for each in removed),
@@ -129,25 +129,21 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     )
 
 
-def _coverage(lake: Lake) -> None:
-    """Of files that DuckDB has removed, and by settings that no snapshot has any more."""
+def _strays(lake: Lake) -> None:
+    """What annexes keep of that which others have removed."""
     with lake._reading() as reader:
-        strays = coverage.strays(reader)
-        idle = series.idle(reader, lake.data_path)
-    for table_id, ids in strays.items():
-        for some in batches(ids):
-            run_locked(lake, coverage.forget_files, table_id, some)
-    for table_id in idle:
-        run_locked(lake, series.forget_idle, table_id, lake.data_path)
+        found = [work for annex in lake.annexes for work in annex.strays(reader, lake.data_path)]
+    for work in found:
+        run_locked(lake, work)
 
 
 def _find(lake: Lake) -> Unseen:
     """On a server somebody may drop a table of rows while it is looked at: then once more."""
     for _ in range(_LOOKS - 1):
         with suppress(Corrupt), lake._reading() as reader:
-            return unseen.find(reader)
+            return unseen.find(reader, lake.annexes)
     with lake._reading() as reader:
-        return unseen.find(reader)
+        return unseen.find(reader, lake.annexes)
 
 
 def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
@@ -161,8 +157,11 @@ def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
     with progress("expiring", files=count, bytes=size) as tell:
         for kind, ids in kinds.items():
             for some in batches(ids):
-                removed.append(run_locked(lake, removal.files, kind, some, lake.data_path, shared))
-                tell(files=len(some), bytes=removed[-1].bytes)
+                done = run_locked(
+                    lake, removal.files, kind, some, lake.data_path, lake.annexes, shared
+                )
+                removed.append(done)
+                tell(files=len(some), bytes=done.bytes)
     return removed
 
 

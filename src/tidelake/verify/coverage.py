@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tidelake.catalog.batches import batches
 from tidelake.catalog.inventory import Inventory
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
@@ -15,7 +16,6 @@ from tidelake.coverage.values.bitmaps import Buckets, by_entity
 from tidelake.coverage.values.piece import Piece
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile
-from tidelake.session.short_transactions import batches
 from tidelake.verify.checks.coverage import ANEW, CHECK
 from tidelake.verify.values import Problem
 

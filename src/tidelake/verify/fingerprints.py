@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from tidelake.catalog import own_tables
@@ -34,3 +34,20 @@ def add(writer: Writer, fingerprints: Iterable[Fingerprint]) -> None:
         if (each.table_id, each.snapshot_id) not in known
     ]
     writer.insert_values(TABLE, _COLUMNS, values)
+
+
+def forget(writer: Writer, column: str, ids: Collection[int]) -> None:
+    """Strike off those of tables, or of snapshots, that go."""
+    if ids and writer.has_table(TABLE):
+        listed = ", ".join(map(str, ids))
+        writer.execute(f"DELETE FROM {TABLE} WHERE {column} IN ({listed})")
+
+
+def snapshots_gone(reader: Reader) -> list[int]:
+    """Snapshots of which there are fingerprints, though they have gone."""
+    if not reader.has_table(TABLE):
+        return []
+    held = {row[0] for row in reader.rows(f"SELECT DISTINCT snapshot_id FROM {TABLE}")}
+    if held:
+        held -= {row[0] for row in reader.rows("SELECT snapshot_id FROM ducklake_snapshot")}
+    return sorted(held)

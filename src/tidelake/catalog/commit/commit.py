@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from tidelake.catalog.annex import Annexes
 from tidelake.catalog.commit import conflict, contents, declarations
 from tidelake.catalog.commit import rebuilt as upkeep
 from tidelake.catalog.commit.clock import check_past, file_clock
@@ -24,7 +25,6 @@ from tidelake.catalog.database.database import Database, Reader, Writer
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.snapshots import as_instant
-from tidelake.coverage import records as coverage
 from tidelake.errors import Corrupt, Unavailable
 from tidelake.model.change import Change
 
@@ -49,7 +49,8 @@ class CommitResult:
 class CommitRequest:
     """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
     to commit as a given snapshot. `token` and `since` tell how to find out whether an earlier
-    attempt has landed: which mark it bears, and after which snapshot. `grows` are the ids of
+    attempt has landed: which mark it bears, and after which snapshot. `annexes` are all that keep
+    something beside the lake. `grows` are the ids of
     tables that it adds rows to, as far as they are known before. `began`: when the work for it
     did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
     the snapshot is there; `check` raises Conflict if it rests on what is no longer so."""
@@ -57,6 +58,7 @@ class CommitRequest:
     change: Callable[[int], Change]
     token: str
     since: int
+    annexes: Annexes
     grows: Sequence[int] = ()
     began: float = field(default_factory=time.monotonic)
     beside: Callable[[Writer], None] | None = None
@@ -102,10 +104,10 @@ def _attempt(
         change = wanted.change(head.snapshot_id + 1)
         if change.is_empty:
             return head, False
-        if change.covers:
-            coverage.ensure(writer)
+        for annex in wanted.annexes:
+            annex.prepare(writer, change)
         registrations.ensure(writer, change)
-        conflict.check(writer, change, head, data_path)
+        conflict.check(writer, change, head, data_path, wanted.annexes)
         if wanted.check is not None:
             wanted.check(writer, head)
         upkeep.check(writer, change, head)
@@ -114,7 +116,7 @@ def _attempt(
         clock = clock or file_clock(writer, database.url, last_time, datetime.now(UTC))
         now = _moment(writer, change, last_time, clock)
         numbers = replace(head, snapshot_id=head.snapshot_id + 1)
-        entries = Entries(numbers, writer.dialect.moment(now), head.schema_version)
+        entries = Entries(numbers, writer.dialect.moment(now), head.schema_version, wanted.annexes)
         ids = declarations.declare(writer, entries, change, data_path)
         for table in change.tables:
             table_id = ids.table(table.table.id)

@@ -11,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tidelake.catalog.annex import Annexes, Since
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.files import among, chunks
-from tidelake.coverage import claims
 from tidelake.errors import Conflict, NotFound
-from tidelake.model.change import Change, SeenFile, TableChange, Write
-from tidelake.model.changes_made import split_changes
+from tidelake.model.change import Change, SeenFile, Write
+from tidelake.model.changes_made import ADDS_ROWS, split_changes
 from tidelake.model.names import TableName, fold
 from tidelake.model.table import TableInfo
 
 _AGAIN = "read the table again and repeat the write"
-_COMING = {"inserted_into_table", "inlined_insert"}
 _GOING = {"deleted_from_table", "inlined_delete"}
 
 
-def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None:
+def check(reader: Reader, change: Change, head: Numbers, data_path: str, annexes: Annexes) -> None:
     """Raise Conflict if something the change relies on is not as it was."""
     if head.snapshot_id == change.base:
         return
@@ -43,8 +42,9 @@ def check(reader: Reader, change: Change, head: Numbers, data_path: str) -> None
     for table in looking:
         assert table.before is not None
         _check_rows(reader, table.before, table.write, landed)
-        if table.write.claims:
-            _check_claims(reader, table, landed, (change.base, head.snapshot_id))
+        words = None if landed is None else landed.get(table.table.id, set())
+        for annex in annexes:
+            annex.check(reader, table, Since(change.base, head.snapshot_id, words))
 
 
 def _landed(reader: Reader, base: int, head: int) -> dict[int, set[str]] | None:
@@ -152,30 +152,14 @@ def _declared(table: TableInfo, only_rows: bool) -> TableInfo:
 def _check_rows(
     reader: Reader, table: TableInfo, write: Write, landed: Mapping[int, set[str]] | None
 ) -> None:
-    words = _COMING | _GOING if landed is None else landed.get(table.id, set())
-    if write.read and words & _COMING:
+    words = {*ADDS_ROWS, *_GOING} if landed is None else landed.get(table.id, set())
+    if write.read and words & ADDS_ROWS:
         raise Conflict(f"somebody else added rows to {table.name}", hint=_AGAIN)
     if write.alone and words & _GOING:
         raise Conflict(f"somebody else deleted rows from {table.name}", hint=_AGAIN)
     if words or landed is None:
         check_seen(reader, table, write.seen)
         check_catalog_rows(reader, table, write.ended_rows)
-
-
-def _check_claims(
-    reader: Reader,
-    change: TableChange,
-    landed: Mapping[int, set[str]] | None,
-    since: tuple[int, int],
-) -> None:
-    """No rows of others may have come to the buckets that the write takes as free."""
-    table, write = change.table, change.write
-    if landed is not None and not landed.get(table.id, set()) & _COMING:
-        return
-    if landed is None or not claims.are_free(reader, table, write.claims, *since):
-        raise Conflict(
-            f"somebody else added rows to {table.name} that may be in the same buckets", hint=_AGAIN
-        )
 
 
 def check_seen(reader: Reader, table: TableInfo, seen: Mapping[int, SeenFile]) -> None:

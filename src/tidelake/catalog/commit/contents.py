@@ -13,7 +13,6 @@ from tidelake.catalog.database.dialects import Dialect
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.paths import from_data_path
-from tidelake.coverage import records as coverage
 from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, NewRow, TableChange, Write
 from tidelake.model.file import DeleteFile, MappedField
 from tidelake.model.ownership import is_own
@@ -141,8 +140,8 @@ def add_file(
             partition_key_index=index,
             partition_value=value,
         )
-    if file.covers is not None:
-        coverage.add(entries, table_id, file_id, file.covers)
+    for annex in entries.annexes:
+        annex.file_added(entries.rows, table_id, file_id, file)
     return file_id
 
 

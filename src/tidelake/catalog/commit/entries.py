@@ -8,10 +8,11 @@ inside the commit's own transaction.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidelake.catalog.annex import Annexes, Rows
 from tidelake.catalog.database.database import Writer
 
 
@@ -37,21 +38,21 @@ class Numbers:
 class Entries:
     """What the commit will write, and what it will say of itself.
 
-    `moment` is its time in the database's own form. `partition_ids` and `inline_tables` are of
-    partitionings and tables for small writes that it makes itself, by table.
+    `moment` is its time in the database's own form. The `annexes` add rows of theirs.
+    `partition_ids` and `inline_tables` are of partitionings and tables for small writes that it
+    makes itself, by table.
     """
 
     numbers: Numbers
     moment: object
     version_before: int
+    annexes: Annexes
     partition_ids: dict[int, int] = field(default_factory=dict)
     inline_tables: dict[int, str] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
     creates: list[str] = field(default_factory=list)
     statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
-    rows: dict[tuple[str, tuple[str, ...]], list[Sequence[object]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    rows: Rows = field(default_factory=lambda: defaultdict(list))
 
     @property
     def snapshot_id(self) -> int:

@@ -24,7 +24,6 @@ from tidelake.catalog.commit.table_statistics import TableStatistics
 from tidelake.catalog.database.database import Database, Reader
 from tidelake.catalog.read import paths, registrations, snapshots
 from tidelake.catalog.read.files import among, chunks
-from tidelake.coverage import records as coverage
 from tidelake.errors import Conflict, NotFound, TidelakeError
 from tidelake.model.change import CarriedFile, Change, KeptTable, SeenFile, TableChange, Upkeep
 from tidelake.model.file import DataFile
@@ -105,7 +104,8 @@ def fill(
     for token in _tokens(upkeep, table.id):
         entries.say(token)
     _forget(reader, entries, upkeep.merged, (table.id, data_path))
-    coverage.strike(reader, entries, table.id, [file.id for file in upkeep.merged])
+    for annex in entries.annexes:
+        annex.files_gone(reader, entries.change, table.id, [file.id for file in upkeep.merged])
     _forget_positions(reader, entries, upkeep, table.id)
     _end(entries, upkeep.rewritten)
     for carried in upkeep.carried:

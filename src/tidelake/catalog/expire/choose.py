@@ -11,15 +11,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.catalog.annex import Annexes
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import tags
 from tidelake.catalog.read.snapshots import as_instant
-from tidelake.errors import Conflict
-from tidelake.event_time.rollups import evidence as rollup_expiry
-from tidelake.history import consumer_records as consumers
-from tidelake.history.values import ConsumerState
 from tidelake.upkeep.values import KeptSnapshot
-from tidelake.verify import fingerprints
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +46,22 @@ def _untagged(reader: Reader, snapshots: Sequence[int]) -> Chosen:
     )
 
 
-def overtaken(reader: Reader, snapshots: Collection[int]) -> list[ConsumerState]:
-    """Consumers that need one of these: that at which they are, or one after it. One that has
-    taken nothing yet needs all there are."""
-    if not snapshots:
-        return []
-    newest = max(snapshots)
-    return [each for each in consumers.every(reader) if (each.snapshot_id or 0) <= newest]
+def check(reader: Reader, snapshots: Collection[int], annexes: Annexes) -> None:
+    """Raise Conflict if somebody still needs one of these."""
+    for annex in annexes:
+        annex.protect(reader, snapshots)
 
 
-def check_consumers(reader: Reader, snapshots: Collection[int]) -> None:
-    """Raise Conflict if a consumer still needs one of these."""
-    behind = overtaken(reader, snapshots)
-    if not behind:
-        return
-    told = ", ".join(f"{each.name!r} ({_place(each)}, {each.lag} behind)" for each in behind)
-    raise Conflict(
-        f"expiring up to snapshot {max(snapshots)} would overtake the consumer {told}",
-        hint="let it catch up, expire less, or pass force=True: it then has to begin anew",
-    )
-
-
-def _place(consumer: ConsumerState) -> str:
-    at = consumer.snapshot_id
-    return "at the beginning" if at is None else f"at snapshot {at}"
-
-
-def let_go(writer: Writer, snapshots: Sequence[int], *, force: bool) -> Chosen:
-    """Remove snapshots, but for those that have been tagged by now. Rollups move on first."""
+def let_go(writer: Writer, snapshots: Sequence[int], annexes: Annexes, *, force: bool) -> Chosen:
+    """Remove snapshots, but for those that have been tagged by now. Annexes move on first."""
     chosen = _untagged(writer, snapshots)
     if not chosen.snapshots:
         return chosen
     if not force:
-        check_consumers(writer, chosen.snapshots)
-    rollup_expiry.carry_over(writer, set(chosen.snapshots))
+        check(writer, chosen.snapshots, annexes)
+    for annex in annexes:
+        annex.snapshots_going(writer, chosen.snapshots)
     listed = ", ".join(map(str, chosen.snapshots))
-    names = ["ducklake_snapshot", "ducklake_snapshot_changes"]
-    for name in [*names, *([fingerprints.TABLE] if writer.has_table(fingerprints.TABLE) else [])]:
+    for name in ("ducklake_snapshot", "ducklake_snapshot_changes"):
         writer.execute(f"DELETE FROM {name} WHERE snapshot_id IN ({listed})")
     return chosen

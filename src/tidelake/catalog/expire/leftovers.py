@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.catalog.annex import Annexes
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.expire.remove import KEPT, SCHEDULE
 from tidelake.catalog.read import paths, registrations
 from tidelake.catalog.read.snapshots import as_instant
 from tidelake.catalog.read.tables import join_path
-from tidelake.event_time.rollups import records as rollups
 from tidelake.model.ownership import Registration
 
 
@@ -28,23 +28,17 @@ class Scheduled:
 class Known:
     """What the catalog said at one moment. `names` are of all files that it speaks of, without
     their folders; `used` are scheduled files that are named by a data or delete file too.
-    Files from `next_id` on came later. `ended` are files of rollups that have gone, and since
-    when. `registered` are files that the lake has not written, though their names do not tell, by
-    id. Tables have their files in `folders`, or have had them in `homes`."""
+    Files from `next_id` on came later. `registered` are files that the lake has not written, though
+    their names do not tell, by id. Tables have their files in `folders`, or have had them in
+    `homes`."""
 
     scheduled: tuple[Scheduled, ...]
     names: frozenset[str]
     used: frozenset[str]
     next_id: int
-    ended: Mapping[str, datetime]
     registered: Mapping[int, Registration]
     homes: tuple[str, ...]
     folders: tuple[str, ...]
-
-    @property
-    def places(self) -> list[str]:
-        """All that are to be deleted, some time."""
-        return [*(each.path for each in self.scheduled), *self.ended]
 
     def is_home(self, path: str) -> bool:
         """Whether a file lies where one of the lake's tables can have its files: in the folder of
@@ -66,13 +60,11 @@ def look(reader: Reader, data_path: str) -> Known:
             if name in going:
                 again.append(row)
     used = paths.complete(reader, again, data_path).values()
-    kept = rollups.known_files(reader, data_path)
     return Known(
         tuple(scheduled),
-        frozenset(names | set(map(paths.base, kept))),
+        frozenset(names),
         frozenset(used),
         _next_id(reader),
-        {path: since for path, since in kept.items() if since is not None},
         registered,
         *_folders(reader, data_path),
     )
@@ -101,13 +93,14 @@ def _next_id(reader: Reader) -> int:
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def names_since(reader: Reader, first_id: int) -> set[str]:
-    """Names of files that have come to the catalog since, and of all rollups, without folders."""
+def names_since(reader: Reader, first_id: int, annexes: Annexes) -> set[str]:
+    """Names of files that have come to the catalog since, and of all that annexes need, without
+    folders."""
     found = {
         paths.base(row[2]) for kind in paths.KINDS for row in paths.every(reader, kind, first_id)
     }
-    kept = rollups.known_files(reader, "")
-    return found | {paths.base(path) for path, since in kept.items() if since is None}
+    needed = (path for annex in annexes for path in annex.files(reader, ""))
+    return found | set(map(paths.base, needed))
 
 
 def forget(writer: Writer, file_ids: Collection[int]) -> None:

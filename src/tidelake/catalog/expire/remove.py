@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tidelake.catalog import own_tables
+from tidelake.catalog.annex import Annexes
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.expire.unseen import Gap
 from tidelake.catalog.read import paths, registrations, zones
 from tidelake.catalog.read.files import chunks
-from tidelake.coverage import records as coverage
-from tidelake.event_time.rollups import records as rollups
-from tidelake.verify import fingerprints
 
 SCHEDULE = "ducklake_files_scheduled_for_deletion"
 KEPT = datetime(9999, 1, 1, tzinfo=UTC)
@@ -43,8 +41,6 @@ _PARTS = {
     "ducklake_name_mapping": ("mapping_id", "ducklake_column_mapping"),
     "ducklake_macro_impl": ("macro_id", "ducklake_macro"),
     "ducklake_macro_parameters": ("macro_id", "ducklake_macro"),
-    fingerprints.TABLE: ("snapshot_id", "ducklake_snapshot"),
-    rollups.TABLE: ("table_id", "ducklake_table"),
 }
 """Rows that belong to one of another table, by what they name it."""
 
@@ -58,7 +54,12 @@ class Removed:
 
 
 def files(
-    writer: Writer, kind: str, ids: Sequence[int], data_path: str, shared: Collection[int] = ()
+    writer: Writer,
+    kind: str,
+    ids: Sequence[int],
+    data_path: str,
+    annexes: Annexes,
+    shared: Collection[int] = (),
 ) -> Removed:
     """Take files out, with all that is known of them. The lake's own are scheduled for deletion:
     all but the `shared` ones, which another row names too."""
@@ -82,6 +83,8 @@ def files(
             by_table[row[1]].append(row[0])
         for table_id, some in by_table.items():
             _facts(writer, table_id, some)
+            for annex in annexes:
+                annex.files_gone(writer, writer.execute, table_id, some)
     freed = [row for row in rows if row[0] in ours]
     return Removed(len(freed), sum(row[4] or 0 for row in freed))
 
@@ -138,10 +141,9 @@ def _facts(writer: Writer, table_id: int, ids: Sequence[int]) -> None:
     if writer.has_table(deletes):
         writer.execute(f'DELETE FROM "{deletes}" WHERE file_id IN ({_listed(ids)})')
     zones.forget(writer, table_id, ids)
-    coverage.forget_files(writer, table_id, ids)
 
 
-def tables(writer: Writer, ids: Collection[int]) -> set[int]:
+def tables(writer: Writer, ids: Collection[int], annexes: Annexes) -> set[int]:
     """Take tables out whose files have gone; which of them were still there. Tables of rows are
     dropped first: MySQL commits then, and only the rest tells a later run of them."""
     there = f"SELECT DISTINCT table_id FROM ducklake_table WHERE table_id IN ({_listed(ids)})"
@@ -149,11 +151,11 @@ def tables(writer: Writer, ids: Collection[int]) -> set[int]:
     names = [name for id_ in ids for name in inline_tables.names(writer, id_)]
     for name in [*names, *map(inline_tables.deletes_name, ids)]:
         writer.execute(f'DROP TABLE IF EXISTS "{name}"')
-    own = [name for name in (zones.TABLE, fingerprints.TABLE) if writer.has_table(name)]
+    own = [zones.TABLE] if writer.has_table(zones.TABLE) else []
     for name in (*_OF_TABLES, *own):
         writer.execute(f"DELETE FROM {name} WHERE table_id IN ({_listed(ids)})")
-    rollups.remove_of_tables(writer, ids)
-    coverage.forget_tables(writer, ids)
+    for annex in annexes:
+        annex.tables_gone(writer, ids)
     return found
 
 
@@ -171,8 +173,7 @@ def rows(writer: Writer, name: str, gaps: Sequence[Gap]) -> None:
 
 
 def parts(reader: Reader) -> dict[str, list[int]]:
-    """What belonged to mappings and macros that have gone, by table and the owner's id; and what
-    was known of snapshots and tables that somebody else has expired."""
+    """What belonged to mappings and macros that have gone, by table and the owner's id."""
     found = {}
     for name, (key, owner) in _PARTS.items():
         if not reader.has_table(name):
@@ -185,9 +186,6 @@ def parts(reader: Reader) -> dict[str, list[int]]:
 
 
 def part(writer: Writer, name: str, owners: Sequence[int]) -> None:
-    if name == rollups.TABLE:
-        rollups.remove_of_tables(writer, owners)
-        return
     writer.execute(f"DELETE FROM {name} WHERE {_PARTS[name][0]} IN ({_listed(owners)})")
 
 

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from tidelake.catalog.annex import Annexes
 from tidelake.catalog.database.database import Reader
-from tidelake.coverage import records as coverage
 from tidelake.model.names import TableName
 
 DEFINITIONS = ("ducklake_schema", "ducklake_view", "ducklake_tag", "ducklake_macro")
@@ -56,19 +56,20 @@ class Unseen:
     rows: int
 
 
-def find(reader: Reader, without: Collection[int] = ()) -> Unseen:
+def find(reader: Reader, annexes: Annexes, without: Collection[int] = ()) -> Unseen:
     """What is unseen; or would be, if there were not these snapshots."""
     ids = {row[0] for row in reader.rows("SELECT snapshot_id FROM ducklake_snapshot")}
     remaining = Remaining(ids - set(without))
     tables = _tables(reader, remaining)
     data_files = _data_files(reader, remaining, tables)
     gaps, rows = _inlined(reader, remaining, tables)
-    for name in (*DEFINITIONS, *([coverage.TABLE] if reader.has_table(coverage.TABLE) else [])):
-        spans = reader.rows(
+    spans = [name for annex in annexes for name in annex.spans if reader.has_table(name)]
+    for name in (*DEFINITIONS, *spans):
+        ended = reader.rows(
             f"SELECT DISTINCT begin_snapshot, end_snapshot FROM {name}"
             " WHERE end_snapshot IS NOT NULL"
         )
-        if found := _gaps(remaining, spans):
+        if found := _gaps(remaining, ended):
             gaps[name] = found
     delete_files = _delete_files(reader, remaining, tables, data_files)
     return Unseen(tables, data_files, delete_files, gaps, rows)

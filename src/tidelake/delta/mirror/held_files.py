@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from tidelake.catalog.annex import HeldFiles, Work
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import paths
 from tidelake.delta.log.names import located
@@ -16,33 +19,40 @@ from tidelake.delta.values.mirror import Mirror
 from tidelake.store.files import same_place
 
 _MADE = re.compile(r"ducklake-.*\.delta|deletion_vector_[0-9a-f-]{36}\.bin")
-_RETENTION = 7 * 24 * 3600 * 1000
+_RETENTION = timedelta(days=7)
+_SHOWN = "a Delta log shows them"
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+@dataclass(frozen=True, kw_only=True)
+class MirrorFiles(HeldFiles):
     """`shown` are the files that logs show. Below `unsure` nothing may be removed: what readers
     see there is not known for certain. `made` are all copies and vectors that mirrors know of, by
-    their names, and `stale` those that are shown no longer, with the moment since when, in
-    milliseconds. `roots` are folders in which mirrors made them."""
+    their names; those that are shown no longer have ended. `roots` are folders in which mirrors
+    made them."""
 
     shown: frozenset[str]
     unsure: tuple[str, ...]
     made: frozenset[str]
-    stale: Mapping[str, int]
     roots: tuple[str, ...]
 
-    def shows(self, path: str) -> bool:
-        return path.startswith(self.unsure) or same_place(path) in self.shown
+    def why_needed(self, path: str, /) -> str | None:
+        shown = path.startswith(self.unsure) or same_place(path) in self.shown
+        return _SHOWN if shown else None
 
-    def is_orphan(self, path: str) -> bool:
+    def is_orphan(self, path: str, /) -> bool:
         """Whether a file was made for a mirror, and none knows of it."""
         name = paths.base(path)
         made = path.startswith(self.roots) and _MADE.fullmatch(name) is not None
         return made and name not in self.made
 
+    def forget(self, _deleted: Sequence[str], before: datetime, /) -> Iterator[Work]:
+        """Checkpoints tell of files for a while that are no longer shown, though they may be
+        gone."""
+        until = min(before, datetime.now(UTC) - _RETENTION)
+        yield partial(mirrors.forget, until=int(until.timestamp() * 1000))
 
-def held(reader: Reader) -> Held:
+
+def held(reader: Reader) -> MirrorFiles:
     known = mirrors.every(reader)
     found = mirrors.holdings(reader)
     now = {place for each in found if each.removed_at is None for place in _places(each)}
@@ -53,19 +63,17 @@ def held(reader: Reader) -> Held:
         for place in _made(each)
     }
     made = {place for each in found for place in _made(each)}
-    return Held(
+    return MirrorFiles(
         shown=frozenset(map(same_place, now)),
         unsure=tuple(each.root for each in known if not _is_sure(each)),
         made=frozenset(map(paths.base, made)),
-        stale={place: since for place, since in past.items() if place not in now},
+        ended={place: _moment(since) for place, since in past.items() if place not in now},
         roots=tuple(each.root for each in known if each.status != "drifted"),
     )
 
 
-def retained_until(line: int, now: int) -> int:
-    """Until when files are forgotten that have not been shown since: checkpoints tell of them for
-    a while, though they may be gone."""
-    return min(line, now - _RETENTION)
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _is_sure(mirror: Mirror) -> bool:

@@ -212,6 +212,16 @@ def remove_of_tables(writer: Writer, ids: Collection[int]) -> None:
         _end(writer, f"table_id IN ({', '.join(map(str, ids))})")
 
 
+def tables_gone(reader: Reader) -> list[int]:
+    """Tables of which there are rollups, though they have gone."""
+    if not reader.has_table(TABLE):
+        return []
+    held = {row[0] for row in reader.rows(f"SELECT DISTINCT table_id FROM {TABLE}")}
+    if held:
+        held -= {row[0] for row in reader.rows("SELECT table_id FROM ducklake_table")}
+    return sorted(held)
+
+
 def _end(writer: Writer, which: str) -> None:
     now = writer.dialect.moment(own_tables.clock(writer))
     ended = f"UPDATE {FILES} SET ended_at = :now WHERE ended_at IS NULL AND {which}"

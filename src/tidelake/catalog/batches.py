@@ -1,0 +1,17 @@
+"""Long work on the catalog, divided so that each part is one short transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+BATCH = 1000
+"""Rows of the catalog that one transaction should remove, while everybody else waits."""
+
+Value = TypeVar("Value")
+
+
+def batches(values: Iterable[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
+    listed = list(values)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]
