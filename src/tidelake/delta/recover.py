@@ -24,7 +24,7 @@ from tidelake.delta.mirror.compose import ENGINE, app_id
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, declared
 from tidelake.delta.mirror.realign import as_mirrored, folder_of, state_of
 from tidelake.delta.mirror.records import MirrorStep
-from tidelake.delta.mirror.sync import TAG, sync
+from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.actions import Add, Txn
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, Ratified
 from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
@@ -33,6 +33,7 @@ from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
+from tidelake.model.settings import MIRROR_TAG
 from tidelake.session.short_transactions import run_locked
 from tidelake.write import definitions
 
@@ -214,7 +215,7 @@ def _filled(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
     for each in found:
         said = each.declaration
         draft = tx.draft(said.name)
-        tags = {name: value for name, value in said.tags.items() if name != TAG}
+        tags = {name: value for name, value in said.tags.items() if name != MIRROR_TAG}
         draft.after = replace(
             draft.after, schema=Schema(said.columns), tags=tags, sorting=said.sorting
         )

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelake.catalog import create
-from tidelake.catalog.annex import Annex
 from tidelake.catalog.commit.commit import CommitResult
 from tidelake.catalog.database.database import Database, Reader
 from tidelake.catalog.read import counting, options, snapshots, tags, zones
@@ -32,7 +31,6 @@ from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.lazy_module import Later
 from tidelake.lake.reopen import engine_of, how_to_reopen
 from tidelake.lake.table import Table
-from tidelake.lake.wiring import ANNEXES
 from tidelake.model.change import Change, WriteResult
 from tidelake.model.event_time import EventTime, names
 from tidelake.model.extras import require
@@ -52,12 +50,14 @@ from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
 from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
+    from tidelake.catalog.annex import Annex
     from tidelake.coverage.lookup import CachedCoverage
     from tidelake.delta.mirror.agenda import DeclarationCache
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
     from tidelake.session.draft import TableDraft
+    from tidelake.session.hooks import Hook
     from tidelake.write import definitions
 else:
     definitions = Later("write.definitions")
@@ -115,7 +115,16 @@ class Lake:
     @property
     def annexes(self) -> tuple[Annex, ...]:
         """All that keep something beside the lake."""
+        from tidelake.lake.wiring import ANNEXES
+
         return ANNEXES
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """All that have something to do when the lake is committed to, or tidied up."""
+        from tidelake.lake.wiring import hooks_of
+
+        return hooks_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies, in this process or another, open the lake again."""

@@ -39,6 +39,7 @@ from tidelake.model.tag import Tag
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft, facts_of_new
+from tidelake.session.hooks import CommitHooks
 from tidelake.session.leases import Work
 from tidelake.session.plan_as_of import condition_as_of, overlaid, plan_as_of, unplaced
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
@@ -533,13 +534,11 @@ class Transaction(Lake):
             return latest
 
         grown = [t.before.id for t in change.tables if t.before is not None and t.write.adds]
-        from tidelake.delta.mirror.sync import Mirroring
-
-        mirroring = Mirroring(self._lake, change)
+        hooks = CommitHooks(self._lake.hooks, change)
 
         def beside(writer: Writer) -> None:
             self.beside(writer)
-            mirroring.beside(writer)
+            hooks.beside(writer)
 
         def check(reader: Reader, head: Numbers) -> None:
             self._reads.check(self._lake, reader, (self._base, self._schema_version), head)
@@ -556,7 +555,7 @@ class Transaction(Lake):
         )
         landed = commit.commit(self._database, wanted, self.data_path)
         done = self.landed(landed, tried[landed.snapshot_id])
-        mirroring.publish()
+        hooks.landed()
         return done
 
     def beside(self, writer: Writer) -> None:

@@ -17,6 +17,8 @@ from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.schema import Column, Schema
 
 PREFIX = "tidelake."
+MIRROR_TAG = f"{PREFIX}mirror"
+"""What a table bears that is mirrored: in which format."""
 OVERLAPS = ("allow", "reject", "skip", "replace")
 
 _MOMENTS = TIMESTAMPS | {"date"}

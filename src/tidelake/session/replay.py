@@ -11,11 +11,11 @@ from tidelake.catalog.commit import commit
 from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
-from tidelake.delta.mirror.sync import Mirroring
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.lake.lake import Lake
 from tidelake.lake.transaction import Transaction
 from tidelake.model.change import Change, WriteResult
+from tidelake.session.hooks import CommitHooks
 
 _OPTIMISM = 4
 """How often a write is tried before it is done inside the lock."""
@@ -110,5 +110,5 @@ def _run_alone(
             transaction.forget()
     transaction, made = tries[-1]
     result = transaction.landed(landed, made)
-    Mirroring(lake, made).publish()
+    CommitHooks(lake.hooks, made).landed()
     return replace(result, attempts=result.attempts + attempts)

@@ -13,7 +13,6 @@ from tidelake.catalog.batches import batches
 from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import Known, Scheduled
 from tidelake.catalog.read import options, paths
-from tidelake.delta.mirror.sync import sync_all
 from tidelake.errors import Invalid
 from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
@@ -108,14 +107,15 @@ class _Look:
 
 def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
     """The listing comes before the look at the catalog: whatever is committed in between is then
-    known by name. The other way round it would look like an orphan. Mirrors come first of all, so
-    that their logs no longer show what is to go."""
+    known by name. The other way round it would look like an orphan. Hooks come first of all, so
+    that Delta logs no longer show what is to go."""
     if lake._committed is not lake:
         raise Invalid("cleanup() is no part of a transaction", hint="call it on the lake itself")
     store = lake._local.store
     if not dry_run:
         mark_late(lake)
-        sync_all(lake)
+        for hook in lake.hooks:
+            hook.before_cleanup()
     with progress("cleaning up") as tell:
         tell(phase="listing files")
         listed = list(store.walk(lake.data_path)) if orphans else []

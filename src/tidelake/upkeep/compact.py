@@ -19,12 +19,12 @@ from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuilt as upkeep
 from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup as covered
-from tidelake.delta.mirror.sync import Mirroring
 from tidelake.errors import Conflict, NotFound, TidelakeError, Unsupported
 from tidelake.event_time.rollups import keep_up as rollup_upkeep
 from tidelake.model.change import CarriedFile, Change, Rebuilt, TableChange, Upkeep, WriteResult
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
+from tidelake.session.hooks import CommitHooks
 from tidelake.session.progress import Tell, progress
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
@@ -285,18 +285,18 @@ def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
         message="compaction" if found.options.require_message else None,
         done=WriteResult(None, operation="compact"),
     )
-    mirroring = Mirroring(run.lake, change)
+    hooks = CommitHooks(run.lake.hooks, change)
     wanted = CommitRequest(
         lambda _: change,
         token,
         found.base,
         run.lake.annexes,
         began=run.began,
-        beside=mirroring.beside,
+        beside=hooks.beside,
     )
     landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
     run.lake._landed(landed, change)
-    mirroring.publish()
+    hooks.landed()
     return landed.snapshot_id
 
 

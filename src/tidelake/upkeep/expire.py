@@ -15,7 +15,6 @@ from tidelake.catalog.expire import unseen
 from tidelake.catalog.expire.choose import Chosen
 from tidelake.catalog.expire.unseen import Unseen
 from tidelake.catalog.read import options, paths
-from tidelake.delta.mirror.sync import settle_all
 from tidelake.errors import Corrupt, Invalid
 from tidelake.history.annex import overtaken
 from tidelake.lake.lake import Lake
@@ -36,7 +35,8 @@ def expire(
     if lake._committed is not lake:
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
     if not dry_run:
-        settle_all(lake)
+        for hook in lake.hooks:
+            hook.before_expiry()
     now = datetime.now(UTC) if lake._database.read_only else catalog_time(lake)
     with lake._reading() as reader:
         before, last = _criteria(reader, older_than, keep_last, now)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tidelake.catalog.read import options
 from tidelake.catalog.read import tables as read
 from tidelake.coverage.values.series import Series
-from tidelake.delta.mirror.sync import TAG as MIRROR
 from tidelake.engine.declare.changes import evolved
 from tidelake.engine.declare.columns import columns_of
 from tidelake.errors import Invalid, NotFound
@@ -19,7 +18,7 @@ from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.column_rules import check_characters
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
-from tidelake.model.settings import Settings, declared, with_required
+from tidelake.model.settings import MIRROR_TAG, Settings, declared, with_required
 from tidelake.model.table import (
     PartitionKey,
     PartitionSpec,
@@ -152,11 +151,11 @@ def create(
     own = str(uuid.uuid4())
     folder = _folder(name.name, own)
     with tx._reading() as reader:
-        defaults = options.of_scopes(reader, MIRROR)
+        defaults = options.of_scopes(reader, MIRROR_TAG)
         if read.has_folder(reader, home.id, folder):
             folder = f"{own}/"
     if kind := defaults.get(home.id, defaults.get(None)):
-        tags = {**tags, MIRROR: kind}
+        tags = {**tags, MIRROR_TAG: kind}
     return tx.create(
         TableInfo(
             id=tx.new_id(),

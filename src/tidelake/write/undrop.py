@@ -11,10 +11,10 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import dropped as revival
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.dropped import Dropped
-from tidelake.delta.mirror.sync import TAG as MIRROR
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName
+from tidelake.model.settings import MIRROR_TAG
 from tidelake.sql.query import check_view
 from tidelake.write.definitions import free_name
 
@@ -41,7 +41,7 @@ def _table(tx: Transaction, found: Dropped, name: TableName) -> None:
     """Its Delta log, if it had one, ended with the drop: it comes without."""
     with tx._reading() as reader:
         table = read.table(reader, found.at - 1, found.id, tx.data_path)
-    tags = {key: value for key, value in table.tags.items() if key != MIRROR}
+    tags = {key: value for key, value in table.tags.items() if key != MIRROR_TAG}
     tx.revive(replace(table, name=name, tags=tags), found.at)
 
 

@@ -10,11 +10,12 @@ from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.declaration import PROPERTY, declared
 from tidelake.delta.mirror.realign import realign, standing, state_of
 from tidelake.delta.mirror.status import KIND, statuses
-from tidelake.delta.mirror.sync import TAG, begin, sync, with_tag
+from tidelake.delta.mirror.sync import begin, sync, with_tag
 from tidelake.delta.values.mirror import Mirror, MirrorStatus
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
+from tidelake.model.settings import MIRROR_TAG
 from tidelake.model.table import TableInfo
 from tidelake.session.short_transactions import run_locked
 
@@ -117,7 +118,7 @@ def mirror(lake: Lake, name: TableName, kind: str, *, history: bool = False) -> 
     if log is not None:
         lake.set_option("data_inlining_row_limit", 0, table=str(name))
         _resume(lake, info, known, log)
-    if TAG not in info.tags:
+    if MIRROR_TAG not in info.tags:
         lake._write(lambda tx: with_tag(tx, name, kind))
     begin(lake, info.id, history=history)
     sync(lake, info.id)

@@ -37,21 +37,38 @@ from tidelake.model.change import Change, WriteResult
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
+from tidelake.model.settings import MIRROR_TAG
 from tidelake.session.short_transactions import run_locked
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
     from tidelake.lake.transaction import Transaction
 
-TAG = "tidelake.mirror"
-"""What a table bears that is mirrored."""
 DELTA = "delta"
 DROPPED = "the table was dropped"
 _DELETES = {"deleted_from_table", "inlined_delete"}
 _SHAPES = {"altered_table"}
 
 
-class Mirroring:
+class DeltaMirroring:
+    """What mirrors have to do when others commit to a lake, or tidy it up."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+
+    def commit(self, change: Change) -> CommitPublisher:
+        return CommitPublisher(self._lake, change)
+
+    def before_expiry(self) -> None:
+        """Mirrors that show the newest snapshot let those before it go."""
+        settle_all(self._lake)
+
+    def before_cleanup(self) -> None:
+        """Logs are no longer to show what is to go."""
+        sync_all(self._lake)
+
+
+class CommitPublisher:
     """What one commit does for the mirrors of the tables that it changes. Nothing that goes wrong
     with a log makes the commit fail: it is told as a warning, and done by whoever comes next."""
 
@@ -60,12 +77,12 @@ class Mirroring:
         self._tables = [
             table.before.id
             for table in change.tables
-            if table.before is not None and TAG in table.before.tags
+            if table.before is not None and MIRROR_TAG in table.before.tags
         ]
         self._created = [
             table.after.name
             for table in change.tables
-            if table.before is None and table.after is not None and TAG in table.after.tags
+            if table.before is None and table.after is not None and MIRROR_TAG in table.after.tags
         ]
         self._steps: list[MirrorStep] = []
         self._declarations: DeclarationCache | None = None
@@ -75,7 +92,7 @@ class Mirroring:
         self._declarations = DeclarationCache(self._lake._mirrored)
         self._steps = ratify_beside(self._lake, writer, self._tables, self._declarations)
 
-    def publish(self) -> None:
+    def landed(self) -> None:
         self._lake._mirrored.take(self._declarations)
         ratified = {step.before.table_id: step for step in self._steps}
         for table_id in self._tables:
@@ -142,9 +159,9 @@ def _wanted(lake: Lake) -> list[int]:
     with lake._reading() as reader:
         head = snapshots.head_id(reader)
         known = {each.table_id for each in mirrors.every(reader)}
-        tagged = set(read.tagged(reader, head, TAG))
+        tagged = set(read.tagged(reader, head, MIRROR_TAG))
         others = {}
-        if defaults := options.of_scopes(reader, TAG):
+        if defaults := options.of_scopes(reader, MIRROR_TAG):
             schemas = {each.name: each.id for each in read.schemas(reader, head, "")}
             for table_id, name in read.names(reader, head, "table"):
                 kind = defaults.get(schemas[name.schema], defaults.get(None))
@@ -158,8 +175,8 @@ def _wanted(lake: Lake) -> list[int]:
 def with_tag(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
     """Have a table bear the tag of those that are mirrored, or no more."""
     draft = tx.draft(name)
-    others = {tag: value for tag, value in draft.after.tags.items() if tag != TAG}
-    draft.after = replace(draft.after, tags=others | ({} if kind is None else {TAG: kind}))
+    others = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
+    draft.after = replace(draft.after, tags=others | ({} if kind is None else {MIRROR_TAG: kind}))
     return WriteResult(None, operation="mirror")
 
 
@@ -171,7 +188,7 @@ def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
             info = read.table(reader, snapshots.head_id(reader), table_id, lake.data_path)
         except NotFound:
             return
-    if TAG in info.tags:
+    if MIRROR_TAG in info.tags:
         lake.set_option("data_inlining_row_limit", 0, table=str(info.name))
         first = OLDEST if history else NEWEST
         run_locked(
