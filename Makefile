@@ -22,9 +22,9 @@ help:
 demo: $(INSTALLED)  ## see it work
 	$(BIN)/python examples/demo.py
 
-# Spark's tests share one process; all others go to whichever is free.
+# Groups of tests share a process (tests/run.py); all others go, file by file, to whichever is free.
 JOBS ?= 2
-TOGETHER := -n $(JOBS) --no-loadscope-reorder
+TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
 	$(PYTEST) $(TOGETHER) -m "not slow and not jvm"
 

@@ -65,7 +65,7 @@ def s3_server() -> "Iterator[S3Server]":
 def spark() -> "Iterator[SparkSession]":
     from tests.servers.spark import local_session
 
-    session = local_session()
+    session = local_session(small=True)
     yield session
     session.stop()
 

@@ -7,12 +7,11 @@ import os
 import shutil
 import tempfile
 import time
-from functools import cache
-from pathlib import Path
 from random import Random
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 _HOME = "TIDELAKE_TESTS_HOME"
 _ENDS = pytest.StashKey[float]()
@@ -43,25 +42,24 @@ def _remove_home() -> None:
     shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True)
 
 
-class _ByFile(LoadScopeScheduling):
-    """The tests of a file share a process, and all files with tests of Spark share one."""
+class _ByFile(LoadGroupScheduling):
+    """The tests of a group share a process, and so do those of a file that are in no group."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return "spark" if _needs_spark(file) else file
+        scope = super()._split_scope(nodeid)
+        return scope.partition("::")[0]
 
 
-@cache
-def _needs_spark(file: str) -> bool:
-    return "mark.spark" in Path(file).read_text()
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
     return _ByFile(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Spark's begin first: there is one process for all of them."""
+    """All tests of Spark are a group, for one session, which begins first."""
+    for item in items:
+        if "spark" in item.keywords:
+            item.add_marker(pytest.mark.xdist_group("spark"))
     if _ENDS in config.stash:
         Random(_seed(config)).shuffle(items)
     else:

@@ -39,3 +39,15 @@ assert len(CORPUS) == sum(len(topic.SCRIPTS) for topic in _TOPICS), "two scripts
 def tagged(*tags: str) -> list[Script]:
     """The scripts that have any of the tags."""
     return [script for script in CORPUS.values() if script.tags & set(tags)]
+
+
+# What inlining keeps in a form of the catalog's own.
+_FORMS_DIFFER = {"inline", "types"}
+
+
+def is_usual(script: Script, catalog: str, limit: int) -> bool:
+    """Whether a case is run by default. On SQLite all are, with inlining where that is another
+    way to store the values; on the other catalogs those that are about inlining."""
+    if catalog == "sqlite":
+        return limit == 0 or script.inline is not None or bool(script.tags & _FORMS_DIFFER)
+    return limit > 0 and "inline" in script.tags

@@ -7,19 +7,10 @@ import pytest
 import tidelake
 from tests.read.compare import differences
 from tests.read.conftest import Lakes
-from tests.read.corpus import CORPUS
+from tests.read.corpus import CORPUS, is_usual
 from tests.read.scripts.script import Script
 
-# What inlining keeps in a form of the catalog's own.
-_FORMS_DIFFER = {"inline", "types"}
-
-
-def _is_usual(script: Script, catalog: str, limit: int) -> bool:
-    """Whether a case is run by default. On SQLite all are, with inlining where that is another
-    way to store the values; on the other catalogs those that are about inlining."""
-    if catalog == "sqlite":
-        return limit == 0 or script.inline is not None or bool(script.tags & _FORMS_DIFFER)
-    return limit > 0 and "inline" in script.tags
+pytestmark = pytest.mark.xdist_group("corpus")
 
 
 def _cases() -> list[object]:
@@ -29,7 +20,7 @@ def _cases() -> list[object]:
             catalog,
             limit,
             id=f"{script.name}-{catalog}-{limit}",
-            marks=[] if _is_usual(script, catalog, limit) else [pytest.mark.slow],
+            marks=[] if is_usual(script, catalog, limit) else [pytest.mark.slow],
         )
         for script in CORPUS.values()
         for catalog in script.catalogs

@@ -4,9 +4,10 @@ import pytest
 
 import tidelake
 from tests.read.conftest import Lakes
-from tests.read.corpus import CORPUS
+from tests.read.corpus import CORPUS, is_usual
 from tests.read.scripts.script import Script
-from tests.read.test_corpus import _is_usual
+
+pytestmark = pytest.mark.xdist_group("corpus")
 
 # A file of nothing but NaN makes DuckDB forget the bounds that the table had.
 DEFECTS: dict[tuple[str, int], set[str]] = {("floats", 0): {"table-statistics"}}
@@ -24,7 +25,7 @@ def _cases() -> list[object]:
             limit,
             id=f"{script.name}-{catalog}-{limit}",
             marks=[]
-            if _is_usual(script, catalog, limit) and script.tags & _TELLING
+            if is_usual(script, catalog, limit) and script.tags & _TELLING
             else [pytest.mark.slow],
         )
         for script in CORPUS.values()

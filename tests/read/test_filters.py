@@ -16,6 +16,8 @@ from tests.read.scripts.script import Script
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
 
+pytestmark = pytest.mark.xdist_group("corpus")
+
 _OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 _MOST_COLUMNS = 10
 _UNORDERED = ("VARIANT", "GEOMETRY", "MAP", "STRUCT", "[]", "JSON")

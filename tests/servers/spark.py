@@ -26,9 +26,13 @@ ENVIRONMENT = {
     "PYSPARK_DRIVER_PYTHON": sys.executable,
 }
 
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java for many small queries: its second compiler would take more time than it gives."""
 
-def settings(folder: Path) -> dict[str, str]:
-    """What every session has in common."""
+
+def settings(folder: Path, *, small: bool = True) -> dict[str, str]:
+    """What every session has in common; a `small` one is for queries that run once."""
+    java = f"-Dderby.system.home={folder}"
     return {
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
@@ -38,17 +42,17 @@ def settings(folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": f"{java} {_SMALL}" if small else java,
     }
 
 
-def local_session() -> "SparkSession":
-    """One session with two threads."""
+def local_session(*, small: bool = False) -> "SparkSession":
+    """One session with two threads, as users have it unless it is for many small queries."""
     from pyspark.sql import SparkSession
 
     os.environ.update(ENVIRONMENT)
     builder = SparkSession.builder.master("local[2]").appName("tidelake-tests")
-    for name, value in settings(server_folder("spark")).items():
+    for name, value in settings(server_folder("spark"), small=small).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
