@@ -97,23 +97,23 @@ def test_all_ways_agree(work, kind, width, entity, monkeypatch):
     rows = rows_of(of)
     sql, expected = sql_of(of, rows), naive(of, rows)
     work.connection.execute("SET TimeZone = 'UTC'")
-    span = span_of(work, sql, of)
-    assert sets(listed(work, sql, of, rows=len(rows))) == expected
-    assert sets(listed(work, sql, of, rows=None)) == expected
-    assert sets(drawn(work, sql, of, span)) == expected
+    span = span_of(work.connection, sql, of)
+    assert sets(listed(work.connection, sql, of, rows=len(rows))) == expected
+    assert sets(listed(work.connection, sql, of, rows=None)) == expected
+    assert sets(drawn(work.connection, sql, of, span)) == expected
     monkeypatch.setattr(bucket_sets, "_BITS_AT_ONCE", 24)
     monkeypatch.setattr(bucket_sets, "_BITS_FOR_A_RUN", 4)
-    assert sets(drawn(work, sql, of, span)) == expected
+    assert sets(drawn(work.connection, sql, of, span)) == expected
     monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 13)
     assert len(list(span.parts(len(rows)))) > 3
-    assert sets(listed(work, sql, of, rows=len(rows))) == expected
+    assert sets(listed(work.connection, sql, of, rows=len(rows))) == expected
 
 
 def test_what_stands_beside_stays_apart_in_parts(work, monkeypatch):
     of = series("int64", 10)
     sql = "SELECT i AS at, i % 3 AS third FROM range(1000) AS r(i)"
     monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 100)
-    found = list(listed(work, sql, of, ["third"], rows=1000))
+    found = list(listed(work.connection, sql, of, ["third"], rows=1000))
     assert sorted(third for _, (third,), _ in found) == [0, 1, 2]
     assert all(len(ids) == 100 for _, _, ids in found)
 
@@ -122,9 +122,9 @@ def test_what_stands_beside_stays_apart_in_parts(work, monkeypatch):
 def test_nothing_and_infinity_have_no_span(work, values):
     of = series("timestamp", "1m")
     sql = f"SELECT CAST(t AS TIMESTAMP) AS at FROM (VALUES {values}) AS v(t)"
-    assert span_of(work, sql, of) is None
+    assert span_of(work.connection, sql, of) is None
     for rows in (2, None, 10**9):
-        found = list(listed(work, sql, of, rows=rows))
+        found = list(listed(work.connection, sql, of, rows=rows))
         assert [len(ids) for _, _, ids in found] == ([1] if "2024" in values else [])
 
 

@@ -11,7 +11,8 @@ from tidelake.coverage.values.bitmaps import by_entity
 from tidelake.coverage.values.from_text import covered_by
 from tidelake.coverage.values.series import Series
 from tidelake.engine.declare.columns import columns_of
-from tidelake.engine.local.engine import LocalEngine, Workbench
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.local.workbench import Workbench
 from tidelake.model.comparable import INTEGERS
 
 WIDTHS = ("1h", "7d", "1w", "1mo", "1y")

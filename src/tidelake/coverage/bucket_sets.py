@@ -16,9 +16,8 @@ from tidelake.coverage.values.series import Series
 from tidelake.model.names import quote
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
-
-    from tidelake.engine.local.engine import Workbench
 
 EntityBuckets = tuple[str, tuple[Any, ...], Buckets]
 """An entity, what stands beside it in the query, and its buckets."""
@@ -57,51 +56,60 @@ class Span:
             yield first, min(first + step, self.last + 1)
 
 
-def span_of(work: Workbench, sql: str, series: Series) -> Span | None:
+def span_of(connection: duckdb.DuckDBPyConnection, sql: str, series: Series) -> Span | None:
     """None if there is no row, or one at infinity."""
     time = quote(series.time.name)
     ends = [
         f"CASE WHEN {placed_sql(series.time, end)} THEN {number_sql(series, end)} END"
         for end in ("least", "most")
     ]
-    found = work.connection.execute(
+    found = connection.execute(
         f"SELECT {', '.join(ends)} FROM"
         f" (SELECT min({time}) AS least, max({time}) AS most FROM ({sql}) AS r) AS s"
     ).fetchall()[0]
     return None if None in found else Span(*found)
 
 
-def is_dense(work: Workbench, sql: str, series: Series, span: Span, rows: int) -> bool:
+def is_dense(
+    connection: duckdb.DuckDBPyConnection, sql: str, series: Series, span: Span, rows: int
+) -> bool:
     """Whether a bit for each bucket of each entity is not much for so many rows."""
     most = min(_MOST_BITS, rows * _BITS_FOR_A_ROW)
     if span.length <= _SHORT or span.length > most or not series.entity:
         return span.length <= most
     keys = ", ".join(quote(column.name) for column in series.entity)
     each = f"SELECT DISTINCT {keys} FROM ({sql}) AS r"
-    entities = work.connection.execute(f"SELECT count(*) FROM ({each}) AS e").fetchall()[0][0]
+    entities = connection.execute(f"SELECT count(*) FROM ({each}) AS e").fetchall()[0][0]
     return bool(span.length * entities <= most)
 
 
 def listed(
-    work: Workbench, sql: str, series: Series, beside: Sequence[str] = (), *, rows: int | None
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    series: Series,
+    beside: Sequence[str] = (),
+    *,
+    rows: int | None,
 ) -> Iterator[EntityBuckets]:
     """What the rows of a query cover; how many these are is None if nobody knows."""
     if rows is not None and rows <= _MANY_ROWS:
-        yield from _listed(work, sql, series, beside, alike=False)
+        yield from _listed(connection, sql, series, beside, alike=False)
         return
-    span = span_of(work, sql, series) if rows else None
+    span = span_of(connection, sql, series) if rows else None
     if span is None or not rows:
-        yield from _listed(work, sql, series, beside, alike=True)
+        yield from _listed(connection, sql, series, beside, alike=True)
         return
     together: dict[tuple[str, tuple[Any, ...]], Buckets] = {}
     for part in span.parts(rows):
-        for entity, others, ids in _listed(work, sql, series, beside, part, alike=True):
+        for entity, others, ids in _listed(connection, sql, series, beside, part, alike=True):
             together.setdefault((entity, others), Buckets()).update(ids)
     for (entity, others), ids in together.items():
         yield entity, others, ids
 
 
-def drawn(work: Workbench, sql: str, series: Series, span: Span) -> Iterator[EntityBuckets]:
+def drawn(
+    connection: duckdb.DuckDBPyConnection, sql: str, series: Series, span: Span
+) -> Iterator[EntityBuckets]:
     """The same by a bit for each bucket of the span. It needs no list of all rows, and where
     most buckets are covered is several times faster."""
     bits = f"CAST(bitstring_agg(number, {span.first}, {span.last}) AS VARCHAR)"
@@ -110,11 +118,11 @@ def drawn(work: Workbench, sql: str, series: Series, span: Span) -> Iterator[Ent
     def sets(texts: pa.StringArray) -> Iterator[Buckets]:
         return (_of_bits(text, origin) for text in texts.to_pylist())
 
-    yield from _grouped(work, _numbers(sql, series, ()), series, (), bits, sets)
+    yield from _grouped(connection, _numbers(sql, series, ()), series, (), bits, sets)
 
 
 def _listed(
-    work: Workbench,
+    connection: duckdb.DuckDBPyConnection,
     sql: str,
     series: Series,
     beside: Sequence[str],
@@ -126,7 +134,7 @@ def _listed(
     if part is not None:
         numbers = f"SELECT * FROM ({numbers}) AS n WHERE number >= {part[0]} AND number < {part[1]}"
     ids = f"list({as_id(series, 'number')})"
-    yield from _grouped(work, numbers, series, beside, ids, _of_lists)
+    yield from _grouped(connection, numbers, series, beside, ids, _of_lists)
 
 
 def _numbers(sql: str, series: Series, beside: Sequence[str], *, alike: bool = False) -> str:
@@ -146,7 +154,7 @@ def _key(kind: str, value: str) -> str:
 
 
 def _grouped(
-    work: Workbench,
+    connection: duckdb.DuckDBPyConnection,
     numbers: str,
     series: Series,
     beside: Sequence[str],
@@ -158,7 +166,7 @@ def _grouped(
     sql = f"SELECT {', '.join([*keys, gathered])} FROM ({numbers}) AS b GROUP BY ALL"
     if not keys:
         sql += " HAVING count(*) > 0"
-    for batch in work.connection.execute(sql).to_arrow_reader(_BATCH):
+    for batch in connection.execute(sql).to_arrow_reader(_BATCH):
         columns = [batch.column(place).to_pylist() for place in range(len(keys))]
         rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if keys else [()]
         for row, ids in zip(rows, sets(batch.column(len(keys))), strict=True):

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelake.coverage.bucket_sets import EntityBuckets, drawn, is_dense, listed, span_of
-from tidelake.coverage.values.bitmaps import Buckets, pieces, union
+from tidelake.coverage.task import Cover
+from tidelake.coverage.values.bitmaps import Buckets, pieces, union, united
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 from tidelake.coverage.values.series import Series
-from tidelake.coverage.values.task import Cover
+from tidelake.engine import Job
 from tidelake.engine.parquet.deletions import DELETED_AT, deletions_sql
 from tidelake.model.change import NewFile
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_POSITION
-from tidelake.plan.target import Target
+from tidelake.model.table import TableInfo
+from tidelake.plan.target import FileObserver, Target
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    import duckdb
+
+    from tidelake.engine.local.workbench import Workbench
 
 Life = tuple[int, int | None, Buckets]
 """Buckets that were covered from one snapshot on, until another."""
@@ -33,25 +38,54 @@ _EVER = 1 << 62
 _LIFE = ("file", "began", "ended")
 
 
-def of_written(work: Workbench, file: NewFile, target: Target) -> Covers:
+@dataclass(frozen=True, slots=True)
+class CoverageOfFiles:
+    """Finds out what each file covers as it is written."""
+
+    series: Series
+
+    def seen(self, connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target) -> NewFile:
+        return replace(file, covers=of_written(connection, file, target, self.series))
+
+
+def observers(table: TableInfo) -> tuple[FileObserver, ...]:
+    """Who looks at the files that are written for a table: somebody, if it is a series."""
+    series = Series.maybe(table)
+    return () if series is None else (CoverageOfFiles(series),)
+
+
+def of_written(
+    connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target, series: Series
+) -> Covers:
     """What a file that has just been written covers."""
-    series = target.series
-    assert series is not None
     names = {column.id: target.physical.get(column.id, column.name) for column in series.columns}
     chosen = ", ".join(f"{quote(names[c.id])} AS {quote(c.name)}" for c in series.columns)
     source = f"read_parquet({text_literal(file.path)}, hive_partitioning = false)"
     sql = f"SELECT {chosen} FROM {source}"
-    span = span_of(work, sql, series) if file.rows > _FEW_ROWS else None
-    if span is not None and is_dense(work, sql, series, span, file.rows):
-        found = drawn(work, sql, series, span)
+    span = span_of(connection, sql, series) if file.rows > _FEW_ROWS else None
+    if span is not None and is_dense(connection, sql, series, span, file.rows):
+        found = drawn(connection, sql, series, span)
     else:
-        found = listed(work, sql, series, rows=file.rows)
+        found = listed(connection, sql, series, rows=file.rows)
     return Covers(series.number, _kept(found))
 
 
+def of_query(job: Job, sql: str, series: Series) -> tuple[Piece, ...]:
+    """What the rows of a query cover, which has at least the series' columns; on Spark each task
+    tells of its own rows."""
+    found = job.over(sql, partial(of_rows, series=series))
+    return found[0] if len(found) == 1 else united(piece for each in found for piece in each)
+
+
+def of_files(job: Job, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
+    """What files cover, task by task."""
+    for found in job.run(tasks, covered):
+        yield from found
+
+
 def of_rows(work: Workbench, sql: str, series: Series) -> tuple[Piece, ...]:
-    """What the rows of a query over the series' columns cover."""
-    return _kept(listed(work, sql, series, rows=None))
+    """What the rows of a query over the series' columns cover, where they are."""
+    return _kept(listed(work.connection, sql, series, rows=None))
 
 
 def _kept(found: Iterator[EntityBuckets]) -> tuple[Piece, ...]:
@@ -62,7 +96,7 @@ def covered(work: Workbench, task: Cover) -> list[FileCoverage]:
     """What files cover, and covered at every snapshot that is left."""
     lives: dict[int, dict[str, list[Life]]] = {file.id: defaultdict(list) for file in task.files}
     sql = _lives_sql(work, task)
-    for entity, life, ids in listed(work, sql, task.series, _LIFE, rows=task.rows):
+    for entity, life, ids in listed(work.connection, sql, task.series, _LIFE, rows=task.rows):
         file_id, began, ended = life
         lives[file_id][entity].append((began, ended, ids))
     return [

@@ -15,13 +15,14 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read.files import whole_life
 from tidelake.coverage import records as coverage
+from tidelake.coverage.from_rows import of_files, of_query
 from tidelake.coverage.records import Scope
+from tidelake.coverage.task import Cover
 from tidelake.coverage.values.bitmaps import Buckets, of_entities
 from tidelake.coverage.values.bitmaps import pieces as pieces_of
 from tidelake.coverage.values.from_text import covered_by
 from tidelake.coverage.values.piece import FileCoverage, Piece
 from tidelake.coverage.values.series import Series
-from tidelake.coverage.values.task import Cover
 from tidelake.errors import Denied, Unavailable
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName
@@ -260,7 +261,7 @@ def _done(lake: Lake, sight: _Scope, work: _Work) -> tuple[CachedCoverage, list[
     found: list[FileCoverage] = []
     if work.files:
         with lake._engine.job(doing) as job:
-            found = list(job.cover(work.files))
+            found = list(of_files(job, work.files))
     pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
     if found and _remember(lake, sight.scope, found):
         return CachedCoverage(work.kept, pieces, work.state), found
@@ -277,7 +278,7 @@ def _of_rows(lake: Lake, sight: _Scope, plan: ScanPlan, doing: str) -> tuple[Pie
     engine = lake._engine if plan.files else lake._local
     with engine.job(doing) as job:
         job.scan(_ROWS, plan)
-        return tuple(job.covers(f"SELECT * FROM {_ROWS}", sight.series))
+        return of_query(job, f"SELECT * FROM {_ROWS}", sight.series)
 
 
 def _of_few(series: Series, kept: Iterable[InlinedRows]) -> tuple[Piece, ...] | None:

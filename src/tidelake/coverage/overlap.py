@@ -6,14 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
+from tidelake.coverage.from_rows import of_query
 from tidelake.coverage.lookup import covered
 from tidelake.coverage.overlap_error import BucketsByEntity, condition, refusal
+from tidelake.coverage.rows_in_buckets import rows_in_buckets
 from tidelake.coverage.values.bitmaps import Buckets, by_entity, pieces
 from tidelake.coverage.values.from_text import covered_by
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.coverage.values.series import Series
+from tidelake.engine import Job
 from tidelake.model.change import NewFile
 from tidelake.model.names import quote
 from tidelake.plan.scan import ScanPlan
@@ -47,7 +51,7 @@ class Added:
     deleted: int = 0
 
 
-def staged(tx: Transaction, draft: TableDraft, job: Any, incoming: AppendedRows) -> Added:
+def staged(tx: Transaction, draft: TableDraft, job: Job, incoming: AppendedRows) -> Added:
     """Stage rows, wherever they lie."""
     files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
     return Added(files, sum(file.rows for file in files) if files else incoming.count or 0)
@@ -80,16 +84,16 @@ class OverlapGuard:
         self._claim(found)
         return True
 
-    def append(self, job: Any, incoming: AppendedRows) -> Added:
+    def append(self, job: Job, incoming: AppendedRows) -> Added:
         """Stage rows as the table's policy has it."""
         with self.tx.unless_it_fails(self.draft):
             few = staging.may_inline(self.tx, self.draft, incoming.count)
             if self.series.overlap == "reject" and not few:
                 return self._add(staging.written(self.tx, self.draft, job, incoming.sql))
-            if job.on_spark or not incoming.rereadable:
+            if not job.in_process or not incoming.rereadable:
                 count = job.keep(_KEPT, incoming.sql)
                 incoming = AppendedRows(f"SELECT * FROM {_KEPT}", count, True)
-            found = by_entity(job.covers(incoming.sql, self.series))
+            found = by_entity(of_query(job, incoming.sql, self.series))
             taken = self._taken(found)
             self._refuse(taken)
             if taken and self.series.overlap == "skip":
@@ -124,10 +128,10 @@ class OverlapGuard:
         return Added(files, sum(file.rows for file in files))
 
     def _append_rest(
-        self, job: Any, incoming: AppendedRows, found: BucketsByEntity, taken: BucketsByEntity
+        self, job: Job, incoming: AppendedRows, found: BucketsByEntity, taken: BucketsByEntity
     ) -> Added:
         """Rows in buckets that are free, or in none."""
-        job.lying(_LYING, incoming.sql, self.series, _pieces(taken), inside=False)
+        job.pick(_LYING, incoming.sql, self._lying(taken, inside=False))
         columns = ", ".join(quote(column.name) for column in self.draft.columns)
         rest = AppendedRows(f"SELECT {columns} FROM {_LYING}", None, True)
         if staging.may_inline(self.tx, self.draft, incoming.count):
@@ -158,12 +162,12 @@ class OverlapGuard:
         else:
             self.tx.check_current(self.draft.after.name)
 
-    def _looked_at(self, job: Any, file: NewFile) -> NewFile:
+    def _looked_at(self, job: Job, file: NewFile) -> NewFile:
         """A file that is there, and what it covers."""
         name = f"{_THERE} {file.path}"
         job.scan(name, self._plan_of({-1: file}))
-        told = job.covers(f"SELECT * FROM {quote(name)}", self.series)
-        return replace(file, covers=Covers(self.series.number, tuple(told)))
+        told = of_query(job, f"SELECT * FROM {quote(name)}", self.series)
+        return replace(file, covers=Covers(self.series.number, told))
 
     def _plan_of(self, files: Mapping[int, NewFile]) -> ScanPlan:
         """A read of files that are not committed, by these ids."""
@@ -189,9 +193,12 @@ class OverlapGuard:
         with self.tx.job(f"cannot write {self.draft.after.name}") as job:
             job.scan(_THERE, plan)
             rows = f"SELECT * FROM {_THERE}"
-            job.lying(_LYING, rows, self.series, _pieces(taken), inside=True)
+            job.pick(_LYING, rows, self._lying(taken, inside=True))
             job.keep("doomed", f"SELECT {', '.join(POINTERS)} FROM {_LYING}")
             return staging.remove(self.tx, self.draft, job, "doomed", plan)
+
+    def _lying(self, taken: BucketsByEntity, *, inside: bool) -> partial[str]:
+        return partial(rows_in_buckets, series=self.series, pieces=_pieces(taken), inside=inside)
 
     def _taken(self, found: BucketsByEntity) -> dict[str, Buckets]:
         """Those of the buckets that are covered."""

@@ -11,10 +11,11 @@ from tidelake.catalog.inventory import file_ids
 from tidelake.catalog.read import snapshots
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
+from tidelake.coverage.from_rows import of_files
 from tidelake.coverage.lookup import tasks
 from tidelake.coverage.series_in_use import Usage
+from tidelake.coverage.task import Cover
 from tidelake.coverage.values.piece import FileCoverage
-from tidelake.coverage.values.task import Cover
 from tidelake.errors import Denied, Invalid
 from tidelake.model.names import TableName
 from tidelake.session.planning import TableMeta
@@ -83,4 +84,4 @@ def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cove
 
 def looked_at(lake: Lake, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
     with lake._engine.job(f"cannot tell what {usage.table.name} covers") as job:
-        return list(job.cover(work)) if work else []
+        return list(of_files(job, work)) if work else []

@@ -20,7 +20,7 @@ from tidelake.model.names import quote
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 _NAMES = (f"_tidelake_stretches_{number}" for number in count())
 _WHO, _PLACE = "_tidelake_who", "_tidelake_place"
@@ -34,7 +34,7 @@ _UNITS = {
 _MICROSECONDS = ("us", 1000)
 
 
-def lying(
+def rows_in_buckets(
     work: Workbench, sql: str, series: Series, pieces: Iterable[Piece], *, inside: bool
 ) -> str:
     """A query of those rows of another that lie in these buckets, or of all others, in their

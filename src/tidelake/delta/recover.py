@@ -28,6 +28,7 @@ from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.actions import Add, Txn
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, Ratified
 from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
+from tidelake.engine import Job
 from tidelake.engine.local.errors import translated
 from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
 from tidelake.model.change import NewFile, WriteResult
@@ -226,7 +227,7 @@ def _filled(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
     return WriteResult(None, rows=rows, inserted=rows, operation="recover")
 
 
-def _files(tx: Transaction, draft: TableDraft, job: Any, lost: _Lost) -> Iterator[NewFile]:
+def _files(tx: Transaction, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
     fields = [_field(column, draft.target.physical) for column in draft.columns]
     for add in sorted(lost.state.files.values(), key=lambda add: add.modified):
         path = located(add.path, lost.log.root)
@@ -245,7 +246,7 @@ def _files(tx: Transaction, draft: TableDraft, job: Any, lost: _Lost) -> Iterato
 
 
 def _with_deletes(
-    tx: Transaction, draft: TableDraft, job: Any, file: NewFile, add: Add, lost: _Lost
+    tx: Transaction, draft: TableDraft, job: Job, file: NewFile, add: Add, lost: _Lost
 ) -> NewFile:
     if add.vector is None:
         return file

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
+from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.event_time import belief_changes_sql as plan_of
 from tidelake.event_time.belief_changes_sql import BeliefPlan
@@ -44,7 +45,7 @@ class BeliefChanges(LazyRows):
         self._since = since
         self._known_at = known_at
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         """Only keys about which rows came or went can have another answer. Where these are few,
         it is they that are asked for."""
         doing = f"cannot compare what was known of {self._name}"
@@ -94,7 +95,9 @@ class BeliefChanges(LazyRows):
         return f"<changes of belief in {self._name} as of {spelled(self._as_of)}>"
 
 
-def _few_keys(engine: Any, doing: str, changes: ChangePlan, event: EventTime) -> Predicate | None:
+def _few_keys(
+    engine: Engine, doing: str, changes: ChangePlan, event: EventTime
+) -> Predicate | None:
     """A condition that keeps all keys of the changes, and not many more; None if they are many."""
     if not plan_of.can_list(event):
         return None

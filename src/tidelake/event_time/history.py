@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
+from tidelake.engine import Engine, Reading
 from tidelake.event_time import history_sql as plan_of
 from tidelake.event_time.facts import key_is
 from tidelake.event_time.history_sql import HistoryPlan
@@ -62,7 +63,7 @@ class History(LazyRows):
         """The data files that would be read: those that may hold rows of the key."""
         return self.plan().changes.files
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         plan = self.plan()
         job = engine.job(f"cannot read the history of {self._name}")
         define(job, plan.changes)

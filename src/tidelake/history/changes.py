@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import Invalid, NotFound
 from tidelake.history import changes_sql as plan_of
 from tidelake.history.changes_sql import ChangePlan, Window
@@ -72,7 +73,7 @@ class Changes(LazyRows):
         """The data files that would be read: those that were touched in between."""
         return self.plan().files
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         plan = self.plan()
         names = plan_of.feed_names(plan.columns)
         where = as_where(self._where, Schema(feed_columns(plan.columns)))
@@ -230,7 +231,7 @@ def _window(span: Span, touched: Sequence[DataFile], next_file: int) -> Window:
     return Window(span.after, span.until, next_file, frozenset(rewritten), frozenset(unknown))
 
 
-def define(job: Any, plan: ChangePlan) -> None:
+def define(job: Job, plan: ChangePlan) -> None:
     """The relations that a feed is made of."""
     job.scan(plan_of.TIMES, plan.times)
     job.scan(plan_of.CAME_FROM, plan.came)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
 from tidelake.history.changes import Span, define, known, plan_changes
@@ -58,7 +59,7 @@ class DiffRows(LazyRows):
         found = dict(self._job(self._lake._engine).rows(plan_of.counts_sql(self._plan)))
         return RowDifference(*(found.get(kind, 0) for kind in ("insert", "update", "delete")))
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         _, _, row_id, kind = feed_names(self._plan.columns)
         sql = plan_of.rows_sql(self._plan, (row_id, kind))
         if ordered:
@@ -66,9 +67,10 @@ class DiffRows(LazyRows):
             sql = f"SELECT * FROM ({sql}) AS _tidelake_rows ORDER BY {order}"
         return self._job(engine).reading(sql)
 
-    def _job(self, engine: Any) -> Any:
+    def _job(self, engine: Engine) -> Job:
         job = engine.job(f"cannot compare the rows of {self._name}")
         if self._plan.changes is None:
+            assert self._plan.one is not None
             job.scan(plan_of.ONE, self._plan.one)
             return job
         define(job, self._plan.changes)

@@ -171,8 +171,8 @@ def _exchange(
     tx: Transaction, draft: TableDraft, now: ScanPlan, then: _Then, *, whole: bool
 ) -> WriteResult:
     columns = draft.columns
-    changed = "TRUE" if whole else _changed(columns, exact=tx.engine == "local")
     with tx.job(f"cannot roll {draft.after.name} back") as job:
+        changed = "TRUE" if whole else _changed(columns, exact=job.in_process)
         job.scan(_THEN, then.plan)
         job.scan(_NOW, now)
         back = job.keep("back", _only(_THEN, _NOW, changed))

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.engine import Engine, Job, Reading
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid, TidelakeWarning, Unsupported
@@ -135,17 +136,17 @@ class AsofJoin(LazyRows):
         self._prepare(job)
         return int(job.reading(f"SELECT * FROM {LEFT}").count())
 
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         job = engine.job("cannot join")
         plan = self._prepare(job, ordered=ordered and self._left.is_ordered)
-        if not (job.on_spark and plan.is_native):
+        if job.in_process or not plan.is_native:
             job.define(LEFT_ROWS, plan_of.left_rows_sql(plan))
             job.define(RIGHT_ROWS, plan_of.right_rows_sql(plan))
-        if not job.on_spark and plan.known is None and self._is_untied(job, plan):
+        if job.in_process and plan.known is None and self._is_untied(job, plan):
             plan = replace(plan, untied=True)
-        return job.reading(plan_of.joined_sql(plan, by_window=job.on_spark))
+        return job.reading(plan_of.joined_sql(plan, by_window=not job.in_process))
 
-    def _prepare(self, job: Any, *, ordered: bool = False) -> JoinPlan:
+    def _prepare(self, job: Job, *, ordered: bool = False) -> JoinPlan:
         left = self._left.enter(job, LEFT, numbered=ordered)
         own = self._own_moment(left)
         if own is None:
@@ -153,7 +154,7 @@ class AsofJoin(LazyRows):
             columns = right.enter(job, RIGHT, numbered=True)
             return replace(self._plan(left, right, columns), ordered=ordered)
         known, columns = _enter_lives(job, self._right, own)
-        if not job.on_spark:
+        if job.in_process:
             _warn_if_early(job, self._right, own)
         return replace(self._plan(left, self._right, columns), known=known, ordered=ordered)
 
@@ -204,7 +205,7 @@ class AsofJoin(LazyRows):
             tombstone=tombstone,
         )
 
-    def _is_untied(self, job: Any, plan: JoinPlan) -> bool:
+    def _is_untied(self, job: Job, plan: JoinPlan) -> bool:
         """Whether no two right rows have the same keys and time. What has been found out about a
         snapshot of a table remains so."""
         lake, key = self._right.lake, self._pinned().key
@@ -281,7 +282,7 @@ def _named(
     return tuple(found)
 
 
-def _enter_lives(job: Any, side: Side, own: Column) -> tuple[str, tuple[Column, ...]]:
+def _enter_lives(job: Job, side: Side, own: Column) -> tuple[str, tuple[Column, ...]]:
     """All that the right side ever knew as a relation; how a left row tells what it knew, in SQL,
     and the columns of the relation."""
     now = isinstance(side, Rows) and side.table._snapshot_id is None and side.scan._where is None
@@ -314,7 +315,7 @@ def _enter_lives(job: Any, side: Side, own: Column) -> tuple[str, tuple[Column, 
     return _knowledge(own, kind, holes), plan.columns
 
 
-def _warn_if_early(job: Any, side: Side, own: Column) -> None:
+def _warn_if_early(job: Job, side: Side, own: Column) -> None:
     """Warn if no left row can know anything: all of them are from before the right table."""
     kind = knowledge_type(own)
     if kind == "BIGINT" or not isinstance(side, Rows):

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidelake.engine import Job
 from tidelake.engine.declare.ddl import from_duckdb_type
+from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
 from tidelake.lake.lake import Lake
 from tidelake.lake.scan import Scan
@@ -32,7 +34,7 @@ class Side(ABC):
     lake: Lake | None = None
 
     @abstractmethod
-    def enter(self, job: Any, name: str, *, numbered: bool) -> tuple[Column, ...]:
+    def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         """Make a relation of its rows, and say which columns they have; if `numbered`, also
         `_tidelake_row`, which grows in the order in which rows came."""
 
@@ -87,7 +89,7 @@ class Rows(Side):
             at = self.table._at(reader)
         return f"{self.table.name} {at} {self.table._as_of} {self.scan._where!r}"
 
-    def enter(self, job: Any, name: str, *, numbered: bool) -> tuple[Column, ...]:
+    def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         plan = self.planned(numbered=numbered)
         job.scan(name, plan)
         known = {column.name: column for column in plan.columns}
@@ -121,12 +123,12 @@ class Result(Side):
 
     @property
     def session(self) -> Any:
-        return self.lake._spark_engine(None).spark if self.lake.engine == "spark" else None
+        return self.lake._engine.session
 
-    def enter(self, job: Any, name: str, *, numbered: bool) -> tuple[Column, ...]:
+    def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         if self.session is not None:
             return Frame(self.what, self.query.to_spark()).enter(job, name, numbered=numbered)
-        if job.on_spark:
+        if not job.in_process:
             raise Unsupported(
                 f"the {self.what} side is a query in DuckDB's SQL, which Spark does not run",
                 hint="open the lake with engine='spark', or give a table",
@@ -137,7 +139,7 @@ class Result(Side):
         _define(job, name, self._defined(job, name), numbered=numbered)
         return columns
 
-    def _defined(self, job: Any, name: str) -> str:
+    def _defined(self, job: Job, name: str) -> str:
         for handle, plan in self.query._tables.items():
             job.scan(f"{name}{handle}", plan)
         tables = ", ".join(
@@ -156,33 +158,24 @@ class Frame(Side):
 
     @property
     def session(self) -> Any:
-        return self.data.sparkSession if _is_spark(self.data) else None
+        return self.data.sparkSession if is_spark_frame(self.data) else None
 
     @property
     def is_ordered(self) -> bool:
-        return not _is_spark(self.data)
+        return not is_spark_frame(self.data)
 
-    def enter(self, job: Any, name: str, *, numbered: bool) -> tuple[Column, ...]:
-        columns = job.columns(self.data)
-        if not columns:
+    def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
+        if is_spark_frame(self.data) and job.in_process:
+            raise Unsupported(
+                f"the {self.what} side is a Spark DataFrame, which DuckDB does not read",
+                hint="ask for to_spark(), to_arrow() or to_pandas()",
+            )
+        taken = job.take(f"{name}_given", self.data, TableName("main", self.what))
+        if taken is None or not taken[1].rereadable:
             raise self._unknown()
-        on_spark = job.on_spark
-        if _is_spark(self.data):
-            if not on_spark:
-                raise Unsupported(
-                    f"the {self.what} side is a Spark DataFrame, which DuckDB does not read",
-                    hint="ask for to_spark(), to_arrow() or to_pandas()",
-                )
-            job.take(f"{name}_given", self.data, columns)
-            sql = f"SELECT * FROM {name}_given"
-        else:
-            given = tuple(_of_spark(column) for column in columns) if on_spark else columns
-            found = job.bring(f"{name}_given", self.data, given, TableName("main", self.what))
-            if not found.rereadable:
-                raise self._unknown()
-            columns, sql = given, found.sql
-        _define(job, name, sql, numbered=numbered)
-        return tuple(columns)
+        columns, found = taken
+        _define(job, name, found.sql, numbered=numbered)
+        return columns
 
     def _unknown(self) -> Invalid:
         kind = f"{type(self.data).__module__}.{type(self.data).__qualname__}"
@@ -217,7 +210,7 @@ def column_of(side: Side, columns: Sequence[Column], name: object, as_what: str)
     )
 
 
-def _define(job: Any, name: str, sql: str, *, numbered: bool) -> None:
+def _define(job: Job, name: str, sql: str, *, numbered: bool) -> None:
     if numbered:
         job.number(name, sql)
     else:
@@ -229,12 +222,3 @@ def _check_names(what: str, columns: Sequence[Column]) -> None:
     twice = next((c.name for c in columns if folded.count(fold(c.name)) > 1), None)
     if twice is not None:
         raise Invalid(f"the {what} side has two columns {twice!r}", hint="rename one with AS")
-
-
-def _of_spark(column: Column) -> Column:
-    """Spark's timestamps have microseconds; values with more are refused one by one."""
-    return replace(column, type="timestamp") if column.type == "timestamp_ns" else column
-
-
-def _is_spark(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "pyspark"

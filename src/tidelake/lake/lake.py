@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from tidelake.coverage.lookup import CachedCoverage
     from tidelake.delta.mirror.agenda import DeclarationCache
     from tidelake.delta.mirror.mirror import DeltaMirror
+    from tidelake.engine import Engine
+    from tidelake.engine.spark.engine import SparkEngine
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
     from tidelake.session.draft import TableDraft
@@ -600,10 +602,10 @@ class Lake:
         return self._snapshot_id
 
     @property
-    def _engine(self) -> Any:
+    def _engine(self) -> Engine:
         return self._local if self.engine == "local" else self._spark_engine(None)
 
-    def _spark_engine(self, spark: Any) -> Any:
+    def _spark_engine(self, spark: Any) -> SparkEngine:
         require("pyspark", "the Spark engine")
         from tidelake.engine.spark.engine import SparkEngine
 

@@ -18,6 +18,9 @@ from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import options, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.coverage.from_rows import observers
+from tidelake.engine import Job
+from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.lake.lake import Declaration, Lake
 from tidelake.lake.open_transactions import watched
@@ -413,7 +416,7 @@ class Transaction(Lake):
             self._lake._declare(name, self._schema_version, found)
         facts, known, inline_table = found
         self._drafts[facts.info.id] = TableDraft(
-            facts.info, facts.info, facts, known, self._base, inline_table
+            facts.info, facts.info, facts, known, self._base, inline_table, observers
         )
         return self._drafts[facts.info.id]
 
@@ -426,7 +429,9 @@ class Transaction(Lake):
     def create(self, table: TableInfo) -> TableDraft:
         with self._reading() as reader:
             known = options.of_table(reader)
-        self._drafts[table.id] = TableDraft(None, table, facts_of_new(table), known, self._base)
+        self._drafts[table.id] = TableDraft(
+            None, table, facts_of_new(table), known, self._base, observers=observers
+        )
         return self._drafts[table.id]
 
     def drop_table(self, name: TableName) -> None:
@@ -462,7 +467,7 @@ class Transaction(Lake):
         """Whether DuckDB can move these rows from the catalog to files without harm."""
         return inline_tables.can_flush(self._database.dialect, table, rows)
 
-    def job(self, doing: str, data: object = None) -> Any:
+    def job(self, doing: str, data: object = None) -> Job:
         """The statements of one write, on Spark if the lake or the data is Spark's."""
         if self.engine == "local" and not is_spark_frame(data):
             return self._local.job(doing)
@@ -610,10 +615,6 @@ class Transaction(Lake):
             self._local.store.delete(sorted(paths))
         except TidelakeError:
             return
-
-
-def is_spark_frame(data: object) -> bool:
-    return type(data).__module__.partition(".")[0] == "pyspark"
 
 
 def _same(one: TableName, other: TableName) -> bool:

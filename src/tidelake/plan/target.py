@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from tidelake.coverage.values.series import Series
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import PartitionSpec, SortKey
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tidelake.model.change import NewFile
+
+
+class FileObserver(Protocol):
+    """Looks at files as soon as they are written, where they were; picklable, because executors
+    write too."""
+
+    def seen(self, connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target) -> NewFile:
+        """The file, with what is known of it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +30,7 @@ class Target:
 
     `path` is the folder, complete, with a slash at the end. `physical` are the names of all
     columns, at every depth, in files, by id: a column keeps the first name it had. `suffix` is how
-    the names of files end. Of a `series`, what each file covers is found out as it is written.
+    the names of files end. The `observers` look at each file that has been written.
     `in_order`: the rows stay in the order in which they come, and so in one file, because ties
     between them are decided by it.
     """
@@ -32,5 +45,5 @@ class Target:
     compression: str = "snappy"
     row_group_rows: int = 122_880
     suffix: str = "parquet"
-    series: Series | None = None
+    observers: tuple[FileObserver, ...] = ()
     in_order: bool = False

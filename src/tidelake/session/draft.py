@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, replace
 
@@ -10,7 +10,6 @@ from tidelake.catalog.read.options import Options
 from tidelake.catalog.read.tables import ColumnHistory
 from tidelake.coverage.values.bitmaps import united
 from tidelake.coverage.values.piece import Covers, Piece
-from tidelake.coverage.values.series import Series
 from tidelake.model.change import (
     PROVISIONAL_ROW_ID,
     NewDeleteFile,
@@ -25,10 +24,17 @@ from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.target import Target
+from tidelake.plan.target import FileObserver, Target
 from tidelake.session.planning import TableMeta
 
 _PLACE_BITS = 40
+
+Observers = Callable[[TableInfo], tuple[FileObserver, ...]]
+"""Who is to look at files of a table as they are written."""
+
+
+def nobody(_: TableInfo) -> tuple[FileObserver, ...]:
+    return ()
 
 
 @dataclass
@@ -43,6 +49,7 @@ class TableDraft:
     options: Options
     base: int
     inline_table: str | None = None
+    observers: Observers = nobody
     files: dict[int, NewFile] = field(default_factory=dict)
     rows: dict[int, NewRow] = field(default_factory=dict)
     row_columns: tuple[Column, ...] = ()
@@ -84,7 +91,7 @@ class TableDraft:
             file_bytes=self.options.file_bytes,
             compression=self.options.compression,
             row_group_rows=self.options.row_group_rows,
-            series=Series.maybe(self.after),
+            observers=self.observers(self.after),
             in_order=EventTime.maybe(self.after) is not None and not self.after.sorting,
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine import Engine, Reading
+
 if TYPE_CHECKING:
     import duckdb
     import pandas
@@ -20,45 +22,40 @@ class LazyRows(ABC):
     _lake: Lake
 
     @abstractmethod
-    def _reading(self, engine: Any, *, ordered: bool = True) -> Any:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         """A reading of the rows on an engine."""
 
-    def _usual(self) -> Any:
+    def _usual(self) -> Engine:
         """The engine that the rows are computed on unless another is asked for."""
         return self._lake._engine
 
-    def _nearby(self) -> Any:
+    def _nearby(self) -> Engine:
         """The engine in this process."""
         return self._lake._local
 
-    def _on_spark(self, spark: Any) -> Any:
+    def _on_spark(self, spark: Any) -> Engine:
         return self._lake._spark_engine(spark)
 
     def count(self) -> int:
         """How many rows."""
-        return int(self._reading(self._usual(), ordered=False).count())
+        return self._reading(self._usual(), ordered=False).count()
 
     def to_arrow(self) -> pa.Table:
-        table: pa.Table = self._reading(self._usual()).to_arrow()
-        return table
+        return self._reading(self._usual()).to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
-        frame: pandas.DataFrame = self._reading(self._usual()).to_pandas()
-        return frame
+        return self._reading(self._usual()).to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        frame: polars.DataFrame = self._reading(self._usual()).to_polars()
-        return frame
+        return self._reading(self._usual()).to_polars()
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
         """A stream of Arrow batches, read in this process."""
-        found: pa.RecordBatchReader = self._reading(self._nearby()).to_batches(rows)
-        return found
+        return self._reading(self._nearby()).to_batches(rows)
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         """A DuckDB relation, not yet run."""
-        found: duckdb.DuckDBPyRelation = self._reading(self._nearby()).to_duckdb()
-        return found
+        return self._reading(self._nearby()).to_duckdb()
 
     def to_spark(self, spark: Any = None) -> Any:
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or

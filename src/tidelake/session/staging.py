@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tidelake.engine import Job
 from tidelake.errors import Conflict, Unsupported
 from tidelake.model.change import PROVISIONAL_ROW_ID, NewDeleteFile, NewFile
 from tidelake.model.file import DataFile, InlinedRows
@@ -26,7 +27,7 @@ _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
 def add(
     tx: Transaction,
     draft: TableDraft,
-    job: Any,
+    job: Job,
     sql: str,
     *,
     count: int | None = None,
@@ -59,7 +60,7 @@ def may_inline(tx: Transaction, draft: TableDraft, count: int | None) -> bool:
     return few and tx.can_inline(draft.columns)
 
 
-def _write_again(tx: Transaction, draft: TableDraft, job: Any, sql: str) -> list[NewFile]:
+def _write_again(tx: Transaction, draft: TableDraft, job: Job, sql: str) -> list[NewFile]:
     """Rows of this very transaction, in files by the writes that they came with."""
     new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
     distance = f"{ROW_NUMBER} - {PROVISIONAL_ROW_ID}"
@@ -80,7 +81,7 @@ def _in_place(place: int) -> str:
 def _write(
     tx: Transaction,
     draft: TableDraft,
-    job: Any,
+    job: Job,
     sql: str,
     *,
     carries_row_ids: bool = False,
@@ -92,7 +93,7 @@ def _write(
 
 
 def written(
-    tx: Transaction, draft: TableDraft, job: Any, sql: str, *, carries_row_ids: bool = False
+    tx: Transaction, draft: TableDraft, job: Job, sql: str, *, carries_row_ids: bool = False
 ) -> list[NewFile]:
     """Files with the rows of a query, which are not staged yet."""
     tx.announce()
@@ -101,7 +102,7 @@ def written(
     return files
 
 
-def remove(tx: Transaction, draft: TableDraft, job: Any, doomed: str, plan: ScanPlan) -> int:
+def remove(tx: Transaction, draft: TableDraft, job: Job, doomed: str, plan: ScanPlan) -> int:
     """Stage the deletion of the rows that a kept relation points at; how many they are.
 
     `plan` is the read that found them.
@@ -131,7 +132,7 @@ def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
 def _remove_from_files(
     tx: Transaction,
     draft: TableDraft,
-    job: Any,
+    job: Job,
     doomed: str,
     touched: Iterable[tuple[DataFile, int]],
 ) -> None:
@@ -190,7 +191,7 @@ def end(draft: TableDraft, file_id: int) -> None:
     draft.positions.pop(file_id, None)
 
 
-def _keep_positions(draft: TableDraft, job: Any, doomed: str, file_ids: list[int]) -> None:
+def _keep_positions(draft: TableDraft, job: Job, doomed: str, file_ids: list[int]) -> None:
     if not file_ids:
         return
     listed = ", ".join(map(str, file_ids))
@@ -217,7 +218,7 @@ def _following(draft: TableDraft, delete: NewDeleteFile) -> NewDeleteFile:
 
 
 def _rewrite_staged(
-    tx: Transaction, draft: TableDraft, job: Any, doomed: str, file: DataFile, count: int
+    tx: Transaction, draft: TableDraft, job: Job, doomed: str, file: DataFile, count: int
 ) -> None:
     """A file of this transaction is not history yet: it is written again without the rows."""
     staged = draft.files.pop(file.id)
@@ -233,7 +234,7 @@ def _rewrite_staged(
     _write_over(tx, draft, job, survivors, staged)
 
 
-def _write_over(tx: Transaction, draft: TableDraft, job: Any, sql: str, old: NewFile) -> None:
+def _write_over(tx: Transaction, draft: TableDraft, job: Job, sql: str, old: NewFile) -> None:
     """What comes in the place of a file of this transaction."""
     place = place_of(old.order)
     _write(tx, draft, job, sql, carries_row_ids=old.carries_row_ids, place=place)

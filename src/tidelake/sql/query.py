@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.local.selection import Selection
+from tidelake.engine import Reading
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
-from tidelake.model.names import DEFAULT_SCHEMA, quote
+from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
@@ -184,7 +184,7 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
-    def _read(self) -> Any:
+    def _read(self) -> Reading:
         self._look_again()
         return self._lake._engine.query(self._sql, self._tables, self._parameters)
 
@@ -196,34 +196,20 @@ class Query:
 
     def _columns(self) -> Any:
         """Its columns, as create_table takes them."""
-        if self._lake.engine == "local":
-            relation = self.to_duckdb()
-            listed: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
-        else:
-            listed = [(column.name, column.duckdb_type) for column in self._described()]
+        listed = self._described()
         columns = dict(listed)
         if len(columns) < len(listed):
             raise Invalid("two columns of the query have one name", hint="rename one with AS")
         return columns
 
     def _names(self) -> list[str]:
-        if self._lake.engine != "local":
-            return [column.name for column in self._described()]
-        return list(self.to_duckdb().columns)
+        return [name for name, _ in self._described()]
 
-    def _described(self) -> tuple[Column, ...]:
-        engine = self._lake._spark_engine(None)
-        found: tuple[Column, ...] = engine.described(self._sql, self._tables, self._parameters)
-        return found
+    def _described(self) -> list[tuple[str, Any]]:
+        return self._lake._engine.described(self._sql, self._tables, self._parameters)
 
     def _rows(self, columns: Sequence[Column]) -> Any:
         """Its rows as writes take them, for these columns, by position, cast as DuckDB's INSERT
         casts."""
-        if self._lake.engine == "local":
-            return Selection(self._sql, self._tables, columns)
-        places = ", ".join(f"c{n}" for n in range(len(columns)))
-        chosen = [
-            f"CAST(c{n} AS {c.duckdb_type}) AS {quote(c.name)}" for n, c in enumerate(columns)
-        ]
-        self._sql = f"SELECT {', '.join(chosen)} FROM ({self._sql}) AS r({places})"
-        return self.to_arrow() if self._is_values else self.to_spark()
+        engine = self._lake._engine
+        return engine.incoming(self._sql, self._tables, columns, few=self._is_values)

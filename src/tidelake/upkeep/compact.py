@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuilt as upkeep
@@ -29,6 +29,7 @@ from tidelake.session.progress import Tell, progress
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
 from tidelake.upkeep.pieces import TableState, look, situation
+from tidelake.upkeep.rebuild import rebuilt
 from tidelake.upkeep.rebuild_task import Rebuild
 from tidelake.upkeep.values import CompactAction, CompactResult, Kind
 
@@ -41,10 +42,8 @@ _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge
 who runs after those who write has no end."""
 _FLUSH: tuple[Kind, ...] = ("flush",)
 _PATIENCE = 3
-_LOCAL_BYTES = 2 * 1024**3
-_SPARK_BYTES = 64 * 1024**3
 _FILES_AT_ONCE = 20_000
-"""Bounds of what goes into one commit."""
+"""What goes into one commit, beside what the engine says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def _flush_piece(found: TableState, action: CompactAction) -> _Piece:
 
 
 def _batches(lake: Lake, wanted: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    most = _LOCAL_BYTES if lake.engine == "local" else _SPARK_BYTES
+    most = lake._engine.bytes_at_once
     batch: list[_Piece] = []
     files = size = 0
     for piece in wanted:
@@ -223,14 +222,14 @@ Built = tuple[_Piece, list[Rebuilt]]
 
 def _built(run: _Run, batch: Sequence[_Piece]) -> list[Built]:
     """Write the files of a batch. Should that fail, those of pieces before it are removed."""
-    engine: Any = run.lake._engine
+    engine = run.lake._engine
     tasks = [task for piece in batch for task in piece.tasks]
     made: list[Rebuilt] = []
     try:
         if tasks:
             with engine.job(f"cannot compact {run.name}") as job:
-                for rebuilt in job.rebuild(tasks):
-                    made.append(rebuilt)
+                for each in job.run(tasks, rebuilt):
+                    made.append(each)
                     run.tell(*_weight(batch, len(made)))
     except BaseException:
         _discard(run.lake, made)
@@ -250,7 +249,7 @@ def _weight(batch: Sequence[_Piece], place: int) -> tuple[int, int]:
 
 def _discard(lake: Lake, made: Iterable[Rebuilt]) -> None:
     try:
-        lake._local.store.delete([path for rebuilt in made for path in rebuilt.paths])
+        lake._local.store.delete([path for each in made for path in each.paths])
     except TidelakeError:
         return
 

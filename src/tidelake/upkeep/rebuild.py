@@ -26,7 +26,7 @@ from tidelake.store.files import is_local, local_path
 from tidelake.upkeep.rebuild_task import Carry, Gather, Rebuild, Rewrite
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 _GONE = "gone_rows"
 _UNSEEN = "unseen_rows"

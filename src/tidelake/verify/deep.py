@@ -30,7 +30,7 @@ from tidelake.verify.footers import problem
 from tidelake.verify.values import CheckedFile, Content, Fingerprint, Problem
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
     from tidelake.lake.lake import Lake
     from tidelake.verify.verify import Findings
 

@@ -19,7 +19,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.verify.values import Content
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 FOREVER = 1 << 62
 

@@ -17,7 +17,7 @@ from tidelake.model.statistics import UNCOUNTED
 from tidelake.verify.values import CheckedFile, Problem
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 AT_ONCE = 256
 _RESTORE = "restore the file from a copy; it cannot be made again from the catalog"

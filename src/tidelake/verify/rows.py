@@ -19,7 +19,7 @@ from tidelake.verify.footers import deleted_twice, problem
 from tidelake.verify.values import CheckedFile, Problem
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 _RESTORE = "restore the file from a copy"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidelake.engine import Job
 from tidelake.engine.incoming.conform import conformed
 from tidelake.engine.incoming.from_dicts import value_sql
 from tidelake.errors import Invalid
@@ -32,7 +33,7 @@ class Assignment:
         computed = (f"{sql} AS {_VALUE}{id_}" for id_, sql in self.expressions.items())
         return f"(SELECT *, {', '.join(computed)} FROM {source}) AS t"
 
-    def checked(self, job: Any, schema: Schema, empty: str, place: str) -> dict[int, str]:
+    def checked(self, job: Job, schema: Schema, empty: str, place: str) -> dict[int, str]:
         """What the columns get, in their types and over such rows: a value that would change is
         an error. `empty` is a source without rows."""
         if not self.expressions:

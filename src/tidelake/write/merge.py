@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine import Job
 from tidelake.engine.incoming.conform import filled, unknown
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
@@ -202,7 +203,7 @@ class _Work:
     def _tables(self) -> dict[str, Schema]:
         return {"target": self.schema, "source": self.source}
 
-    def rows(self, job: Any, clause: MergeClause, source: str, *more: str) -> str:
+    def rows(self, job: Job, clause: MergeClause, source: str, *more: str) -> str:
         """The rows that a clause writes, over those of a source."""
         wanted = self._wanted(clause)
         found = wanted.checked(job, self.schema, self._empty, str(self.draft.after.name))
@@ -273,7 +274,7 @@ def _flat(place: str, name: str) -> str:
     return quote(f"{place}.{name}")
 
 
-def _refuse_repeated(job: Any, work: _Work) -> None:
+def _refuse_repeated(job: Job, work: _Work) -> None:
     names = ", ".join(quote(key.name) for key in work.keys)
     given = " AND ".join(f"{quote(key.name)} IS NOT NULL" for key in work.keys)
     rows = job.rows(
@@ -291,7 +292,7 @@ def _refuse_repeated(job: Any, work: _Work) -> None:
         )
 
 
-def _run(tx: Transaction, job: Any, work: _Work, count: int) -> WriteResult:
+def _run(tx: Transaction, job: Job, work: _Work, count: int) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     draft.depends_on_inserts = True
     names = work.target_columns()
@@ -328,7 +329,7 @@ def _unmatched(work: _Work, sources: str) -> str:
     )
 
 
-def _apply(tx: Transaction, job: Any, work: _Work, plan: Any, unmatched: str) -> WriteResult:
+def _apply(tx: Transaction, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
     clauses = work.clauses
     relations = {"matched": clauses.matched}
     if clauses.orphaned:
@@ -369,7 +370,7 @@ def _apply(tx: Transaction, job: Any, work: _Work, plan: Any, unmatched: str) ->
     )
 
 
-def _range(job: Any, work: _Work, count: int) -> Predicate | None:
+def _range(job: Job, work: _Work, count: int) -> Predicate | None:
     """A condition that every row of the table with a match in the source meets."""
     parts: list[Predicate] = []
     for key in work.keys:

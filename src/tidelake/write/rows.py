@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.coverage.overlap import Added, AppendedRows, OverlapGuard, staged
+from tidelake.engine import Job
 from tidelake.engine.incoming.few_rows import plain_rows
 from tidelake.engine.local.errors import refusal
+from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.literal import Literal
@@ -50,20 +52,20 @@ def _append(
 ) -> WriteResult:
     """`within` is a condition that all rows must meet."""
     name = draft.after.name
-    local = tx._local.job if not _is_spark(data) else tx.job
-    with local(f"cannot append to {name}", *([data] if _is_spark(data) else [])) as job:
+    local = tx._local.job if not is_spark_frame(data) else tx.job
+    with local(f"cannot append to {name}", *([data] if is_spark_frame(data) else [])) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
         tx.replayable = tx.replayable and incoming.rereadable
         sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)
         count = _length(data) if incoming.rereadable else None
-        if count is None and incoming.rereadable and not _is_spark(data):
+        if count is None and incoming.rereadable and not is_spark_frame(data):
             count = _few(job, sql, draft.options.inline_rows)
         done = add_rows(tx, draft, job, AppendedRows(sql, count, incoming.rereadable), watch)
     return replace(done, operation="append")
 
 
 def add_rows(
-    tx: Transaction, draft: TableDraft, job: Any, incoming: AppendedRows, watch: OverlapGuard | None
+    tx: Transaction, draft: TableDraft, job: Job, incoming: AppendedRows, watch: OverlapGuard | None
 ) -> WriteResult:
     """Stage rows, where a series is watched as its policy has it."""
     added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
@@ -93,12 +95,6 @@ def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: OverlapGuard | 
     return len(rows)
 
 
-def _is_spark(data: object) -> bool:
-    from tidelake.lake.transaction import is_spark_frame
-
-    return is_spark_frame(data)
-
-
 def writable(tx: Transaction, name: TableName) -> TableDraft:
     draft = tx.draft(name)
     if tx.encrypted:
@@ -120,7 +116,7 @@ def _length(data: Any) -> int | None:
     return len(data)
 
 
-def _few(job: Any, sql: str, most: int) -> int | None:
+def _few(job: Job, sql: str, most: int) -> int | None:
     """How many rows a query gives, if they are no more than that."""
     ((count,),) = job.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({sql}) LIMIT {most + 1})")
     return count if count <= most else None

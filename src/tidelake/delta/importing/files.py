@@ -25,6 +25,7 @@ from tidelake.delta.log.types import DeltaField
 from tidelake.delta.log.vectors import decoded
 from tidelake.delta.values.actions import Add
 from tidelake.delta.values.reports import Copy
+from tidelake.engine import Job
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.parquet.footer_shape import shapes
 from tidelake.errors import Corrupt, Unsupported
@@ -77,7 +78,7 @@ class Staging:
 
     tx: Transaction
     draft: TableDraft
-    job: Any
+    job: Job
     ground: ImportPlan
     step: LogStep
     copies: dict[str, Copy] = field(default_factory=dict)

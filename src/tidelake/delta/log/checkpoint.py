@@ -26,7 +26,8 @@ from tidelake.model.names import quote, text_literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.engine.local.engine import LocalEngine
+    from tidelake.engine.local.workbench import Workbench
 
 _VECTOR = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
 _ADD = ("path", "size", "modificationTime", "dataChange", "partitionValues", "stats", "tags")

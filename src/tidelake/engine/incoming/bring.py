@@ -16,6 +16,7 @@ from tidelake.engine.incoming.conform import DataShape, conformed, filled, match
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
 from tidelake.engine.local.errors import refused
+from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
@@ -81,7 +82,7 @@ def bring(
         raise take.unknown(data)
     if _is_a(data, "polars", "DataFrame", "LazyFrame"):
         return take.polars(data)
-    if type(data).__module__.partition(".")[0] == "pyspark":
+    if is_spark_frame(data):
         raise Unsupported(
             f"{table}: a Spark DataFrame cannot be read by the local engine",
             hint="open the lake with engine='spark', or hand over df.toArrow()",

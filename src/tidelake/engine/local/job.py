@@ -7,27 +7,24 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tidelake.coverage.from_rows import covered, of_rows
-from tidelake.coverage.rows_in_buckets import lying
-from tidelake.coverage.values.piece import FileCoverage, Piece
-from tidelake.coverage.values.series import Series
-from tidelake.coverage.values.task import Cover
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
-from tidelake.engine.local.engine import Reading
 from tidelake.engine.local.errors import translated
+from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.local.selection import Selection
 from tidelake.engine.local.supply import Answer
+from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.parquet.delete_files import restamped, write_delete_file
 from tidelake.engine.parquet.deletions import deletions_sql
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
+from tidelake.engine.protocols import Job, Task
 from tidelake.errors import Invalid
-from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
+from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
@@ -35,8 +32,6 @@ from tidelake.model.source_files import SourceFiles
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
-from tidelake.upkeep.rebuild import rebuilt
-from tidelake.upkeep.rebuild_task import Rebuild
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
@@ -45,7 +40,7 @@ if TYPE_CHECKING:
 class LocalJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
-    on_spark = False
+    in_process = True
 
     def __init__(self, engine: LocalEngine, doing: str) -> None:
         self._engine = engine
@@ -103,9 +98,14 @@ class LocalJob:
         """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
         self.define(name, f"SELECT *, row_number() OVER () AS {ROW_NUMBER} FROM ({sql}) AS r")
 
-    def reading(self, sql: str) -> Reading:
+    def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
+        """A relation of what `choose` makes of the query: some of its rows."""
+        with translated(self._doing):
+            self.define(name, choose(self._work, sql))
+
+    def reading(self, sql: str) -> LocalReading:
         """The query's rows, for the caller; it outlives the job if that is not closed."""
-        return Reading(self._work, sql, self._doing)
+        return LocalReading(self._work, sql, self._doing)
 
     def bring(
         self,
@@ -140,6 +140,13 @@ class LocalJob:
         with translated(self._doing):
             self._work.reach(_paths(data))
             return own_columns(self._work.connection, data)
+
+    def take(
+        self, name: str, data: Any, table: TableName
+    ) -> tuple[tuple[Column, ...], Incoming] | None:
+        """What a caller gave, as a query of the columns that it has of its own, and these."""
+        columns = self.columns(data)
+        return (columns, self.bring(name, data, columns, table)) if columns else None
 
     def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes."""
@@ -201,38 +208,21 @@ class LocalJob:
             self._work.reach([target.path])
             return restamped(self._work, target, file, stamp)
 
-    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
-        """Do pieces of upkeep, one after the other, each on a connection of its own."""
+    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
+        """What `do` finds out about the rows of a query."""
+        return [self._run(lambda: do(self._work, sql))]
+
+    def run(
+        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+    ) -> Iterator[Answer]:
+        """What came of each piece of work, one after the other, each on a connection of its own."""
         for task in tasks:
             work = self._engine.workbench()
             try:
-                made = work.run(self._doing, partial(rebuilt, work, task))
+                made = work.run(self._doing, partial(do, work, task))
             finally:
                 work.connection.close()
             yield made
-
-    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
-        """What the rows of a query cover, which has at least the series' columns."""
-        return self._run(lambda: of_rows(self._work, sql, series))
-
-    def lying(
-        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
-    ) -> None:
-        """A relation of those rows of a query that lie in these buckets of the series, or of all
-        others."""
-        with translated(self._doing):
-            found = lying(self._work, sql, series, pieces, inside=inside)
-            self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {found}")
-
-    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
-        """What files cover, one task after the other."""
-        for task in tasks:
-            work = self._engine.workbench()
-            try:
-                made = work.run(self._doing, partial(covered, work, task))
-            finally:
-                work.connection.close()
-            yield from made
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
@@ -254,3 +244,6 @@ def _paths(data: Any) -> list[str]:
     if isinstance(data, str | SourceFiles):
         return [data] if isinstance(data, str) else list(data.paths)
     return [item for item in data if isinstance(item, str)] if isinstance(data, list) else []
+
+
+_JOB: type[Job] = LocalJob

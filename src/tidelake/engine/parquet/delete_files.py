@@ -22,7 +22,7 @@ from tidelake.store.files import is_local, local_path
 if TYPE_CHECKING:
     import duckdb
 
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 _SNAPSHOT = "_ducklake_internal_snapshot_id"
 _FIELDS = f"file_path: 2147483646, pos: 2147483645, {_SNAPSHOT}: {ROW_SNAPSHOT_FIELD}"

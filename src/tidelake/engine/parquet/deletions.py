@@ -16,7 +16,8 @@ from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.engine.local.engine import LocalEngine
+    from tidelake.engine.local.workbench import Workbench
 
 DELETED_AT = "deleted_at"
 COLUMNS = tuple(Column(0, name, "int64") for name in (ROW_FILE, ROW_POSITION, DELETED_AT))

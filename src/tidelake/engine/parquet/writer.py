@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.from_rows import of_written
 from tidelake.engine.local.reshape import Source, rebuild
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.comparable import FLOATS
@@ -25,7 +24,7 @@ from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
-    from tidelake.engine.local.engine import Workbench
+    from tidelake.engine.local.workbench import Workbench
 
 ROW_ID_NAME = "_ducklake_internal_row_id"
 SNAPSHOT_NAME = "_ducklake_internal_snapshot_id"
@@ -56,18 +55,22 @@ def write_files(
     else:
         whole = _copy_partitions(work, sql, target, carried)
         files = tuple(part for file in whole for part in _divided(work, file, target, carried))
-    return files if target.series is None else _with_coverage(work, files, target)
+    return _observed(work, files, target) if target.observers else files
 
 
-def _with_coverage(
-    work: Workbench, files: tuple[NewFile, ...], target: Target
-) -> tuple[NewFile, ...]:
-    """The files, and what each covers; if that cannot be found out none of them stays."""
+def _observed(work: Workbench, files: tuple[NewFile, ...], target: Target) -> tuple[NewFile, ...]:
+    """The files as the observers have seen them; if one of these fails no file stays."""
     try:
-        return tuple(replace(file, covers=of_written(work, file, target)) for file in files)
+        return tuple(_seen(work, file, target) for file in files)
     except BaseException:
         work.store.delete([file.path for file in files])
         raise
+
+
+def _seen(work: Workbench, file: NewFile, target: Target) -> NewFile:
+    for observer in target.observers:
+        file = observer.seen(work.connection, file, target)
+    return file
 
 
 def _columns(target: Target, sql: str, carried: Carried) -> str:

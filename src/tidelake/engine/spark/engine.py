@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.sql import SparkSession
 
 from tidelake.engine.export import as_polars, checked_rows, frame_of
+from tidelake.engine.protocols import Engine, Reading
 from tidelake.engine.spark import arrow_reader as spark_arrow
 from tidelake.engine.spark.columns import reads_exactly
 from tidelake.engine.spark.errors import translated
 from tidelake.engine.spark.native_reader import FIELD_IDS, NativeReader
 from tidelake.engine.spark.paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
 from tidelake.engine.spark.query import Statement
-from tidelake.engine.spark.relation import Relation
+from tidelake.engine.spark.relation import Executors, Relation
 from tidelake.engine.spark.scalar import Speech, said
 from tidelake.engine.spark.session import active_session
 from tidelake.engine.spark.sql import parsed, spark_text
+from tidelake.engine.spark.tasks import ROWS
 from tidelake.engine.spark.types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
-from tidelake.model.names import fold
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
 from tidelake.plan.condition import VIRTUAL
@@ -57,11 +59,16 @@ class SparkEngine:
     """
 
     name = "spark"
+    bytes_at_once = 64 * 1024**3
 
     def __init__(self, spark: SparkSession | None, local: LocalEngine) -> None:
         self.spark = spark or _active_session()
         self._local = local
         self._opens: dict[tuple[str, str], bool] = {}
+
+    @property
+    def session(self) -> SparkSession:
+        return self.spark
 
     def read(self, plan: ScanPlan | AsOfPlan) -> SparkReading:
         """The plan as a query that runs when its rows are asked for."""
@@ -87,12 +94,29 @@ class SparkEngine:
         sql: str,
         tables: Mapping[str, ScanPlan | AsOfPlan],
         parameters: Mapping[str, Any] | None = None,
-    ) -> tuple[Column, ...]:
+    ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives."""
         with closing(Statement(self, self._local)) as statement:
             for name, plan in tables.items():
                 statement.shapes.declare(name, spark_arrow.output_columns(plan))
-            return statement.described(sql, parameters or {})
+            found = statement.described(sql, parameters or {})
+        return [(column.name, column.duckdb_type) for column in found]
+
+    def incoming(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        columns: Sequence[Column],
+        *,
+        few: bool = False,
+    ) -> DataFrame | pa.Table:
+        """The rows of such a SELECT, for these columns."""
+        places = ", ".join(f"c{n}" for n in range(len(columns)))
+        chosen = ", ".join(
+            f"CAST(c{n} AS {c.duckdb_type}) AS {quote(c.name)}" for n, c in enumerate(columns)
+        )
+        found = self.query(f"SELECT {chosen} FROM ({sql}) AS r({places})", tables)
+        return found.to_arrow() if few else found.to_spark()
 
     def job(self, doing: str) -> SparkJob:
         """The statements of one write; `doing` says which, should it fail."""
@@ -136,9 +160,10 @@ class SparkEngine:
         winners = self.select(text, {_FACTS: facts})
         where = self.condition(plan)
         if plan.where is not None and where is None:
-            job = self.job(f"cannot read {plan.table}")
-            job.take(_FACTS, winners, spark_arrow.output_columns(plan.parts[0]))
-            return job.reading(state_sql(plan, f"SELECT * FROM {_FACTS}")).to_spark()
+            executors = Executors(self._local, f"cannot read {plan.table}", plan.table)
+            rows = Relation(winners, spark_arrow.output_columns(plan.parts[0]))
+            sql = state_sql(plan, f"SELECT * FROM {ROWS}")
+            return executors.select(rows, sql, spark_arrow.output_columns(plan)).frame
         found = winners.where(where) if where else winners
         return found.select(*(ticked(name) for name in plan.output))
 
@@ -241,6 +266,9 @@ class SparkReading:
     def to_spark(self) -> DataFrame:
         return self._frame
 
+    def to_duckdb(self) -> NoReturn:
+        raise Unsupported("these rows are computed by Spark", hint="ask for to_spark()")
+
     def to_arrow(self) -> pa.Table:
         with translated(self._doing):
             return spark_arrow.as_table(self._frame)
@@ -293,3 +321,7 @@ def _lineage(plan: ScanPlan) -> list[str]:
     columns = {fold(column.name) for column in plan.columns}
     words = {*plan.output, *re.findall(r"\w+", fold(plan.where or ""))}
     return [name for name in LINEAGE if name in words and name not in columns]
+
+
+_ENGINE: type[Engine] = SparkEngine
+_READING: type[Reading] = SparkReading

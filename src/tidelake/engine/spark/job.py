@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from tidelake.coverage.from_rows import covered
-from tidelake.coverage.values.bitmaps import united
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
-from tidelake.engine.local.engine import Reading
 from tidelake.engine.local.errors import translated as translated_here
+from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.parquet.deletions import COLUMNS
+from tidelake.engine.protocols import Answer, Job, Task
 from tidelake.engine.spark import duck_tree
 from tidelake.engine.spark import sql as tree_of
 from tidelake.engine.spark.arrow_reader import (
@@ -38,26 +37,23 @@ from tidelake.engine.spark.relation import Executors, Relation, as_columns, numb
 from tidelake.engine.spark.shapes import Shapes
 from tidelake.engine.spark.sql import Parsed
 from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, RowsQuery, piecewise, unpickle_all
-from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
+from tidelake.engine.spark_frame import is_spark_frame
+from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.plan.target import Target
-from tidelake.upkeep.rebuild import rebuilt
 
 if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import DataFrame
     from sqlglot import exp
 
-    from tidelake.coverage.values.piece import FileCoverage, Piece
-    from tidelake.coverage.values.series import Series
-    from tidelake.coverage.values.task import Cover
-    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.engine.local.engine import LocalEngine
+    from tidelake.engine.local.workbench import Workbench
     from tidelake.engine.spark.engine import SparkEngine, SparkReading
     from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.scan import ScanPlan
-    from tidelake.upkeep.rebuild_task import Rebuild
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
@@ -66,7 +62,7 @@ _BATCH_ROWS = "32768"
 class SparkJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
-    on_spark = True
+    in_process = False
 
     def __init__(self, engine: SparkEngine, local: LocalEngine, doing: str) -> None:
         self._engine = engine
@@ -93,11 +89,6 @@ class SparkJob:
         self._table = plan.table
         with self._translated():
             self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
-
-    def take(self, name: str, frame: DataFrame, columns: Sequence[Column]) -> None:
-        """A relation of a frame's rows, which are these columns."""
-        with self._translated():
-            self._add(name, Relation(frame, tuple(columns)))
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -140,7 +131,7 @@ class SparkJob:
         are looked at yet; values that do not fit make the tasks fail that read them."""
         self._table = table
         with self._translated():
-            if type(data).__module__.partition(".")[0] != "pyspark":
+            if not is_spark_frame(data):
                 return self._bring_here(name, data, columns, defaults)
             frame = as_arrow(data, str(table))
             found = bring(
@@ -159,6 +150,21 @@ class SparkJob:
         with self._translated():
             return own_columns(self._shapes.connection, data)
 
+    def take(
+        self, name: str, data: Any, table: TableName
+    ) -> tuple[tuple[Column, ...], Incoming] | None:
+        """What a caller gave, as a query of the columns that it has of its own, and these."""
+        columns = self.columns(data)
+        if not columns:
+            return None
+        if is_spark_frame(data):
+            with self._translated():
+                self._add(name, Relation(data, columns))
+            names = frozenset(column.name for column in columns)
+            return columns, Incoming(f"SELECT * FROM {quote(name)}", names, True)
+        columns = tuple(map(_in_microseconds, columns))
+        return columns, self.bring(name, data, columns, table)
+
     def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes, which reads no relation."""
         with self._translated():
@@ -172,7 +178,7 @@ class SparkJob:
         found = bring(
             work.connection, "arrow_rows", data, columns, table=self._table, defaults=defaults
         )
-        batches = Reading(work, found.sql, self._doing, columns).to_batches()
+        batches = LocalReading(work, found.sql, self._doing, columns).to_batches()
         frame = from_here(self._engine.spark, batches, columns)
         self._add(name, Relation(frame, tuple(columns)))
         return replace(found, sql=f"SELECT * FROM {quote(name)}")
@@ -240,53 +246,40 @@ class SparkJob:
         with self._local.job(self._doing) as job:
             return job.restamp(target, file, stamp)
 
-    def rebuild(self, tasks: Sequence[Rebuild]) -> Iterator[Rebuilt]:
-        """Do pieces of upkeep, each as a task."""
-        yield from self._piecewise(tasks, rebuilt)
-
-    def _piecewise(
-        self, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
-    ) -> Iterator[Any]:
-        """What came of each piece of work, in their order."""
+    def run(
+        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+    ) -> Iterator[Answer]:
+        """What came of each piece of work, in their order, each done by a task."""
         with self._translated():
             ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
             run = piecewise(self._local, self._doing, tasks, do)
             made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
 
-    def covers(self, sql: str, series: Series) -> tuple[Piece, ...]:
-        """What the rows of a query cover, which has at least the series' columns: each task tells
-        of its own rows."""
+    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
+        """What `do` finds out about the rows of a query: each task answers for its own."""
         with self._translated(), self._big_batches():
             found = self._evaluated(self._parsed(sql))
             query = self._executors.query(found, f"SELECT * FROM {ROWS}")
 
-            def cover(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-                yield from query.cover(batches, series)
+            def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.over(batches, do)
 
-            told = numbered(found.frame).mapInArrow(cover, FACTS).collect()
-            return united(unpickle_all(told))
+            return unpickle_all(numbered(found.frame).mapInArrow(answer, FACTS).collect())
 
-    def lying(
-        self, name: str, sql: str, series: Series, pieces: Sequence[Piece], *, inside: bool
-    ) -> None:
-        """A relation of those rows of a query that lie in these buckets of the series, or of all
-        others: each task looks at its own."""
+    def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
+        """A relation of what `choose` makes of the query: each task has it choose of its own
+        rows."""
         with self._translated():
             found = self._evaluated(self._parsed(sql))
             query = self._executors.query(found, f"SELECT * FROM {ROWS}")
             columns = found.columns
 
-            def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-                yield from query.lying(batches, columns, (series, pieces, inside))
+            def pick(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.select(batches, columns, choose)
 
-            rows = numbered(found.frame).mapInArrow(choose, nullable(columns))
+            rows = numbered(found.frame).mapInArrow(pick, nullable(columns))
             self._add(name, Relation(seen(rows, columns), columns))
-
-    def cover(self, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
-        """What files cover, each piece of work as a task."""
-        for found in self._piecewise(tasks, covered):
-            yield from found
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
@@ -416,7 +409,15 @@ class SparkJob:
         return connection, f"SELECT * FROM ({taken.sql}) AS r({labels})"
 
 
+def _in_microseconds(column: Column) -> Column:
+    """As Spark's timestamps are; values with more digits are refused one by one."""
+    return replace(column, type="timestamp") if column.type == "timestamp_ns" else column
+
+
 def _partitioned_by(target: Target) -> list[Column]:
     keys = target.partitioning.keys if target.partitioning else ()
     ids = {key.column_id for key in keys}
     return [column for column in target.columns if column.id in ids]
+
+
+_JOB: type[Job] = SparkJob

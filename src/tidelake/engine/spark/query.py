@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.local.engine import Reading
 from tidelake.engine.local.errors import translated as translated_here
+from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.spark.arrow_reader import from_here
 from tidelake.engine.spark.duck_tree import (
     Node,
@@ -139,7 +139,7 @@ class Statement:
         columns = self.columns_of(node)
         sql, held_as = held(sql_of(self.shapes.connection, node), columns)
         work = self._local.workbench()
-        batches = Reading(work, sql, _DOING, held_as).to_batches()
+        batches = LocalReading(work, sql, _DOING, held_as).to_batches()
         frame = from_here(self.engine.spark, batches, held_as)
         return named(Relation(frame, held_as), columns)
 

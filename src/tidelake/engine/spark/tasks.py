@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tidelake.coverage.from_rows import of_rows
-from tidelake.coverage.rows_in_buckets import lying
 from tidelake.engine.incoming.bring import bring
-from tidelake.engine.local.engine import Reading
 from tidelake.engine.local.errors import refusal, translated
+from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.engine.parquet.writer import write_files
 from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch
@@ -29,9 +27,8 @@ from tidelake.model.schema import ROW_POSITION, Column
 from tidelake.plan.partitioning.sql import allow_buckets, key_sql
 
 if TYPE_CHECKING:
-    from tidelake.coverage.values.piece import Piece
-    from tidelake.coverage.values.series import Series
-    from tidelake.engine.local.engine import LocalEngine, Workbench
+    from tidelake.engine.local.engine import LocalEngine
+    from tidelake.engine.local.workbench import Workbench
     from tidelake.model.file import DataFile
     from tidelake.plan.target import Target
 
@@ -56,27 +53,20 @@ class RowsQuery:
     sql: str
     defaults: bool = False
 
-    def select(self, batches: Iterator[pa.RecordBatch], wanted: tuple[Column, ...]) -> Any:
-        """The query's rows as Spark takes them."""
-        schema = arrow_schema(wanted)
-        with _opened(self, batches) as (work, sql):
-            if work is not None:
-                for batch in Reading(work, sql, self.doing, wanted).to_batches(_BATCH_ROWS):
-                    yield cast_batch(batch, schema)
-
-    def lying(
+    def select(
         self,
         batches: Iterator[pa.RecordBatch],
         wanted: tuple[Column, ...],
-        where: tuple[Series, Sequence[Piece], bool],
-    ) -> Any:
-        """Those of the query's rows that lie in buckets of a series, or all others."""
-        series, pieces, inside = where
+        choose: Callable[[Workbench, str], str] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """The query's rows as Spark takes them, or those of them that are chosen."""
+        schema = arrow_schema(wanted)
         with _opened(self, batches) as (work, sql):
             if work is not None:
-                found = lying(work, sql, series, pieces, inside=inside)
-                for batch in Reading(work, found, self.doing, wanted).to_batches(_BATCH_ROWS):
-                    yield cast_batch(batch, arrow_schema(wanted))
+                chosen = sql if choose is None else choose(work, sql)
+                found = LocalReading(work, chosen, self.doing, wanted)
+                for batch in found.to_batches(_BATCH_ROWS):
+                    yield cast_batch(batch, schema)
 
     def write(
         self, batches: Iterator[pa.RecordBatch], target: Target, carries_row_ids: bool
@@ -87,11 +77,13 @@ class RowsQuery:
                 work.reach([target.path])
                 yield _told(write_files(work, sql, target, carries_row_ids=carries_row_ids))
 
-    def cover(self, batches: Iterator[pa.RecordBatch], series: Series) -> Iterator[pa.RecordBatch]:
-        """What comes back is what the query's rows cover."""
+    def over(
+        self, batches: Iterator[pa.RecordBatch], do: Callable[[Workbench, str], object]
+    ) -> Iterator[pa.RecordBatch]:
+        """What comes back is what is found out about the query's rows."""
         with _opened(self, batches) as (work, sql):
             if work is not None:
-                yield _told(of_rows(work, sql, series))
+                yield _told([do(work, sql)])
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
@@ -185,8 +185,7 @@ def _bounds_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[str 
         facts = TableMeta.gather(reader, lake._table_info(reader, at, name))
         plan = plan_scan(reader, at, facts, BoundRequest((event.time.name,)))
     time = quote(event.time.name)
-    engine: Any = lake._engine
-    with engine.job(f"cannot look at {name}") as job:
+    with lake._engine.job(f"cannot look at {name}") as job:
         job.scan(_FACTS, plan)
         sql = f"SELECT CAST(min({time}) AS VARCHAR), CAST(max({time}) AS VARCHAR) FROM {_FACTS}"
         ((low, high),) = job.rows(sql)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import options
@@ -186,13 +186,11 @@ def _target(reader: Reader, facts: TableMeta, event: EventTime) -> Target:
 
 
 def _written(lake: Lake, plan: AsOfPlan, target: Target) -> tuple[NewFile, ...]:
-    engine: Any = lake._engine
-    with engine.job(f"cannot make a rollup of {plan.table}") as job:
+    with lake._engine.job(f"cannot make a rollup of {plan.table}") as job:
         job.scan(_STATE, plan)
         listed = ", ".join(quote(column.name) for column in target.columns)
         sql = f"SELECT {listed}, {ROW_NUMBER} FROM {_STATE}"
-        files: tuple[NewFile, ...] = job.write(sql, target, carries_row_ids=True)
-    return files
+        return job.write(sql, target, carries_row_ids=True)
 
 
 def _registered(lake: Lake, rollup: Rollup) -> Rollup:

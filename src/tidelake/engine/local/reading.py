@@ -1,0 +1,114 @@
+"""A query of the local engine, for whoever wants its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, described
+from tidelake.engine.local.errors import translated
+from tidelake.errors import Unsupported
+from tidelake.model.literal import Value
+from tidelake.model.names import fold
+from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from tidelake.engine.local.workbench import Workbench
+
+BATCH_ROWS = 122_880
+
+
+class LocalReading:
+    """A query that has been prepared and not yet run; each `to_*` runs it once.
+
+    `columns` are known for scans of a table and let types that Arrow cannot hold be
+    carried over exactly or refused by name; other queries ask DuckDB for their types.
+    """
+
+    def __init__(
+        self,
+        work: Workbench,
+        sql: str,
+        doing: str,
+        columns: Sequence[Column] | None = None,
+        parameters: Mapping[str, Value] | None = None,
+    ) -> None:
+        self._work = work
+        self._sql = sql
+        self._doing = doing
+        self._columns = columns
+        self._parameters = dict(parameters) if parameters else None
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
+        """A relation lives as long as its holder likes, and may spill for as long."""
+        self._work.scratch.keep()
+        with translated(self._doing):
+            return self._work.connection.sql(self._sql, params=self._parameters)
+
+    def to_spark(self) -> NoReturn:
+        raise Unsupported(
+            "these rows are read by DuckDB in this process", hint="ask an engine on Spark for them"
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """From a relation, which DuckDB turns into Arrow on all cores; a result only on one. But
+        a relation gives other names to columns that are called alike."""
+        return self._work.run(self._doing, self._arrow_table)
+
+    def _arrow_table(self) -> pa.Table:
+        sql = self._arrow_sql()
+        names = {fold(column.name) for column in self._described()}
+        if len(names) < len(self._described()):
+            return self._run(sql).to_arrow_table()
+        return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()
+
+    def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
+        """A stream: memory stays bounded by a few batches, whatever the table's size."""
+        import pyarrow as pa
+
+        size = checked_rows(rows)
+
+        def started() -> pa.RecordBatchReader:
+            return self._run(self._arrow_sql()).to_arrow_reader(size)
+
+        reader = self._work.run(self._doing, started)
+        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        following = partial(next, iter(reader), None)
+        while (batch := self._work.run(self._doing, following)) is not None:
+            yield batch
+
+    def to_pandas(self) -> pandas.DataFrame:
+        connection = self._work.connection
+
+        def frame() -> pandas.DataFrame:
+            return as_pandas(connection, self._sql, self._described(), self._parameters)
+
+        return self._work.run(self._doing, frame)
+
+    def to_polars(self) -> polars.DataFrame:
+        return as_polars(self.to_arrow())
+
+    def count(self) -> int:
+        counting = f"SELECT count(*) FROM ({self._sql})"
+        row = self._work.run(self._doing, lambda: self._run(counting).fetchone())
+        return int(row[0]) if row else 0
+
+    def _described(self) -> Sequence[Column]:
+        if self._columns is None:
+            self._columns = described(self._work.connection, self._sql, self._parameters)
+        return self._columns
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """The query, or one around it."""
+        return self._work.connection.execute(sql, self._parameters)
+
+    def _arrow_sql(self) -> str:
+        return arrow_sql(self._sql, self._described())

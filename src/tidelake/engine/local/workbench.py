@@ -1,0 +1,177 @@
+"""A connection to the DuckDB in this process, for one read, one write or one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tidelake.engine.local import scan_sql
+from tidelake.engine.local.errors import translated
+from tidelake.engine.local.object_stores import allow_remote
+from tidelake.engine.local.reshape import Source
+from tidelake.engine.local.supply import Answer, Supply
+from tidelake.engine.parquet.footer_shape import named_shape, shapes
+from tidelake.errors import Corrupt
+from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.names import quote
+from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
+from tidelake.plan.scan import ScanPlan
+from tidelake.scratch import Scratch
+from tidelake.store.files import Store, is_local
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Workbench:
+    """A connection on which plans become views and queries run; nobody else sees them. While
+    somebody has it, the folder that DuckDB spills into stays."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        storage_options: Mapping[str, str],
+        scratch: Scratch,
+    ) -> None:
+        self.connection = connection
+        self.scratch = scratch
+        self.supply = Supply(connection)
+        self._options = dict(storage_options)
+        self.store = Store(storage_options)
+        self._names = (f"inlined_{n}" for n in count())
+
+    def run(
+        self,
+        doing: str,
+        statement: Callable[[], Answer],
+        undo: Callable[[Answer], object] | None = None,
+    ) -> Answer:
+        """Run what may take long; Ctrl-C ends it. `doing` says what it was, should it fail."""
+
+        def run() -> Answer:
+            with translated(doing):
+                return statement()
+
+        return self.supply.run(run, undo)
+
+    def define(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+        self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
+
+    def scan(self, plan: ScanPlan | AsOfPlan) -> str:
+        """One SELECT that reads the plan, with all it needs registered on the connection."""
+        if isinstance(plan, AsOfPlan):
+            return self._state(plan)
+        self.reach(file.path for file in plan.files)
+        self._check_field_ids(plan)
+        found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
+        branches = [
+            scan_sql.group_branch(plan, group, self._deletes(group.files, plan.snapshot_id))
+            for group in scan_sql.arrange(plan, found)
+        ]
+        branches += [
+            scan_sql.inlined_branch(plan, inlined, self._register(inlined))
+            for inlined in plan.inlined
+            if inlined.rows
+        ]
+        return scan_sql.scan_sql(plan, branches)
+
+    def _state(self, plan: AsOfPlan) -> str:
+        facts = " UNION ALL ".join(self.scan(part) for part in plan.parts)
+        return state_sql(plan, winners_sql(plan, f"({facts})"))
+
+    def reach(self, paths: Iterable[str]) -> None:
+        """Let the connection open these paths, wherever they are."""
+        remote = next((path for path in paths if not is_local(path)), None)
+        if remote:
+            allow_remote(self.connection, remote, self._options)
+
+    def _check_field_ids(self, plan: ScanPlan) -> None:
+        """Columns of a file without field ids would all be missing, and so read as NULL.
+
+        Whoever writes such files writes all of them so: the first is looked at, and those
+        that are not named as DuckDB names its own.
+        """
+        numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
+        suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
+        found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
+        for path, fields in found.items():
+            if all(field.id is None for field in fields):
+                raise Corrupt(
+                    f"{plan.table}: {path} has neither field ids nor a name mapping, so its"
+                    " columns cannot be told apart",
+                    hint="register the file again with DuckDB's ducklake_add_data_files",
+                )
+
+    def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
+        plain = [file.path for file in files if not file.encryption_key]
+        found = shapes(self.connection, plain) if plain else {}
+        for file in files:
+            if file.encryption_key:
+                reading = scan_sql.encrypted_read(file.path, file.encryption_key)
+                found[file.path] = named_shape(self.connection.sql(f"FROM {reading}"))
+        return found
+
+    def _deletes(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
+        branches = []
+        plain: list[tuple[int, DeleteFile]] = []
+        for place, file in enumerate(files):
+            gone = list(file.deleted_positions)
+            for delete in file.deletes:
+                if delete.format == "puffin":
+                    gone += self._vector(delete)
+                elif key := delete.encryption_key:
+                    branches.append(
+                        scan_sql.encrypted_delete_branch(delete.path, key, place, snapshot_id)
+                    )
+                else:
+                    plain.append((place, delete))
+            if gone:
+                listed = ", ".join(str(position) for position in gone)
+                branches.append(f"SELECT {place}::UBIGINT AS file, unnest([{listed}]) AS pos")
+        branches += self._plain_deletes(plain, snapshot_id)
+        return " UNION ALL ".join(branches) or None
+
+    def _plain_deletes(self, deletes: list[tuple[int, DeleteFile]], snapshot_id: int) -> list[str]:
+        if not deletes:
+            return []
+        found = shapes(self.connection, [delete.path for _, delete in deletes])
+        by_columns: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
+        for place, delete in deletes:
+            names = [source.name for source in found[delete.path]]
+            stamped = names[2:3] == ["_ducklake_internal_snapshot_id"] and not delete.is_staged
+            columns = (names[1], names[2] if stamped else None)
+            by_columns.setdefault(columns, []).append((place, delete.path))
+        return [
+            scan_sql.delete_branch(
+                [path for _, path in group], [place for place, _ in group], columns, snapshot_id
+            )
+            for columns, group in by_columns.items()
+        ]
+
+    def _vector(self, delete: DeleteFile) -> list[int]:
+        from tidelake.engine.parquet.puffin import positions
+
+        return positions(self.store.read(delete.path), delete.path)
+
+    def _register(self, inlined: InlinedRows) -> str:
+        import pyarrow as pa
+
+        name = next(self._names)
+        width = len(inlined.columns) + 2
+        values = list(zip(*inlined.rows, strict=True))
+        kinds = [
+            pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
+            for index in range(width)
+        ]
+        arrays = [pa.array(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        rows = pa.table(arrays, [f"c{n}" for n in range(width)])
+        # A table of its own: joins push filters into scans that Arrow scans do not know.
+        self.connection.register("incoming", rows)
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM incoming")
+        self.connection.unregister("incoming")
+        return name
+
+
+def _is_bytes(values: Sequence[object]) -> bool:
+    return any(isinstance(value, bytes) for value in values)

@@ -1,0 +1,211 @@
+"""What the rest of the house asks of an engine: three protocols, and nothing else.
+
+An `Engine` runs plans and queries. A `Job` holds the statements of one write, or of a read that
+needs several; its relations have names, and its SQL is DuckDB's. A `Reading` is rows that somebody
+wants, in whatever form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from tidelake.engine.incoming.bring import Incoming
+    from tidelake.engine.incoming.conform import DataShape
+    from tidelake.engine.incoming.inline_text import Rows
+    from tidelake.engine.local.workbench import Workbench
+    from tidelake.model.change import NewDeleteFile, NewFile
+    from tidelake.model.file import DataFile
+    from tidelake.model.literal import Value
+    from tidelake.model.names import TableName
+    from tidelake.model.schema import Column
+    from tidelake.plan.as_of import AsOfPlan
+    from tidelake.plan.scan import ScanPlan
+    from tidelake.plan.target import Target
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+class Reading(Protocol):
+    """A query that has been prepared and not yet run; each `to_*` runs it once. Unsupported for a
+    form that the engine cannot give."""
+
+    def to_arrow(self) -> pa.Table: ...
+
+    def to_batches(self, rows: int = ...) -> pa.RecordBatchReader: ...
+
+    def to_pandas(self) -> pandas.DataFrame: ...
+
+    def to_polars(self) -> polars.DataFrame: ...
+
+    def to_duckdb(self) -> duckdb.DuckDBPyRelation: ...
+
+    def to_spark(self) -> Any: ...
+
+    def count(self) -> int: ...
+
+
+class Job(Protocol):
+    """Statements that belong together. Close it, or use it in a `with`."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether rows are computed by DuckDB here. Elsewhere to ask is dear, what is asked twice
+        is computed twice and may come out otherwise, and there are no ASOF joins."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    # Relations.
+
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+        """A relation of the plan's rows."""
+
+    def deletions(self, name: str, files: Sequence[DataFile]) -> None:
+        """A relation of every position ever deleted from these files, and since which snapshot:
+        `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
+        life (`catalog.files.whole_life`)."""
+
+    def define(self, name: str, sql: str) -> None:
+        """A relation of the query's rows, computed when they are asked for."""
+
+    def number(self, name: str, sql: str) -> None:
+        """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
+
+    def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
+        """A relation of what `choose` makes of the query: some of its rows, by a query of DuckDB's
+        that it may prepare tables for. It runs where the rows are, and sees no others."""
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are."""
+
+    # What callers give.
+
+    def bring(
+        self,
+        name: str,
+        data: Any,
+        columns: Sequence[Column],
+        table: TableName,
+        *,
+        defaults: bool = True,
+    ) -> Incoming:
+        """What a caller gave, as a query of the table's columns."""
+
+    def columns(self, data: Any) -> tuple[Column, ...]:
+        """The columns that the data has of its own; none if they cannot be told."""
+
+    def take(
+        self, name: str, data: Any, table: TableName
+    ) -> tuple[tuple[Column, ...], Incoming] | None:
+        """What a caller gave, as a query of the columns that it has of its own, and these; None if
+        they cannot be told."""
+
+    def shapes(self, sql: str) -> tuple[DataShape, ...]:
+        """What a query computes, which reads no relation."""
+
+    # Answers.
+
+    def reading(self, sql: str) -> Reading:
+        """The query's rows, for the caller."""
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a query that gives few."""
+
+    def catalog_rows(
+        self, sql: str, columns: Sequence[Column], *, numbered: bool = False
+    ) -> Rows | None:
+        """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
+        them exactly."""
+
+    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
+        """What `do` finds out about the rows of a query, where they are: as many answers as there
+        are places with rows."""
+
+    def run(
+        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+    ) -> Iterator[Answer]:
+        """What came of each piece of work, in their order; each has a workbench of its own."""
+
+    # Files.
+
+    def write(
+        self, sql: str, target: Target, *, carries_row_ids: bool = False
+    ) -> tuple[NewFile, ...]:
+        """Files with the rows of a query over the table's columns."""
+
+    def delete(
+        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+    ) -> list[NewDeleteFile]:
+        """Delete files for rows of these files that a query points at."""
+
+    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+        """A delete file for another snapshot than was expected."""
+
+    def found(
+        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
+    ) -> list[NewFile]:
+        """What the footers of existing Parquet files say, for registering them."""
+
+
+class Engine(Protocol):
+    """Runs plans."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def session(self) -> Any:
+        """The Spark session that its rows are bound to; None if they are in this process."""
+
+    @property
+    def bytes_at_once(self) -> int:
+        """How much upkeep should write before it commits."""
+
+    def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
+        """The plan as a query that runs when its rows are asked for."""
+
+    def query(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Value] | None = None,
+    ) -> Reading:
+        """A SELECT in DuckDB's SQL over plans, each standing under the name it is given here, and
+        with these values for the parameters in it."""
+
+    def described(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Value] | None = None,
+    ) -> list[tuple[str, Any]]:
+        """The columns that such a SELECT gives: names and types, as create_table takes them."""
+
+    def incoming(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        columns: Sequence[Column],
+        *,
+        few: bool = False,
+    ) -> Any:
+        """The rows of such a SELECT as `Job.bring` takes them: for these columns, by position,
+        cast as DuckDB's INSERT casts. `few`: it is known that they are."""
+
+    def job(self, doing: str) -> Job:
+        """The statements of one write; `doing` says which, should it fail."""
