@@ -191,10 +191,13 @@ def edges() -> dict[str, set[str]]:
     """Who imports whom, in whatever way."""
     found: dict[str, set[str]] = {}
     for module, source in modules().items():
-        targets = (each.name for each in imports_of(source, module))
-        homes = {home_of(name) for name in targets if name.split(".")[0] == "tidelake"}
-        found[module] = homes - {module}
+        found[module] = {home_of(name) for name in our_imports(source, module)} - {module}
     return found
+
+
+def our_imports(source: str, module: str) -> Iterator[str]:
+    names = (each.name for each in imports_of(source, module))
+    return (name for name in names if name.split(".")[0] == "tidelake")
 
 
 def circles(graph: dict[str, set[str]]) -> Iterator[list[str]]:
@@ -271,6 +274,43 @@ def writers_of_ducklake() -> Iterator[str]:
             yield f"writes-ducklake {module}"
 
 
+_DATABASES = "tidelake.catalog.database"
+_SYSTEMS = {"sqlite", "postgres", "postgresql", "mysql", "mariadb"}
+
+
+def tells_databases_apart(node: ast.AST) -> bool:
+    """Whether code asks which kind of database a catalog is in, or has a table of them. DuckDB by
+    itself is more than a database of catalogs: views and values are of it too."""
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        asks = any(ast.unparse(side).endswith(("dialect.name", "url.kind")) for side in sides)
+        return asks or bool(_words(*sides) & _SYSTEMS)
+    if isinstance(node, ast.Dict):
+        return len(_words(*filter(None, node.keys)) & {*_SYSTEMS, "duckdb"}) > 1
+    if isinstance(node, ast.Set):
+        return len(_words(*node.elts) & {*_SYSTEMS, "duckdb"}) > 1
+    return isinstance(node, ast.MatchValue) and bool(_words(node.value) & _SYSTEMS)
+
+
+def _words(*nodes: ast.AST) -> set[object]:
+    """Constants in them."""
+    inner = (each for node in nodes for each in ast.walk(node))
+    return {each.value for each in inner if isinstance(each, ast.Constant)}
+
+
+def about_databases() -> Iterator[str]:
+    """What differs between databases is known in their folders alone."""
+    folders = tuple(f"{_DATABASES}.{kind}." for kind in (*_SYSTEMS, "duckdb"))
+    for module, source in modules().items():
+        if module.startswith(_DATABASES):
+            continue
+        if any(f"{home_of(name)}.".startswith(folders) for name in our_imports(source, module)):
+            yield f"database {module}"
+        for node in ast.walk(ast.parse(source)):
+            if tells_databases_apart(node):
+                yield f"database {module}"
+
+
 def too_long() -> Iterator[str]:
     for module, source in modules().items():
         if source.count("\n") > MOST_LINES:
@@ -316,6 +356,7 @@ RULES = {
     "run-time-name": built_at_run_time,
     "inside": imported_inside,
     "writes-ducklake": writers_of_ducklake,
+    "database": about_databases,
     "long": too_long,
     "private": private_reach,
 }
@@ -386,6 +427,25 @@ def test_an_allowed_import_is_let_through(module, source):
 def test_a_circle_is_found():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
     assert [sorted(group) for group in circles(graph)] == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("code", "apart"),
+    [
+        ("reader.dialect.name == kind", True),
+        ("database.url.kind != 'duckdb'", True),
+        ("kind in ('sqlite', 'duckdb')", True),
+        ("'mariadb' == kind", True),
+        ("match kind:\n case 'mysql': pass", True),
+        ("{'duckdb': 1, 'postgresql': 2}", True),
+        ("{'sqlite', 'duckdb'}", True),
+        ("view.dialect != 'duckdb'", False),
+        ("reader.dialect.clock is None", False),
+        ("{'psycopg': 'postgres', 'pymysql': 'mysql'}", False),
+    ],
+)
+def test_telling_databases_apart_is_found(code, apart):
+    assert any(map(tells_databases_apart, ast.walk(ast.parse(code)))) is apart
 
 
 def fresh_python(code: str) -> str:

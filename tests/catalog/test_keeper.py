@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import tidelake
-from tidelake.catalog.database import keepers, sqlite
+from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
 from tidelake.catalog.database.failures import LostRace
-from tidelake.catalog.database.url import parse_url
+from tidelake.catalog.database.sqlite import connections as sqlite
+from tidelake.catalog.database.sqlite import keepers
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
 Here = Callable[[bool], None]
@@ -254,9 +255,9 @@ def test_an_interrupt_in_the_middle(
 
 KILLED = """
 import os, sys
-from tidelake.catalog.database import sqlite
+from tidelake.catalog.database.sqlite import connections as sqlite
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.url import parse_url
+from tidelake.catalog.database.address import parse_url
 sqlite.has_duckdb_sqlite = lambda: True
 database = Database(parse_url(sys.argv[1]))
 with database.writing() as writer:
@@ -280,7 +281,7 @@ def test_a_parent_that_is_killed(database: Database) -> None:
 
 NOTICED = """
 import duckdb, pyarrow, sqlite3
-from tidelake.catalog.database.libraries import has_duckdb_sqlite
+from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.testing import duck
 connection = duck.duck_connection(extensions=["ducklake"])
 before = has_duckdb_sqlite(), has_duckdb_sqlite()

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
+from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.url import parse_url
 
 MANY = 1000
 COLUMNS = {

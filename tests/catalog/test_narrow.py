@@ -9,12 +9,12 @@ from hypothesis import given, note, settings
 from sqlalchemy import create_engine, text
 
 from tests.conditions import Case, cases, fill, matches
+from tidelake.catalog.database.backends import BACKENDS
+from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read.narrow import Narrowing, narrowing
 from tidelake.model.predicate import Compare, Opaque, col
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats, may_match
-
-DIALECTS = ["sqlite", "duckdb", "postgresql", "mysql"]
 
 Judge = Callable[[ColumnStats, list[Narrowing]], bool]
 
@@ -97,10 +97,10 @@ def local() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
-def _check(local: duckdb.DuckDBPyConnection, dialect: str, judge: Judge, case: Case) -> None:
+def _check(local: duckdb.DuckDBPyConnection, kind: str, judge: Judge, case: Case) -> None:
     stats = fill(local, case)
     for predicate in case.predicates:
-        rules = narrowing(predicate, case.schema, dialect, alias="s")
+        rules = narrowing(predicate, case.schema, BACKENDS[kind].dialect, alias="s")
         if not rules:
             continue
         note(f"{predicate.sql()} on {stats}: {rules}")
@@ -134,14 +134,19 @@ def test_mysql_keeps_what_may_match(local, mysql_judge, case):
     _check(local, "mysql", mysql_judge, case)
 
 
-@pytest.fixture(params=DIALECTS)
-def dialect(request) -> str:
+@pytest.fixture(params=BACKENDS)
+def kind_of_database(request) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def judge(dialect, request) -> Judge:
-    return request.getfixturevalue(f"{dialect}_judge")
+def dialect(kind_of_database) -> Dialect:
+    return BACKENDS[kind_of_database].dialect
+
+
+@pytest.fixture
+def judge(kind_of_database, request) -> Judge:
+    return request.getfixturevalue(f"{kind_of_database}_judge")
 
 
 def _schema(kind: str) -> Schema:
@@ -243,14 +248,16 @@ def test_no_text_in_the_statistics_is_an_error(dialect, judge, kind):
 @pytest.mark.parametrize("kind", ["varchar", "uuid", "date", "timestamptz"])
 def test_postgresql_compares_text_byte_by_byte_whatever_its_locale(kind):
     literal = "f79c3e09-677c-4bbd-a479-3f349cb785e7" if kind == "uuid" else "2020-01-01"
-    (rule,) = narrowing(col("x") >= literal, _schema(kind), "postgresql")
+    (rule,) = narrowing(col("x") >= literal, _schema(kind), BACKENDS["postgresql"].dialect)
     assert '(max_value) COLLATE "C" >= ' in rule.keep_sql
 
 
 def test_conjuncts_on_one_column_are_one_rule():
     schema = Schema((Column(1, "a", "int64"), Column(2, "b", "varchar"), Column(3, "c", "blob")))
     predicate = col("a").between(1, 5) & (col("b") > "x") & Opaque("a + 1 > 2", frozenset({"a"}))
-    rules = narrowing(predicate & (col("c") > b"a") & (col("a") != 3), schema, "sqlite")
+    rules = narrowing(
+        predicate & (col("c") > b"a") & (col("a") != 3), schema, BACKENDS["sqlite"].dialect
+    )
     assert [rule.column_id for rule in rules] == [1, 2]
 
 
@@ -270,4 +277,4 @@ def test_conjuncts_on_one_column_are_one_rule():
 )
 def test_what_one_column_cannot_decide_is_left_alone(predicate):
     schema = Schema((Column(1, "a", "int64"), Column(2, "b", "varchar")))
-    assert narrowing(predicate, schema, "sqlite") == []
+    assert narrowing(predicate, schema, BACKENDS["sqlite"].dialect) == []

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tidelake.catalog import create, own_tables
+from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.url import parse_url
 from tidelake.catalog.read import tags
 from tidelake.history import consumer_records as consumers
 

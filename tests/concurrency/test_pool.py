@@ -62,7 +62,7 @@ def test_connections_that_do_not_come_back(
     lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "LOCK_WAIT_S", 0.05)
-    lake._database._backend._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
+    lake._database._connections._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
     gate, over = Barrier(3), Barrier(3)
 
     def hold(_: int) -> None:

@@ -18,7 +18,7 @@ from tests.concurrency.workers import append_few_and_many
 from tests.servers.postgres import PostgresServer
 from tidelake.catalog.commit import commit
 from tidelake.catalog.database import server
-from tidelake.catalog.database import sqlite as sqlite_catalog
+from tidelake.catalog.database.sqlite import connections as sqlite_catalog
 from tidelake.errors import Unavailable
 
 
@@ -104,7 +104,6 @@ def test_a_writer_that_stopped_with_the_lake_s_lock(
 ) -> None:
     """Others wait for it, but not for ever; readers do not wait at all."""
     monkeypatch.setattr(server, "LOCK_WAIT_S", 1)
-    monkeypatch.setattr(server, "_MYSQL_LOCK", server._MYSQL_LOCK.replace("60", "1"))
     monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
     place = new_place(kind)
     with place.open() as lake, place.open() as other:

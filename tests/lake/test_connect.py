@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 
 import tidelake
-from tidelake.catalog.database.url import CatalogUrl, parse_url
+from tidelake.catalog.database.address import parse_url
+from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def test_another_format_version(lake_path: Path) -> None:
 
 
 def test_a_locked_sqlite_file(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidelake.catalog.database.sqlite.BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("tidelake.catalog.database.sqlite.connections.BUSY_TIMEOUT_S", 0.1)
     other = sqlite3.connect(lake_path / "c.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:

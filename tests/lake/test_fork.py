@@ -12,7 +12,7 @@ import pytest
 
 import tidelake
 from tests.lake.forked import in_child, started
-from tidelake.catalog.database import duckdb_file
+from tidelake.catalog.database.duckdb import connections as duckdb_file
 from tidelake.engine.declare import ddl as definition
 from tidelake.errors import Invalid, Unavailable
 from tidelake.store.files import Store

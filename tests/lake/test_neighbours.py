@@ -121,7 +121,7 @@ def test_an_older_lake_is_marked_by_its_first_write(tmp_path: Path) -> None:
 
 
 def test_the_mark_says_nothing_of_who_may_come_in() -> None:
-    from tidelake.catalog.database.url import parse_url
+    from tidelake.catalog.database.address import parse_url
 
     url = parse_url("postgresql://me:secret@host:5432/lakes?schema=x&sslmode=require")
     assert url.place == "postgresql://host:5432/lakes?schema=x"

@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 import tidelake
-from tidelake.catalog.database.url import parse_url
+from tidelake.catalog.database.address import parse_url
 from tidelake.errors import TidelakeError
 from tidelake.lake.connect import Address
 from tidelake.model.address import masked, without_secrets

@@ -8,7 +8,7 @@ import pytest
 
 import tidelake
 from tests.write.place import Place, assert_same_now
-from tidelake.catalog.database.dialects import DIALECTS
+from tidelake.catalog.database.backends import BACKENDS
 
 KINDS = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "mariadb": "mysql"}
 
@@ -20,7 +20,7 @@ def wide(count: int, kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("place", ["sqlite", "postgresql", "mariadb"], indirect=True)
 def test_as_many_columns_as_the_catalog_takes(place: Place, lake: tidelake.Lake) -> None:
     """With values that need as much room as any."""
-    most = DIALECTS[KINDS[place.kind]].widest
+    most = BACKENDS[KINDS[place.kind]].dialect.widest
     assert most is not None
     values = {"VARCHAR": "x" * 40, "DECIMAL(38, 10)": Decimal("9" * 28 + "." + "9" * 10)}
     for count, inlined in ((most, True), (most + 1, False)):

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from tidelake.catalog.database.database import Database, Reader, Writer
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.layout import (
+    COVERING_INDEXES,
     INDEXES,
     OWN_TABLES,
-    SQLITE_INDEXES,
     TABLES,
     VERSION,
     create_table,
@@ -45,13 +45,13 @@ def create_lake(database: Database, data_path: str) -> None:
 
 
 def _create_home(database: Database) -> None:
-    """The schema of a PostgreSQL database that the address names, as DuckDB does."""
-    if database.url.kind != "postgresql" or database.url.schema is None:
+    """The schema of the database that the address names, as DuckDB does."""
+    schema, exists = database.url.schema, database.dialect.schema_exists
+    if schema is None or exists is None:
         return
     with suppress(LostRace), database.writing() as writer:
-        named = "SELECT 1 FROM pg_namespace WHERE nspname = :name"
-        if writer.row(named, name=database.url.schema) is None:
-            writer.execute(f"CREATE SCHEMA {quote(database.url.schema)}")
+        if writer.row(exists, name=schema) is None:
+            writer.execute(f"CREATE SCHEMA {quote(schema)}")
 
 
 def equip(database: Database) -> None:
@@ -84,7 +84,7 @@ def _create_tables(writer: Writer, names: list[str]) -> None:
 
 
 def _create_indexes(writer: Writer) -> None:
-    indexes = SQLITE_INDEXES if writer.dialect.name == "sqlite" else INDEXES
+    indexes = COVERING_INDEXES if writer.dialect.indexes_long_text else INDEXES
     for name, (table, columns) in indexes.items():
         if not writer.has_index(name):
             writer.execute(f'CREATE INDEX "{name}" ON "{table}" ({columns})')

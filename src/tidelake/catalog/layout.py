@@ -122,8 +122,9 @@ INDEXES: dict[str, tuple[str, str]] = {
     "tidelake_zone_column": ("tidelake_zone", "table_id, column_id"),
 }
 
-# SQLite has no such limit, and reads statistics several times faster from the index alone.
-SQLITE_INDEXES = INDEXES | {
+# For SQLite, which has no such limit, and reads statistics several times faster from the index
+# alone.
+COVERING_INDEXES = INDEXES | {
     "tidelake_column_stats": (
         "ducklake_file_column_stats",
         "table_id, column_id, data_file_id, min_value, max_value,"

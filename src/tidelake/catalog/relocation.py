@@ -39,11 +39,10 @@ def relocate(writer: Writer, stored: str, old: str, new: str, annexes: Annexes) 
     """`stored` is the data path as the catalog has spelled it so far."""
     if lake_info(writer).data_path != stored:
         raise Conflict("somebody else has moved the lake meanwhile", hint="look where it is now")
-    joined = "CONCAT(:new, {})" if writer.dialect.name == "mysql" else "CAST(:new AS VARCHAR) || {}"
     named = [*_ABSOLUTE.items(), *(each for annex in annexes for each in annex.paths.items())]
     for table, column in named:
         if writer.has_table(table):
-            rest = joined.format(f"substr({column}, {len(old) + 1})")
+            rest = writer.dialect.prefixed.format(":new", f"substr({column}, {len(old) + 1})")
             inside = f"substr({column}, 1, {len(old)}) = :old"
             update = f"UPDATE {table} SET {column} = {rest} WHERE {inside}"
             writer.execute(update, new=new, old=old)

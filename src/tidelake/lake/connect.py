@@ -17,8 +17,9 @@ from typing import Any
 
 from tidelake.catalog import create as create_lake
 from tidelake.catalog import identity
+from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.url import CatalogUrl, parse_url
+from tidelake.catalog.database.url import CatalogUrl
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read import tags
 from tidelake.engine.local.engine import LocalEngine

@@ -173,7 +173,7 @@ def _pruned_files(
         found = tuple(files.data_files(reader, at, table.id, table.path))
         return found, (), len(found)
     cut = files.Cut(
-        tuple(narrowing(predicate, table.schema, reader.dialect.name)),
+        tuple(narrowing(predicate, table.schema, reader.dialect)),
         zones.from_id(zones.candidates(reader, table.id, predicate, table.schema), since),
     )
     candidates = files.data_files(reader, at, table.id, table.path, cut)

@@ -9,7 +9,7 @@ from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.commit.table_statistics import TableStatistics, widen_columns
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.database.dialects import Dialect
+from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.paths import from_data_path
@@ -210,7 +210,7 @@ def _add_catalog_rows(
     if name is None:
         entries.new_version()
         name = inline_tables.create(entries, dialect, table_id, write.columns)
-    spelled = [inline_tables.stored_spelling(dialect, column.name) for column in write.columns]
+    spelled = [dialect.inline_name(column.name) for column in write.columns]
     columns = ("row_id", "begin_snapshot", *spelled)
     for row, row_id in zip(write.rows, row_ids, strict=True):
         values = _stored(write.columns, row.values, dialect)
@@ -222,7 +222,7 @@ def _add_catalog_rows(
 
 def _stored(columns: Sequence[Column], values: Sequence[object], dialect: Dialect) -> list[object]:
     return [
-        inline_tables.stored_value(dialect, column, value)
+        None if value is None else dialect.inline_value(column, value)
         for column, value in zip(columns, values, strict=True)
     ]
 

@@ -10,7 +10,7 @@ from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.commit.table_statistics import forget_column
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.database.dialects import Dialect
+from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.dropped import revive
 from tidelake.model.change import Change, TableChange, ViewChange

@@ -9,45 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
-from tidelake import duck
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.database.dialects import Dialect
+from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read.tables import columns_of_version
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OWN_NAMES = {"row_id", "begin_snapshot", "end_snapshot"}
-_POSTGRES_NAME_BYTES = 63
-_MYSQL_NAME = re.compile(r"[\x01-\x7f]{0,63}[\x01-\x1f!-\x7f]")
-"""Of other letters it passes over more than case."""
 _SHOWN_AS_IT_IS = re.compile(r"[ !#-&(-\[\]-~]*")
 """Bytes that DuckDB shows as characters."""
-_SMALL_INTEGERS = {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
-
-_POSTGRES = {
-    "boolean": "BOOLEAN",
-    "int8": "SMALLINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "uint8": "INTEGER",
-    "uint16": "INTEGER",
-    "uint32": "BIGINT",
-    "float32": "REAL",
-    "float64": "DOUBLE PRECISION",
-    "time": "TIME",
-    "timetz": "TIMETZ",
-    "interval": "INTERVAL",
-    "uuid": "UUID",
-    "varchar": "BYTEA",
-    "json": "BYTEA",
-    "blob": "BYTEA",
-}
 
 
 def can_inline(dialect: Dialect, columns: Iterable[Column]) -> bool:
@@ -63,18 +36,14 @@ def _can_inline(dialect: Dialect, column: Column) -> bool:
         return False
     if any(below.type in ("variant", "geometry") for below in column.walk()):
         return False
-    if dialect.name == "postgresql":
-        return len(column.name.encode()) <= _POSTGRES_NAME_BYTES and "%" not in column.name
-    if dialect.name == "mysql":
-        return bool(_MYSQL_NAME.fullmatch(column.name))
-    return True
+    return dialect.can_name_column(column.name)
 
 
 def can_flush(dialect: Dialect, table: TableInfo, rows: Iterable[Sequence[object]]) -> bool:
     """Whether DuckDB, when it moves these rows to files, tells those that have been deleted by
-    then. PostgreSQL keeps text as bytes, and DuckDB takes the way in which it shows bytes for
-    the partition's value."""
-    if dialect.name != "postgresql" or table.partitioning is None:
+    then. Where text is kept as bytes, DuckDB takes the way in which it shows bytes for the
+    partition's value."""
+    if not dialect.keeps_text_as_bytes or table.partitioning is None:
         return True
     keys = {key.column_id for key in table.partitioning.keys}
     texts = [
@@ -93,10 +62,9 @@ def create(entries: Entries, dialect: Dialect, table_id: int, columns: Sequence[
     """Have the table for the current version of the columns made; its name."""
     version = entries.numbers.schema_version
     name = f"ducklake_inlined_data_{table_id}_{version}"
-    kinds = [f"{stored_name(dialect, c.name)} {column_type(dialect, c)}" for c in columns]
+    kinds = [f"{quote(dialect.inline_name(c.name))} {dialect.inline_type(c)}" for c in columns]
     system = ["row_id BIGINT", "begin_snapshot BIGINT", "end_snapshot BIGINT"]
-    if dialect.name == "mysql":
-        # CREATE commits there at once: one that a broken-off commit left behind is rubbish.
+    if dialect.commits_create:  # one that a broken-off commit left behind is rubbish
         entries.create(f'DROP TABLE IF EXISTS "{name}"')
     entries.create(f'CREATE TABLE "{name}" ({", ".join(system + kinds)})')
     entries.add(
@@ -140,56 +108,3 @@ def create_deletes(entries: Entries, table_id: int) -> None:
     """Have the table made in which deletes from files are kept."""
     columns = "file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT"
     entries.create(f'CREATE TABLE "{deletes_name(table_id)}" ({columns})')
-
-
-def stored_name(dialect: Dialect, name: str) -> str:
-    """A column's name in DDL. On PostgreSQL DuckDB leaves plain names unquoted, so that their
-    capitals are lost; it would not find ours if we kept them."""
-    return quote(stored_spelling(dialect, name))
-
-
-def stored_spelling(dialect: Dialect, name: str) -> str:
-    folds = dialect.name == "postgresql" and _PLAIN.fullmatch(name) and not _is_keyword(name)
-    return name.lower() if folds else name
-
-
-def _is_keyword(name: str) -> bool:
-    return name != name.lower() and name.lower() in _keywords()
-
-
-@lru_cache(maxsize=1)
-def _keywords() -> frozenset[str]:
-    """Words that DuckDB quotes."""
-    with duck.opened() as connection:
-        rows = connection.execute(
-            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
-        ).fetchall()
-    return frozenset(row[0] for row in rows)
-
-
-def column_type(dialect: Dialect, column: Column) -> str:
-    if dialect.name == "duckdb":
-        return column.duckdb_type
-    if dialect.name == "postgresql":
-        if column.type.startswith("decimal"):
-            return column.duckdb_type
-        return _POSTGRES.get(column.type, "VARCHAR")
-    if column.type in _SMALL_INTEGERS:
-        return "BIGINT"
-    if column.type == "blob":
-        return "BLOB" if dialect.name == "sqlite" else "LONGBLOB"
-    return dialect.types["text"]
-
-
-def stored_value(dialect: Dialect, column: Column, value: object) -> object:
-    """None, bytes or DuckDB's text, as the database's column takes it."""
-    if value is None:
-        return None
-    if dialect.name == "postgresql" and column.type in ("varchar", "json", "blob"):
-        return value.encode() if isinstance(value, str) else value
-    if dialect.name in ("sqlite", "mysql"):
-        if column.type == "boolean":
-            return value == "true"
-        if column.type in _SMALL_INTEGERS:
-            return int(str(value))
-    return value

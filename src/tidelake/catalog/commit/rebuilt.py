@@ -218,8 +218,8 @@ def sweep(database: Database, table_id: int) -> None:
     for name in unlisted:
         with suppress(TidelakeError), database.writing() as writer:
             if name in _unlisted(writer, table_id):
-                if writer.dialect.name == "postgresql":
-                    writer.execute("SET LOCAL lock_timeout = '1s'")
+                if writer.dialect.brief_wait is not None:
+                    writer.execute(writer.dialect.brief_wait)
                 writer.execute(f'DROP TABLE "{name}"')
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidelake.catalog.commit.entries import Entries
-from tidelake.catalog.database.database import Query, Row
+from tidelake.catalog.database.backend import Query
+from tidelake.catalog.database.database import Row
 from tidelake.model.bounds import greatest, least
 from tidelake.model.change import ColumnFacts, Write
 from tidelake.model.comparable import FLOATS

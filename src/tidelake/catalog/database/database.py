@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import local
-from typing import Any, Protocol
+from typing import Any
 
-from tidelake.catalog.database.dialects import DIALECTS, Dialect
-from tidelake.catalog.database.duckdb_file import DuckDBDatabase
+from tidelake.catalog.database.backend import Query, Session
+from tidelake.catalog.database.backends import BACKENDS, DRIVERS
+from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.database.failures import translated
-from tidelake.catalog.database.server import ServerDatabase
-from tidelake.catalog.database.sqlite import SQLiteDatabase
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 
 Row = Any
-Query = tuple[str, Mapping[str, object]]
-"""SQL and its parameters."""
-
-
-class Session(Protocol):
-    """One open transaction; parameters stand in the SQL as `:name`."""
-
-    def query(self, sql: str, parameters: Mapping[str, object]) -> list[Row]: ...
-
-    def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
-        """Several queries whose answers are wanted together."""
-        ...
-
-    def execute(self, sql: str, parameters: Mapping[str, object]) -> None:
-        """A statement without an answer. It may fail only later, at the latest at the end."""
-        ...
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Requires: at least one row. As with `execute`, it may fail only later."""
-        ...
 
 
 class Reader:
@@ -80,30 +59,17 @@ class Writer(Reader):
             self._session.insert(table, columns, rows)
 
 
-class _Backend(Protocol):
-    def reading(self) -> AbstractContextManager[Session]: ...
-    def writing(self) -> AbstractContextManager[Session]: ...
-    def close(self) -> None: ...
-
-
-_BACKENDS: dict[str, Callable[..., _Backend]] = {
-    "sqlite": SQLiteDatabase,
-    "duckdb": DuckDBDatabase,
-    "postgresql": ServerDatabase,
-    "mysql": ServerDatabase,
-}
-
-
 class Database:
     """A catalog database. Connections are pooled; `close` gives them all back."""
 
     def __init__(self, url: CatalogUrl, *, read_only: bool = False) -> None:
         self.url = url
-        self.dialect = DIALECTS[url.kind]
+        self._backend = BACKENDS[url.kind]
+        self.dialect = self._backend.dialect
         self.read_only = read_only
         if url.path is not None and not url.path.exists():
             self._check_creatable()
-        self._backend = _BACKENDS[url.kind](url, read_only=read_only)
+        self._connections = self._backend.connect(url, read_only=read_only)
         self._mine = local()
 
     def _check_creatable(self) -> None:
@@ -123,7 +89,7 @@ class Database:
         if (session := self._held()) is not None:
             yield Reader(session, self.dialect)
             return
-        with translated(self.url), self._backend.reading() as session, self._holding(session):
+        with self._told(), self._connections.reading() as session, self._holding(session):
             yield Reader(session, self.dialect)
 
     @contextmanager
@@ -132,8 +98,12 @@ class Database:
         if self.read_only:
             raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
         assert self._held() is None, "a write inside of a transaction would wait for itself"
-        with translated(self.url), self._backend.writing() as session, self._holding(session):
+        with self._told(), self._connections.writing() as session, self._holding(session):
             yield Writer(session, self.dialect)
+
+    def _told(self) -> AbstractContextManager[None]:
+        """Errors in our own words."""
+        return translated(self.url, self._backend.failure_of, DRIVERS)
 
     def _held(self) -> Session | None:
         """The transaction that this thread is in. What it reads meanwhile it reads there: were
@@ -149,4 +119,4 @@ class Database:
             self._mine.session = None
 
     def close(self) -> None:
-        self._backend.close()
+        self._connections.close()

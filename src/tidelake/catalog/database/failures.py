@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.duck import interrupt_in
-from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
+from tidelake.errors import Corrupt, Invalid, TidelakeError, Unavailable
 from tidelake.model.address import without_secrets
 
 
@@ -17,63 +16,27 @@ class LostRace(Unavailable):
     """The transaction came to nothing, or nobody knows: the same change may be tried again."""
 
 
-_LOCKED = "another process is writing to it; try again when it has finished"
-_PASSWORD = "check the user and password in the catalog address"
-_SERVER = "is the server running, and are host and port right?"
-_RACE = "another commit came first; try again"
+class Failure(NamedTuple):
+    """The error that a driver's becomes, what is said of the catalog in it, and the hint."""
 
-_SQLITE: dict[int, tuple[type[TidelakeError], str, str]] = {
-    sqlite3.SQLITE_BUSY: (LostRace, "is locked", _LOCKED),
-    sqlite3.SQLITE_LOCKED: (LostRace, "is locked", _LOCKED),
-    sqlite3.SQLITE_CONSTRAINT: (LostRace, "already has such a row", _RACE),
-    sqlite3.SQLITE_CANTOPEN: (Unavailable, "cannot be opened", "check the path and permissions"),
-    sqlite3.SQLITE_NOTADB: (Invalid, "is not an SQLite database", "check the path"),
-    sqlite3.SQLITE_CORRUPT: (Corrupt, "is damaged", "restore the catalog from a backup"),
-    sqlite3.SQLITE_READONLY: (Denied, "may not be written", "check the file's permissions"),
-    sqlite3.SQLITE_FULL: (Unavailable, "ran out of disk space", "free some space, then try again"),
-    sqlite3.SQLITE_IOERR: (Unavailable, "cannot be read or written", "check the disk"),
-    sqlite3.SQLITE_PERM: (Denied, "may not be opened", "check the file's permissions"),
-    sqlite3.SQLITE_AUTH: (Denied, "may not be opened", "check the file's permissions"),
-}
+    error: type[TidelakeError]
+    what: str
+    hint: str
 
-_POSTGRES: dict[str, tuple[type[TidelakeError], str, str]] = {
-    "28": (Denied, "refused the credentials", _PASSWORD),
-    "3D": (NotFound, "does not exist", "create the database first: createdb NAME"),
-    "3F": (NotFound, "has no such schema", "create it, or correct ?schema= in the address"),
-    "42501": (Denied, "refused access", "ask for the privilege that the message names"),
-    "25006": (Denied, "was opened read-only", "connect without read_only=True"),
-    "08": (LostRace, "cannot be reached", _SERVER),
-    "53": (Unavailable, "is out of resources", "try again later"),
-    "57": (LostRace, "is shutting down or starting up", "try again later"),
-    "40": (LostRace, "had to break off the transaction", "try again"),
-    "55P03": (LostRace, "is locked", _LOCKED),
-    "23505": (LostRace, "already has such a row", _RACE),
-}
 
-_MYSQL: dict[int, tuple[type[TidelakeError], str, str]] = {
-    0: (LostRace, "closed the connection", _SERVER),
-    1045: (Denied, "refused the credentials", _PASSWORD),
-    1698: (Denied, "refused the credentials", _PASSWORD),
-    1044: (Denied, "refused access", "ask for access to this database"),
-    1142: (Denied, "refused access", "ask for the privilege that the message names"),
-    1792: (Denied, "was opened read-only", "connect without read_only=True"),
-    1049: (NotFound, "does not exist", "create the database first: CREATE DATABASE name"),
-    1062: (LostRace, "already has such a row", _RACE),
-    1205: (LostRace, "is locked", _LOCKED),
-    1213: (LostRace, "had to break off the transaction", "try again"),
-    1412: (LostRace, "got a new table while it was read", "try again"),
-    2002: (LostRace, "cannot be reached", _SERVER),
-    2003: (LostRace, "cannot be reached", _SERVER),
-    2006: (LostRace, "closed the connection", _SERVER),
-    2013: (LostRace, "closed the connection", _SERVER),
-}
+LOCKED = "another process is writing to it; try again when it has finished"
+PASSWORD = "check the user and password in the catalog address"
+SERVER = "is the server running, and are host and port right?"
+RACE = "another commit came first; try again"
 
 _SHOWN = 100
-_DRIVERS = {"sqlite3", "duckdb", "_duckdb", "sqlalchemy", "psycopg", "pymysql"}
+_UNEXPECTED = Failure(Corrupt, "gave an unexpected error", "is it a DuckLake 1.0 catalog?")
 
 
 @contextmanager
-def translated(url: CatalogUrl) -> Iterator[None]:
+def translated(
+    url: CatalogUrl, failure_of: Callable[[Any], Failure | None], drivers: Collection[str]
+) -> Iterator[None]:
     """Whatever a driver raises inside comes out as an error of our own tree."""
     try:
         yield
@@ -92,18 +55,18 @@ def translated(url: CatalogUrl) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise _no_text(error.object) from None
     except Exception as error:
-        if type(error).__module__.split(".")[0] not in _DRIVERS:
+        if type(error).__module__.split(".")[0] not in drivers:
             raise
-        told = _explain(url, getattr(error, "orig", None) or error)
+        cause = getattr(error, "orig", None) or error
+        told = _explain(url, cause, failure_of(cause) or _UNEXPECTED)
         quotes = without_secrets(str(error), url.url or "") != str(error)
         raise told from (None if quotes else error)
 
 
-def _explain(url: CatalogUrl, cause: Any) -> TidelakeError:
+def _explain(url: CatalogUrl, cause: Any, failure: Failure) -> TidelakeError:
     text = without_secrets(str(cause).strip(), url.url or "")
     detail = text.splitlines()[0] if text else type(cause).__name__
-    kind, what, hint = _classify(url, cause)
-    return kind(f"the catalog {url} {what}: {detail}", hint=hint)
+    return failure.error(f"the catalog {url} {failure.what}: {detail}", hint=failure.hint)
 
 
 def _no_text(text: str) -> Invalid:
@@ -111,51 +74,3 @@ def _no_text(text: str) -> Invalid:
     return Invalid(
         f"{shown!r} holds characters that no database takes", hint="leave out lone surrogates"
     )
-
-
-def _classify(url: CatalogUrl, cause: Any) -> tuple[type[TidelakeError], str, str]:
-    known: tuple[type[TidelakeError], str, str] | None = None
-    if url.kind == "sqlite":
-        code = getattr(cause, "sqlite_errorcode", None)
-        known = _SQLITE.get(code & 0xFF) if code is not None else None
-    elif url.kind == "postgresql":
-        state = getattr(cause, "sqlstate", None) or ""
-        known = _POSTGRES.get(state) or _POSTGRES.get(state[:2])
-        if known is None and not state and "DataError" in type(cause).__name__:
-            return Invalid, "does not take a text", "leave out NUL characters"
-        if known is None and not state and "Operational" in type(cause).__name__:
-            known = _POSTGRES[_login_failure(str(cause))]
-    elif url.kind == "mysql":
-        code = cause.args[0] if getattr(cause, "args", None) else None
-        known = _MYSQL.get(code) if isinstance(code, int) else None
-    else:
-        known = _duckdb(cause)
-    return known or (Corrupt, "gave an unexpected error", "is it a DuckLake 1.0 catalog?")
-
-
-def _login_failure(text: str) -> str:
-    """libpq gives no SQLSTATE for a login that fails, only words."""
-    if "does not exist" in text and "database" in text:
-        return "3D"
-    if any(word in text for word in ("authentication", "password", "role", "pg_hba")):
-        return "28"
-    return "08"
-
-
-def _duckdb(cause: Any) -> tuple[type[TidelakeError], str, str] | None:
-    import duckdb
-
-    if isinstance(cause, duckdb.TransactionException | duckdb.ConstraintException):
-        return LostRace, "had to break off the transaction", _RACE
-    if isinstance(cause, duckdb.ConnectionException):
-        return Unavailable, "cannot be opened", "close other connections to the same file first"
-    if isinstance(cause, duckdb.IOException):
-        if "not a valid DuckDB database" in str(cause):
-            return Invalid, "is not a DuckDB database", "check the path"
-        return (
-            Unavailable,
-            "cannot be opened",
-            "a DuckDB file admits one process at a time: close the other one, or keep the"
-            " catalog in SQLite or PostgreSQL",
-        )
-    return None

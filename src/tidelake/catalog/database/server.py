@@ -1,35 +1,29 @@
-"""Catalogs on a database server: PostgreSQL and MySQL, through SQLAlchemy."""
+"""Catalogs on a database server, through SQLAlchemy: what PostgreSQL and MySQL have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.statement import insert_into, pyformat
-from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import TidelakeError, Unavailable
-from tidelake.model.extras import require
 from tidelake.model.fork import keep_forever, tell_after_fork
-from tidelake.model.names import quote
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 CONNECT_TIMEOUT_S = 10
 LOCK_WAIT_S = 60
+"""How long a writer waits for the one before it, and a thread for a connection."""
 POOL_SIZE = 5
 """How many connections a lake keeps."""
 POOL_MORE = 10
 """How many more it opens while they are needed."""
 
 Parameters = Mapping[str, object]
-
-# One writer at a time. DuckDB does not take these locks; the primary key stops it instead.
-_POSTGRES_LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
-_MYSQL_LOCK = f"SELECT GET_LOCK(CONCAT('tidelake.', MD5(DATABASE())), {LOCK_WAIT_S})"
-_MYSQL_UNLOCK = "SELECT RELEASE_LOCK(CONCAT('tidelake.', MD5(DATABASE())))"
 
 
 class ServerSession:
@@ -68,14 +62,16 @@ def _checked(sql: str, cursor: Any) -> list[Any]:
     return rows
 
 
-class ServerDatabase:
+class ServerDatabase(ABC):
     """Pooled connections. A read sees one moment; a write waits for the lake's lock first and
-    then sees what its last holder committed, which is why it is READ COMMITTED."""
+    then sees what its last holder committed, which is why it is READ COMMITTED. DuckDB does not
+    take that lock; the primary key stops it instead."""
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
-        self._kind = url.kind
-        opener = {"postgresql": _postgresql, "mysql": _mysql}[url.kind]
-        self._engine = opener(url, read_only)
+    lock_outlives_transaction = False
+    """Whether the lock lasts until it is freed, or the connection closed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         tell_after_fork(self)
 
     @contextmanager
@@ -87,26 +83,22 @@ class ServerDatabase:
     def writing(self) -> Iterator[ServerSession]:
         with self._connection() as connection:
             connection.execution_options(isolation_level="READ COMMITTED")
-            with self._alone(connection), connection.begin():
-                session = ServerSession(connection)
-                if self._kind == "mysql":
-                    yield session
-                    return
-                driver: Any = connection.connection.driver_connection
-                with driver.pipeline():  # what has no answer to wait for costs no trip
-                    session.execute(_POSTGRES_LOCK, {})
-                    yield session
-                    driver.commit()
+            with self.alone(connection) as session:
+                yield session
+
+    @abstractmethod
+    def alone(self, connection: Connection) -> AbstractContextManager[ServerSession]:
+        """A transaction with the lake's lock, which commits at the end."""
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """A connection that is closed, not given back, when something went wrong that may have
-        left it in a bad state; on MySQL that also frees the lock."""
+        left it in a bad state; that also frees a lock of the session."""
         with self._free_connection() as connection:
             try:
                 yield connection
             except BaseException as error:
-                if self._kind == "mysql" or not isinstance(error, TidelakeError):
+                if self.lock_outlives_transaction or not isinstance(error, TidelakeError):
                     connection.invalidate()
                 raise
 
@@ -123,23 +115,6 @@ class ServerDatabase:
                 hint="use fewer threads at a time, or connect() once more for some of them",
             ) from error
 
-    @contextmanager
-    def _alone(self, connection: Connection) -> Iterator[None]:
-        """MySQL's lock belongs to the session: it is taken before, and freed after, the
-        transaction. PostgreSQL's ends with the transaction by itself."""
-        if self._kind != "mysql":
-            yield
-            return
-        taken = connection.exec_driver_sql(_MYSQL_LOCK).scalar()
-        connection.commit()
-        if taken != 1:
-            raise Unavailable(
-                f"the lake was busy for {LOCK_WAIT_S} seconds", hint="try again when it is quieter"
-            )
-        yield
-        connection.exec_driver_sql(_MYSQL_UNLOCK)
-        connection.commit()
-
     def close(self) -> None:
         self._engine.dispose()
 
@@ -150,52 +125,15 @@ class ServerDatabase:
         self._engine.dispose(close=False)
 
 
-def _postgresql(url: CatalogUrl, read_only: bool) -> Engine:
-    require("psycopg", "a catalog on PostgreSQL")
+def pool_of(url: str, **options: object) -> Engine:
+    """The connections to a database; `options` are its driver's."""
     from sqlalchemy import create_engine
 
-    settings = ["-c timezone=UTC", f"-c lock_timeout={LOCK_WAIT_S}s"]
-    if read_only:
-        settings.append("-c default_transaction_read_only=on")
-    if url.schema:
-        settings.append(f"-c search_path={_option(quote(url.schema))}")
     return create_engine(
-        (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1),
+        url,
         isolation_level="REPEATABLE READ",
         pool_size=POOL_SIZE,
         max_overflow=POOL_MORE,
         pool_timeout=LOCK_WAIT_S,
-        connect_args={
-            "options": " ".join(settings),
-            "connect_timeout": CONNECT_TIMEOUT_S,
-            "prepare_threshold": 1,
-        },
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, **options},
     )
-
-
-def _option(text: str) -> str:
-    """One word of libpq's options."""
-    return text.replace("\\", "\\\\").replace(" ", "\\ ")
-
-
-def _mysql(url: CatalogUrl, read_only: bool) -> Engine:
-    require("pymysql", "a catalog on MySQL")
-    from sqlalchemy import create_engine, event
-
-    engine = create_engine(
-        (url.url or "").replace("mysql://", "mysql+pymysql://", 1),
-        isolation_level="REPEATABLE READ",
-        pool_size=POOL_SIZE,
-        max_overflow=POOL_MORE,
-        pool_timeout=LOCK_WAIT_S,
-        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
-    )
-
-    @event.listens_for(engine, "connect")
-    def settings(connection: Any, _: object) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
-            if read_only:
-                cursor.execute("SET SESSION TRANSACTION READ ONLY")
-
-    return engine

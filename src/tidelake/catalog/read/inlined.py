@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read.tables import columns_of_version, visible
@@ -108,19 +108,15 @@ def _tables(reader: Reader, table_id: int) -> Iterator[tuple[str, int]]:
 def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column, ...]:
     """The columns of a version, in the types in which their values come out of the database."""
     declared = columns_of_version(reader, table_id, schema_version)
-    if reader.dialect.name != "duckdb":
-        return declared
-    return tuple(_as_text(column) for column in declared)
+    return tuple(reader.dialect.read_as(column) for column in declared)
 
 
 def _rows(
     reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
 ) -> tuple[tuple[object, ...], ...]:
     stored = _stored_names(reader, name)
-    values = "".join(
-        f", {_value_sql(reader.dialect.name, column, stored.get(fold(column.name), column.name))}"
-        for column in chosen
-    )
+    spelled = ((column, stored.get(fold(column.name), column.name)) for column in chosen)
+    values = "".join(f", {reader.dialect.inline_sql(c, quote(name))}" for c, name in spelled)
     rows = reader.rows(
         f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
         " ORDER BY row_id",
@@ -135,43 +131,9 @@ def _rows(
 def _stored_names(reader: Reader, table: str) -> dict[str, str]:
     """How PostgreSQL spells the columns of a table: DuckDB does not quote them when it makes one,
     so that their capitals are lost. The other databases do not mind the case."""
-    if reader.dialect.name != "postgresql":
-        return {}
-    rows = reader.rows(
-        "SELECT column_name FROM information_schema.columns"
-        " WHERE table_schema = current_schema() AND table_name = :name",
-        name=table,
-    )
+    spellings = reader.dialect.column_spellings
+    rows = [] if spellings is None else reader.rows(spellings, name=table)
     return {fold(name): name for (name,) in rows}
-
-
-def _value_sql(database: str, column: Column, stored_name: str) -> str:
-    name = quote(stored_name)
-    if database == "duckdb" and column.type == "variant":
-        return f"variant_to_parquet_variant({name})"
-    if database == "duckdb" and column.is_nested:
-        return f"CAST(CAST({name} AS {column.duckdb_type}) AS VARCHAR)"
-    if database == "duckdb" and column.type == "timestamptz":
-        # Written by way of the zone's calendar, the last moments before infinity would be off.
-        plain = f"CAST(make_timestamp(epoch_us({name})) AS VARCHAR) || '+00'"
-        return f"CASE WHEN isfinite({name}) THEN {plain} ELSE CAST({name} AS VARCHAR) END"
-    if database == "duckdb" and column.type != "blob":
-        return f"CAST({name} AS VARCHAR)"
-    if database == "postgresql" and column.type not in ("varchar", "json", "blob"):
-        return f"CAST({name} AS VARCHAR)"
-    return name
-
-
-def _as_text(column: Column) -> Column:
-    """A nested column with plain text for JSON, which DuckDB would write unquoted inside lists
-    and structs and could not read back."""
-    if not column.is_nested:
-        return column
-    children = tuple(
-        replace(child, type="varchar") if child.type == "json" else _as_text(child)
-        for child in column.children
-    )
-    return replace(column, children=children)
 
 
 def _value(value: object, column: Column) -> object:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tidelake.catalog.database.dialect import Dialect, StatisticsSql
 from tidelake.model.comparable import FLOATS, TIMESTAMPS, Comparable, comparable, comparables
 from tidelake.model.instant import SECOND
 from tidelake.model.literal import Value
@@ -46,70 +47,18 @@ class Narrowing:
 
 
 def narrowing(
-    predicate: Predicate, schema: Schema, dialect: str, *, alias: str = ""
+    predicate: Predicate, schema: Schema, dialect: Dialect, *, alias: str = ""
 ) -> list[Narrowing]:
     """The parts of the condition that the catalog can judge; a file must pass all of them.
-
-    `dialect` is sqlite, duckdb, postgresql or mysql; `alias` names the statistics table.
-    """
+    `alias` names the statistics table."""
     found: dict[int, list[str]] = defaultdict(list)
     for part in conjuncts(predicate):
         column = single_column(part, schema)
         if column is not None and column.type not in UNCOUNTED:
-            sql = _Rule(column, _SPELLINGS[dialect], f"{alias}." if alias else "").keep(part)
+            sql = _Rule(column, dialect.statistics, f"{alias}." if alias else "").keep(part)
             if sql is not None:
                 found[column.id].append(sql)
     return [Narrowing(column_id, " AND ".join(parts)) for column_id, parts in found.items()]
-
-
-@dataclass(frozen=True, slots=True)
-class _Spelling:
-    """How a database says things; {v} is a column of the statistics, {x} a literal.
-
-    `odd_number` must be true for all text that `number` would misread, and on PostgreSQL,
-    where misreading is an error, it is judged first.
-    """
-
-    number: str
-    odd_number: str
-    in_order: str
-    hex_text: str
-    odd_moment: str = "{v} NOT LIKE '{x}'"
-    any_text: str = "%"
-    any_character: str = "_"
-
-
-_NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
-_SPELLINGS = {
-    "sqlite": _Spelling(
-        number="CAST({v} AS REAL)",
-        # The cast stops at the first odd character; words give zero.
-        odd_number="CAST({v} AS REAL) = 0 AND ({v} NOT GLOB '*[0-9]' OR {v} GLOB '*[^-0-9.eE]*')",
-        in_order="{v}",
-        hex_text="CAST(X'{x}' AS TEXT)",
-        odd_moment="{v} NOT GLOB '{x}'",
-        any_text="*",
-        any_character="?",
-    ),
-    "duckdb": _Spelling(
-        number="TRY_CAST({v} AS DOUBLE)",
-        odd_number=f"NOT regexp_matches({{v}}, {_NUMBER})",
-        in_order="{v}",
-        hex_text="decode(unhex('{x}'))",
-    ),
-    "postgresql": _Spelling(
-        number="CAST({v} AS double precision)",
-        odd_number=f"{{v}} !~ {_NUMBER}",
-        in_order='({v}) COLLATE "C"',
-        hex_text="convert_from(decode('{x}', 'hex'), 'UTF8')",
-    ),
-    "mysql": _Spelling(
-        number="CAST({v} AS DOUBLE)",
-        odd_number=f"{{v}} NOT REGEXP {_NUMBER}",
-        in_order="CAST({v} AS BINARY)",
-        hex_text="X'{x}'",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +66,7 @@ class _Rule:
     """Conditions on the statistics of one column. None stands for "the catalog cannot say"."""
 
     column: Column
-    spelling: _Spelling
+    spelling: StatisticsSql
     prefix: str
 
     def keep(self, predicate: Predicate) -> str | None:

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.commit import inline_tables
-from tidelake.catalog.database.database import Query, Reader, Writer
+from tidelake.catalog.database.backend import Query
+from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.failures import LostRace
-from tidelake.catalog.database.keepers import WAITING, Keeper, Step
-from tidelake.catalog.database.libraries import has_duckdb_sqlite
+from tidelake.catalog.database.sqlite.keepers import WAITING, Keeper, Step
+from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.catalog.database.statement import insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import TidelakeError

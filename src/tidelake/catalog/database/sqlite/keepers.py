@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from weakref import finalize
 
 from tidelake.catalog.database.failures import LostRace
-from tidelake.catalog.database.keeper import receive, send
+from tidelake.catalog.database.sqlite.keeper import receive, send
 from tidelake.errors import Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
 

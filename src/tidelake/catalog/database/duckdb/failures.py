@@ -1,0 +1,29 @@
+"""What DuckDB raises, by the kind of exception."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelake.catalog.database.failures import RACE, Failure, LostRace
+from tidelake.errors import Invalid, Unavailable
+
+
+def failure_of(cause: Any) -> Failure | None:
+    import duckdb
+
+    if isinstance(cause, duckdb.TransactionException | duckdb.ConstraintException):
+        return Failure(LostRace, "had to break off the transaction", RACE)
+    if isinstance(cause, duckdb.ConnectionException):
+        return Failure(
+            Unavailable, "cannot be opened", "close other connections to the same file first"
+        )
+    if isinstance(cause, duckdb.IOException):
+        if "not a valid DuckDB database" in str(cause):
+            return Failure(Invalid, "is not a DuckDB database", "check the path")
+        return Failure(
+            Unavailable,
+            "cannot be opened",
+            "a DuckDB file admits one process at a time: close the other one, or keep the"
+            " catalog in SQLite or PostgreSQL",
+        )
+    return None

@@ -1,0 +1,31 @@
+"""What MySQL and its driver raise, by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelake.catalog.database.failures import LOCKED, PASSWORD, RACE, SERVER, Failure, LostRace
+from tidelake.errors import Denied, NotFound
+
+_KNOWN: dict[int, Failure] = {
+    0: Failure(LostRace, "closed the connection", SERVER),
+    1045: Failure(Denied, "refused the credentials", PASSWORD),
+    1698: Failure(Denied, "refused the credentials", PASSWORD),
+    1044: Failure(Denied, "refused access", "ask for access to this database"),
+    1142: Failure(Denied, "refused access", "ask for the privilege that the message names"),
+    1792: Failure(Denied, "was opened read-only", "connect without read_only=True"),
+    1049: Failure(NotFound, "does not exist", "create the database first: CREATE DATABASE name"),
+    1062: Failure(LostRace, "already has such a row", RACE),
+    1205: Failure(LostRace, "is locked", LOCKED),
+    1213: Failure(LostRace, "had to break off the transaction", "try again"),
+    1412: Failure(LostRace, "got a new table while it was read", "try again"),
+    2002: Failure(LostRace, "cannot be reached", SERVER),
+    2003: Failure(LostRace, "cannot be reached", SERVER),
+    2006: Failure(LostRace, "closed the connection", SERVER),
+    2013: Failure(LostRace, "closed the connection", SERVER),
+}
+
+
+def failure_of(cause: Any) -> Failure | None:
+    code = cause.args[0] if getattr(cause, "args", None) else None
+    return _KNOWN.get(code) if isinstance(code, int) else None

@@ -1,0 +1,47 @@
+"""Catalogs on PostgreSQL, through psycopg."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog.database import server
+from tidelake.catalog.database.server import ServerDatabase, ServerSession
+from tidelake.catalog.database.url import CatalogUrl
+from tidelake.model.extras import require
+from tidelake.model.names import quote
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
+
+
+class PostgreSQLDatabase(ServerDatabase):
+    """The lake's lock ends with the transaction by itself."""
+
+    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+        require("psycopg", "a catalog on PostgreSQL")
+        settings = ["-c timezone=UTC", f"-c lock_timeout={server.LOCK_WAIT_S}s"]
+        if read_only:
+            settings.append("-c default_transaction_read_only=on")
+        if url.schema:
+            settings.append(f"-c search_path={_option(quote(url.schema))}")
+        address = (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1)
+        super().__init__(server.pool_of(address, options=" ".join(settings), prepare_threshold=1))
+
+    @contextmanager
+    def alone(self, connection: Connection) -> Iterator[ServerSession]:
+        with connection.begin():
+            session = ServerSession(connection)
+            driver: Any = connection.connection.driver_connection
+            with driver.pipeline():  # what has no answer to wait for costs no trip
+                session.execute(_LOCK, {})
+                yield session
+                driver.commit()
+
+
+def _option(text: str) -> str:
+    """One word of libpq's options."""
+    return text.replace("\\", "\\\\").replace(" ", "\\ ")
