@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.column_history import types_until
 from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import Invalid, NotFound
 from tidelake.history import changes_sql as plan_of
@@ -140,7 +141,7 @@ def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
 def facts_until(reader: Reader, info: TableInfo, last: int) -> TableMeta:
     """The table at the end of the window. Where a rollback has made a type narrower again, it
     is the wider one, for rows that have gone since."""
-    types = read.types_until(reader, info.id, last)
+    types = types_until(reader, info.id, last)
     columns = widest_columns(info.schema.columns, types)
     return TableMeta.gather(reader, replace(info, schema=Schema(columns)))
 

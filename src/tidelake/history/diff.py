@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.column_history import types_until
 from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
@@ -232,7 +233,7 @@ def _plan(
     shape = new or old
     assert shape is not None
     facts = TableMeta.gather(reader, shape)
-    types = read.types_until(reader, shape.id, max(moments))
+    types = types_until(reader, shape.id, max(moments))
     columns = widest_columns(shape.schema.columns, types)
     facts = replace(facts, info=replace(shape, schema=Schema(columns)))
     first, last = sorted(moments)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, replace
 
+from tidelake.catalog.read.column_history import ColumnHistory
 from tidelake.catalog.read.options import Options
-from tidelake.catalog.read.tables import ColumnHistory
 from tidelake.coverage.values.bitmaps import united
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.model.change import (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import files, inlined, zones
 from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.column_history import ColumnHistory, column_history
 from tidelake.catalog.read.narrow import narrowing
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile, MappedField
@@ -75,13 +76,13 @@ class TableMeta:
     """What a plan needs to know of a table whatever is asked of it."""
 
     info: TableInfo
-    history: read.ColumnHistory
+    history: ColumnHistory
     specs: Mapping[int, PartitionSpec]
 
     @staticmethod
     def gather(reader: Reader, info: TableInfo) -> TableMeta:
         return TableMeta(
-            info, read.column_history(reader, info.id), read.partition_specs(reader, info.id)
+            info, column_history(reader, info.id), read.partition_specs(reader, info.id)
         )
 
     def evolved(self, info: TableInfo) -> TableMeta:

@@ -14,6 +14,7 @@ from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import counting, inlined
 from tidelake.catalog.read import files as catalog_files
 from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.column_history import ColumnHistory, column_history
 from tidelake.engine.local.errors import translated
 from tidelake.errors import Denied, TidelakeError
 from tidelake.model.file import DataFile, InlinedRows, MappedField
@@ -48,7 +49,7 @@ class _Table:
     current: tuple[InlinedRows, ...]
     ends: tuple[tuple[int, int, int], ...]
     mappings: dict[int, tuple[MappedField, ...]]
-    history: read.ColumnHistory
+    history: ColumnHistory
     specs: dict[int, PartitionSpec]
     snapshots: tuple[int, ...]
 
@@ -151,7 +152,7 @@ def _gathered(
         current=tuple(inlined.inlined_rows(reader, known.head, table_id, columns)),
         ends=tuple(end for each in kept for end in each.ends),
         mappings=catalog_files.name_mappings(reader, sorted(mappings)),
-        history=read.column_history(reader, table_id),
+        history=column_history(reader, table_id),
         specs=read.partition_specs(reader, table_id),
         snapshots=tuple(at for at in known.snapshot_ids if at in still_there),
     )

@@ -123,6 +123,14 @@ def add_file(
         mapping_id=mapping_id,
         partial_max=last,
     )
+    _describe(entries, file, table_id, file_id)
+    for annex in entries.annexes:
+        annex.file_added(entries.rows, table_id, file_id, file)
+    return file_id
+
+
+def _describe(entries: Entries, file: NewFile, table_id: int, file_id: int) -> None:
+    """What is in a data file: its statistics, and the values that its partition has."""
     statistics = entries.rows["ducklake_file_column_stats", _STATISTICS]
     statistics += [(file_id, table_id, *_facts(facts)) for facts in file.columns]
     for variant in file.variants:
@@ -140,9 +148,6 @@ def add_file(
             partition_key_index=index,
             partition_value=value,
         )
-    for annex in entries.annexes:
-        annex.file_added(entries.rows, table_id, file_id, file)
-    return file_id
 
 
 _STATISTICS = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, files, inlined, snapshots
 from tidelake.catalog.read import tables as read
+from tidelake.catalog.read.column_history import type_spans
 from tidelake.delta.log.types import obstacles
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.files import TableAt
@@ -175,7 +176,7 @@ def _declared(lake: Lake, reader: Reader, table_id: int, at: int) -> Declared | 
     except NotFound:
         return None
     reasons = ["its files are encrypted"] if lake.encrypted else obstacles(info.schema)
-    spans = read.type_spans(reader, table_id)
+    spans = type_spans(reader, table_id)
     return Declared(TableMeta.gather(reader, info), spans, "; ".join(reasons) or None)
 
 
