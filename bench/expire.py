@@ -80,8 +80,8 @@ def _ours(url: str) -> tuple[float, float]:
 
     held: list[float] = []
     with tidelake.connect(url) as lake:
-        writing = lake._database.writing
-        lake._database.writing = lambda: _timed(writing, held)  # type: ignore[method-assign]
+        writing = lake.session.database.writing
+        lake.session.database.writing = lambda: _timed(writing, held)  # type: ignore[method-assign]
         begun = perf_counter()
         lake.expire(keep_last=1)
         return perf_counter() - begun, max(held)

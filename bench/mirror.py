@@ -130,7 +130,7 @@ def _checkpoint(part: Part, place: Path) -> None:
         files = [
             MirroredFile(n, f"ducklake-{uuid4()}.parquet", 1000, 1, stats) for n in range(_FILES)
         ]
-        with lake._database.writing() as writer:
+        with lake.session.database.writing() as writer:
             mirrors.decide(writer, mirrors.MirrorStep(mirror, mirror, come=(*files,)))
         times = []
         for _ in range(3):

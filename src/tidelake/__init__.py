@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tidelake.coverage.answer import Coverage
     from tidelake.coverage.values.calendar import Calendar
     from tidelake.coverage.values.interval import Interval
-    from tidelake.delta.importing.run import import_delta
     from tidelake.join.join import asof_join
     from tidelake.lake.columns import is_compatible
     from tidelake.lake.connect import connect
+    from tidelake.lake.import_delta import import_delta
     from tidelake.lake.lake import Lake
     from tidelake.lake.scan import Scan
     from tidelake.lake.table import Table
@@ -58,7 +58,7 @@ _HOMES = {
     "asof_join": "tidelake.join.join",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.lake.connect",
-    "import_delta": "tidelake.delta.importing.run",
+    "import_delta": "tidelake.lake.import_delta",
     "is_compatible": "tidelake.lake.columns",
     "lit": "tidelake.model.literal",
 }

@@ -220,7 +220,7 @@ def test_a_keeper_that_is_killed(tmp_path: Path, library: Here) -> None:
     library(True)
     with tidelake.connect(f"sqlite:///{tmp_path}/c.db") as lake:
         table = lake.create_table("t", "a INT")
-        with lake._database.reading() as reader:
+        with lake.session.database.reading() as reader:
             process = reader._session._keeper._process  # type: ignore[attr-defined]
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -242,7 +242,7 @@ def test_an_interrupt_in_the_middle(
             raise KeyboardInterrupt
 
         def write() -> None:
-            with lake._database.writing() as writer:
+            with lake.session.database.writing() as writer:
                 writer.execute("DELETE FROM ducklake_snapshot")
                 monkeypatch.setattr(keepers, "receive", interrupted)
                 writer.rows("SELECT 1")

@@ -104,7 +104,7 @@ def test_plans_are_the_same_with_and_without(
         lake.reindex()
     with tidelake.connect(ours) as lake:
         summarised = plans(lake)
-        with lake._database.writing() as writer:
+        with lake.session.database.writing() as writer:
             writer.execute("DROP TABLE tidelake_zone")
     with tidelake.connect(ours, read_only=True) as lake:
         assert plans(lake) == summarised == summarised_in_part
@@ -120,7 +120,7 @@ def test_zones_are_really_skipped(
     run(duck, f"sqlite:{tmp_path}/c.db", tmp_path, [*statements, *map(insert, range(40))])
     with tidelake.connect(f"sqlite:///{tmp_path}/c.db") as lake:
         lake.reindex()
-        with lake._reading() as reader:
+        with lake.session.reading() as reader:
             schema = lake.table("t").schema
             runs = zones.candidates(reader, 1, tidelake.col("i") == 17, schema)
             everything = zones.candidates(reader, 1, tidelake.col("i") >= 0, schema)

@@ -18,7 +18,7 @@ _NAMED = (
 
 def rows(lake: tidelake.Lake, sql: str) -> list[tuple[Any, ...]]:
     """What a query of the catalog's own tables gives."""
-    with lake._database.reading() as reader:
+    with lake.session.database.reading() as reader:
         return [tuple(row) for row in reader.rows(sql)]
 
 

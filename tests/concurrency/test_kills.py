@@ -77,7 +77,7 @@ def replayed(place: Place, pages: Path, number: int, state: State) -> tuple[int,
 
 def settle(lake: tidelake.Lake) -> None:
     """A database server may still be busy with what a dead client asked of it."""
-    with lake._database.writing():
+    with lake.session.database.writing():
         pass
 
 

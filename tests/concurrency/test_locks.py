@@ -33,7 +33,7 @@ def seen_by_others():
 """
 
 OURS = """
-with lake._database.writing() as writer:
+with lake.session.database.writing() as writer:
     writer.execute("UPDATE ducklake_metadata SET value = value")
     writer.rows("SELECT 1")
     print(seen_by_others())

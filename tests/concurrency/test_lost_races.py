@@ -15,9 +15,10 @@ from tests.concurrency.place import Place
 from tests.concurrency.proxy import Proxy
 from tests.concurrency.workers import append_attempts, append_one_by_one
 from tidelake.errors import Conflict
-from tidelake.lake.transaction import Transaction
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
+from tidelake.session.drafting import Drafting
+from tidelake.session.replay import write
 from tidelake.write import rows as writes
 
 _ENGLISH = b"duplicate key value violates unique constraint"
@@ -98,7 +99,7 @@ def test_duckdb_overtakes_us_inside_the_lock(place: Place) -> None:
     and what the earlier attempts wrote is gone."""
     rivals = iter(range(6))
 
-    def delete(tx: Transaction) -> WriteResult:
+    def delete(tx: Drafting) -> WriteResult:
         result = writes.delete(tx, TableName("main", "t"), "n BETWEEN 3 AND 10")
         for rival in rivals:
             by_duck(place, f"DELETE FROM lake.t WHERE n = {rival}")
@@ -107,7 +108,7 @@ def test_duckdb_overtakes_us_inside_the_lock(place: Place) -> None:
 
     with place.open() as lake:
         lake.set_option("data_inlining_row_limit", 0)
-        result = lake._write(delete)
+        result = write(lake.session, delete)
     assert (result.attempts, result.deleted) == (7, 5)
     assert numbers(place) == list(range(11, 30))
     audit.check(place, "t")

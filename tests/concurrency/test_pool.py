@@ -50,7 +50,7 @@ def test_a_read_inside_of_a_read_needs_no_other_connection(lake: tidelake.Lake) 
     gate = Barrier(2)
 
     def read(_: int) -> int:
-        with lake._reading():
+        with lake.session.reading():
             gate.wait()
             return lake.table("counters").count()
 
@@ -62,11 +62,11 @@ def test_connections_that_do_not_come_back(
     lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "LOCK_WAIT_S", 0.05)
-    lake._database._connections._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
+    lake.session.database._connections._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
     gate, over = Barrier(3), Barrier(3)
 
     def hold(_: int) -> None:
-        with lake._reading():
+        with lake.session.reading():
             gate.wait()
             over.wait()
 

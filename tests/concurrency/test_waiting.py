@@ -108,7 +108,7 @@ def test_a_writer_that_stopped_with_the_lake_s_lock(
     place = new_place(kind)
     with place.open() as lake, place.open() as other:
         table = lake.create_table("t", "n BIGINT")
-        with other._database.reading() as reader:
+        with other.session.database.reading() as reader:
             reader.rows(_LOCKS[kind])
             with pytest.raises(Unavailable, match=r"locked|busy") as caught:
                 table.append([{"n": 1}])
@@ -152,7 +152,7 @@ def test_a_clock_that_goes_backwards(new_place: Callable[[str], Place], kind: st
     ahead = (datetime.now(UTC) + timedelta(days=3)).replace(microsecond=123456)
     with place.open() as lake:
         table = lake.create_table("t", "n BIGINT")
-        with lake._database.writing() as writer:
+        with lake.session.database.writing() as writer:
             writer.execute(
                 "UPDATE ducklake_snapshot SET snapshot_time = :time WHERE snapshot_id = 1",
                 time=writer.dialect.moment(ahead),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidelake
+from tidelake.testing.faces import lake_of
 
 Row = tuple[str | None, datetime, int]
 """An entity, a moment and a value."""
@@ -86,12 +87,12 @@ def _literal(row: Row) -> str:
 
 def _insert(table: tidelake.Table, rows: Sequence[Row], _: Path) -> Any:
     listed = ", ".join(map(_literal, rows))
-    return table._lake.sql(f"INSERT INTO {table.name} VALUES {listed}")
+    return lake_of(table).sql(f"INSERT INTO {table.name} VALUES {listed}")
 
 
 def _select(table: tidelake.Table, rows: Sequence[Row], _: Path) -> Any:
-    lake = table._lake
-    source = f"from_{table._name.name}_{len(lake.tables())}"
+    lake = lake_of(table)
+    source = f"from_{table.source.name.name}_{len(lake.tables())}"
     lake.create_table(source, COLUMNS).append(as_arrow(rows))
     return lake.sql(f"INSERT INTO {table.name} SELECT * FROM {source}")
 

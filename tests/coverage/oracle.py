@@ -86,7 +86,7 @@ def bucket(position: int, width: str) -> int:
 
 def by_catalog(table: tidelake.Table, texts: list[str] | None = None) -> Covering:
     """The same from what is kept of the files; of some entities, by their texts, or of all."""
-    found = covered(table._lake, table._name, table._snapshot_id, texts=texts)
+    found = covered(table.source.session, table.source.name, table.source.snapshot_id, texts=texts)
     clock = found.series.clock
     return {
         _plain(found.series.entity_of(text)): {clock.number_of(each) for each in ids}

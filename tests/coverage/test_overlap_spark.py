@@ -37,7 +37,7 @@ def lake(tmp_path: Path, spark: "SparkSession") -> Iterator[tidelake.Lake]:
 
 
 def stray(lake: tidelake.Lake, tmp_path: Path) -> set[str]:
-    with lake._database.reading() as reader:
+    with lake.session.database.reading() as reader:
         rows = reader.rows("SELECT path FROM ducklake_data_file")
         rows += reader.rows("SELECT path FROM ducklake_delete_file")
     known = {Path(row[0]).name for row in rows}

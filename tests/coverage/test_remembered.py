@@ -7,6 +7,7 @@ import pytest
 import tidelake
 from tidelake.coverage import lookup as covered
 from tidelake.coverage import records as coverage
+from tidelake.testing.faces import lake_of
 
 START = datetime(2024, 1, 1)
 
@@ -68,7 +69,7 @@ def test_whatever_happens_is_seen(table):
     assert table.coverage(entity="a").covered == 50
     table.compact()
     assert table.coverage(entity="a").covered == 50
-    with table._lake.transaction() as tx:
+    with lake_of(table).transaction() as tx:
         tx.table("t").append(rows(8))
         assert tx.table("t").coverage(entity="a").covered == 60
         assert table.coverage(entity="a").covered == 50
@@ -76,7 +77,7 @@ def test_whatever_happens_is_seen(table):
 
 def test_what_is_put_right_is_seen(table):
     assert table.coverage(entity="a").covered == 50
-    with table._lake._database.writing() as writer:
+    with lake_of(table).session.database.writing() as writer:
         writer.execute(
             "UPDATE tidelake_coverage SET buckets = (SELECT min(buckets) FROM tidelake_coverage)"
         )

@@ -39,7 +39,7 @@ def create(lake: tidelake.Lake, **given: Any) -> tidelake.Table:
 def unknown(lake: tidelake.Lake, table: tidelake.Table) -> dict[int, int]:
     """Files of which nothing is kept yet."""
     scope = Scope(table.info.id, Series.of(table.info, 0).number)
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         return coverage.unknown(reader, scope, coverage.seen(reader, table.info.id, 1 << 40))
 
 
@@ -52,7 +52,7 @@ def test_files_bring_it_in_their_commit(
         distributed.table("t").append(frame(spark))
     assert len(t.files()) >= 2
     assert unknown(lake, t) == {}
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         rows = reader.rows(
             "SELECT sum(bucket_count), count(DISTINCT data_file_id) FROM tidelake_coverage"
         )

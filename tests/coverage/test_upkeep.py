@@ -29,13 +29,13 @@ def new_series(lake: tidelake.Lake, name: str = "t") -> tidelake.Table:
 
 def kept(lake: tidelake.Lake, name: str = "tidelake_coverage_file") -> list[int]:
     """The files of which something is kept."""
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         sql = f"SELECT DISTINCT data_file_id FROM {name} ORDER BY data_file_id"
         return [row[0] for row in reader.rows(sql)]
 
 
 def files(lake: tidelake.Lake) -> list[int]:
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         sql = "SELECT data_file_id FROM ducklake_data_file ORDER BY data_file_id"
         return [row[0] for row in reader.rows(sql)]
 
@@ -67,7 +67,7 @@ def test_what_only_the_past_had_goes_with_it(lake: tidelake.Lake) -> None:
     assert_true_everywhere(t)
 
     def past() -> int:
-        with lake._reading() as reader:
+        with lake.session.reading() as reader:
             sql = "SELECT count(*) FROM tidelake_coverage WHERE end_snapshot IS NOT NULL"
             return int(reader.rows(sql)[0][0])
 
@@ -95,7 +95,7 @@ def test_settings_that_no_snapshot_has_any_more(lake: tidelake.Lake) -> None:
     assert t.coverage().covered == 3
     t.set_coverage(None)
     lake.expire(keep_last=2)
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         assert len(coverage.scopes(reader, t.info.id)) == 1
     lake.expire(keep_last=1)
     assert kept(lake) == kept(lake, "tidelake_coverage") == []
@@ -185,7 +185,7 @@ def test_entity_and_clock_are_wider_for_a_while(lake: tidelake.Lake) -> None:
     wide = lake.snapshots()[-1].snapshot_id
     back = t.rollback(to=narrow).snapshot_id
     t.compact()
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         coverage.forget_tables(writer, [t.info.id])
     assert t.known_at(back).coverage().covered == 5
     assert t.known_at(wide).coverage().covered == 7

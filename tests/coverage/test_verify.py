@@ -43,12 +43,12 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
 
 
 def execute(lake: tidelake.Lake, sql: str, **values: object) -> None:
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         writer.execute(sql, **values)
 
 
 def value(lake: tidelake.Lake, sql: str) -> object:
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         row = reader.row(sql)
     assert row is not None
     return row[0]
@@ -205,7 +205,7 @@ def test_only_tables_that_are_asked_for(lake: tidelake.Lake) -> None:
 def test_tables_are_dropped(dropped: tuple[str, ...], lake: tidelake.Lake, tmp_path: Path) -> None:
     """Under a lake that has asked before it may fail if it is one of two; no answer is wrong."""
     t = lake.table("t")
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         for name in dropped:
             writer.execute(f"DROP TABLE tidelake_coverage{name}")
     with suppress(tidelake.errors.TidelakeError):

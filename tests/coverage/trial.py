@@ -142,7 +142,7 @@ class Trial:
             ]
             assert not wrong, "\n".join([*self.log, *map(str, wrong)])
             lake.expire(keep_last=len(lake.snapshots()))
-            with lake._reading() as reader:
+            with lake.session.reading() as reader:
                 assert not coverage.strays(reader), "\n".join(self.log)
                 assert not series.idle(reader, lake.data_path), "\n".join(self.log)
 

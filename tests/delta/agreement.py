@@ -13,7 +13,7 @@ def assert_agree(lake: tidelake.Lake, name: str, readers: Readers) -> int:
     """The newest version, once all have been read. Versions are without gaps, each snapshot has
     one at most, and the last shows the newest rows."""
     info = lake.table(name).info
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         known = mirrors.known_versions(reader, info.id)
     log = Path(info.path) / "_delta_log"
     there = sorted(v for p in log.iterdir() if (v := commit_version(p.name)) is not None)

@@ -33,7 +33,7 @@ def publish_on(
     with tidelake.connect(url, data, storage_options=options) as lake:
         table = lake.table("t")
         while not path.exists():
-            sync(lake, table.info.id)
+            sync(lake.session, table.info.id)
             if compacts:
                 table.compact()
             time.sleep(0.01)

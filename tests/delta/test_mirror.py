@@ -427,9 +427,9 @@ def test_verify_knows_mirrors(lake: tidelake.Lake) -> None:
     lake.mirror("t")
     table.append([{"k": 1}])
     assert lake.verify().ok
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         writer.execute("DELETE FROM tidelake_mirror_commit WHERE version = 1")
     assert [problem.check for problem in lake.verify().problems] == ["mirrors"]
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         writer.execute("DELETE FROM tidelake_mirror_file")
     assert len(lake.verify().problems) == 2

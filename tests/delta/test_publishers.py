@@ -34,7 +34,7 @@ def _race(url: str, data: str, stop: Path, root: str, count: int) -> dict[int, l
 
 
 def _assert_seen(lake: tidelake.Lake, seen: dict[int, list[int]]) -> None:
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         known = mirrors.known_versions(reader, lake.table("t").info.id)
     for version, keys in seen.items():
         at: Any = known[version][0]
@@ -74,11 +74,11 @@ def test_racing_publishers_on_s3(tmp_path: Path, s3_server: Any) -> None:
         table = lake.create_table("t", "k BIGINT")
         lake.mirror("t")
         together(*(partial(write_on, url, data, who, 4, options) for who in range(3)))
-        found = sync(lake, table.info.id)
+        found = sync(lake.session, table.info.id)
         assert found is not None
         assert (found.status, found.published) == ("active", found.version)
-        log = listing(lake._local.store, table.info.path)
+        log = listing(lake.session.local.store, table.info.path)
         assert sorted(log.commits) == list(range(found.version + 1))
-        with lake._reading() as reader:
+        with lake.session.reading() as reader:
             assert sorted(mirrors.known_versions(reader, table.info.id)) == sorted(log.commits)
         assert table.count() == 9

@@ -79,7 +79,7 @@ class MirrorTrial(upkeep.UpkeepTrial):
     def follow(self, kind: str, chance: Random, *, everything: bool = False) -> None:
         """Bring all mirrors up to date, then read them back."""
         for uid, table_id in self._tables.items():
-            mirror = sync(self.lake, table_id)
+            mirror = sync(self.lake.session, table_id)
             assert mirror is not None
             self._check_status(uid, mirror)
             new = self._new_versions(uid, mirror)
@@ -105,7 +105,7 @@ class MirrorTrial(upkeep.UpkeepTrial):
             self._expect([f"mirror {uid}: {mirror.published} of {mirror.version} are published"])
 
     def _new_versions(self, uid: int, mirror: Mirror) -> list[int]:
-        with self.lake._reading() as reader:
+        with self.lake.session.reading() as reader:
             known = mirrors.known_versions(reader, mirror.table_id)
         last = self._seen.get(mirror.table_id, -1)
         new = sorted(version for version in known if version > last)

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import tidelake
+from tidelake.testing.faces import lake_of
 
 BOUNDS = ("valid_from", "valid_to", "known_from", "known_to")
 
@@ -61,7 +62,7 @@ def check_histories(
         name: (rows(t.history(key)) if spark is None else as_rows(t.history(key).to_spark(spark)))
         for name, key in keys.items()
     }
-    snapshots = [s for s in t._lake.snapshots() if s.snapshot_id >= since]
+    snapshots = [s for s in lake_of(t).snapshots() if s.snapshot_id >= since]
     for snapshot in snapshots:
         then = t.known_at(snapshot.snapshot_id)
         for moment in moments:

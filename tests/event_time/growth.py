@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 import tidelake
+from tidelake.testing.faces import lake_of
 
 
 def day(n: int) -> datetime:
@@ -47,21 +48,21 @@ class Growth:
         self.duck.execute(f"INSERT INTO t(name, v, ts) VALUES {values}")
 
     def commit(self) -> None:
-        with self.t._lake.transaction() as tx:
+        with lake_of(self.t).transaction() as tx:
             tx.table("t").put(self.facts())
             tx.table("t").delete(self.every(3))
             tx.table("t").end(self.name(), at=day(self.chance.randint(1, 9)))
 
     def expire(self) -> None:
         """What is tagged stays, so that there are holes."""
-        lake = self.t._lake
+        lake = lake_of(self.t)
         if self.step % 2:
             lake.tag(f"step {self.step}")
         elif len(lake.snapshots()) > 12:
             lake.expire(keep_last=self.chance.randint(4, 8))
 
     def rollback(self) -> None:
-        self.t.rollback(self.chance.choice(self.t._lake.snapshots()[2:]).snapshot_id)
+        self.t.rollback(self.chance.choice(lake_of(self.t).snapshots()[2:]).snapshot_id)
 
     def call(self, function: str) -> None:
         self.duck.execute(f"CALL ducklake_{function}")

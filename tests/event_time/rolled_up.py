@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import tidelake
+from tidelake.testing.faces import lake_of
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 DAYS = ["2024-03-01", "2024-04-15"]
@@ -49,7 +50,7 @@ def used(table: tidelake.Table, day: str, known_at: int | None = None) -> str | 
 
 def check(table: tidelake.Table) -> None:
     """Without its rollups, the table answers the same at the last few snapshots."""
-    ids = [s.snapshot_id for s in table._lake.snapshots()][-3:]
+    ids = [s.snapshot_id for s in lake_of(table).snapshots()][-3:]
     first = table.snapshots()[0].snapshot_id
     grid = [(day, at) for day in DAYS for at in ids if at >= first]
     before = {place: state(table, *place) for place in grid}
@@ -58,4 +59,4 @@ def check(table: tidelake.Table) -> None:
 
 
 def head(table: tidelake.Table) -> int:
-    return table._lake.snapshots()[-1].snapshot_id
+    return lake_of(table).snapshots()[-1].snapshot_id

@@ -13,7 +13,7 @@ Event = tuple[int, int, str, str]
 
 def snapshot_ids(lake: tidelake.Lake, name: str = "t") -> list[int]:
     """Snapshots that are left and have the table."""
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         table_id = lake.table(name).info.id
         begun = reader.rows(
             "SELECT min(begin_snapshot) FROM ducklake_table WHERE table_id = :id", id=table_id
@@ -24,10 +24,10 @@ def snapshot_ids(lake: tidelake.Lake, name: str = "t") -> list[int]:
 def state(lake: tidelake.Lake, at: int, until: int, name: str = "t") -> State:
     """The rows at a snapshot by their ids, in the columns that the table has at another."""
     then = lake.known_at(until).table(name)
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         facts = TableMeta.gather(reader, then.info)
         plan = plan_scan(reader, at, facts, BoundRequest((*then.schema.names, ROW_NUMBER)))
-    rows = lake._local.read(plan).to_arrow().to_pylist()
+    rows = lake.session.local.read(plan).to_arrow().to_pylist()
     found = {row.pop(ROW_NUMBER): repr(tuple(row.values())) for row in rows}
     assert len(found) == len(rows)
     return found

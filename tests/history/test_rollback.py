@@ -52,7 +52,7 @@ def test_what_was_only_added_is_not_read(lake: tidelake.Lake, agree: Agree) -> N
     then = t.append(numbers(0, 50)).snapshot_id
     kept = {file.path for file in t.files()}
     t.append(numbers(50, 100))
-    lake._local.store.delete([file.path for file in t.files() if file.path not in kept])
+    lake.session.local.store.delete([file.path for file in t.files() if file.path not in kept])
     done = t.rollback(to=then)
     assert (done.files, done.deleted, done.inserted) == (0, 50, 0)
     assert {file.path for file in t.files()} == kept

@@ -145,7 +145,7 @@ def test_read_only_never_writes_a_byte(kind: str, tmp_path: Path, duck: DuckFact
         assert lake.table("t").count() == 51
         assert lake.table("t").to_arrow().num_rows == 51
         assert lake.sql("SELECT max(i) AS m FROM t").to_arrow().to_pylist() == [{"m": 49}]
-        with pytest.raises(Denied), lake._database.writing():
+        with pytest.raises(Denied), lake.session.database.writing():
             pass
     assert _fingerprint(tmp_path) == before
 

@@ -96,8 +96,8 @@ def test_what_is_needed_to_open_goes_along_and_is_not_shown(tmp_path: Path) -> N
     secret = {"aws_secret_access_key": "hidden"}
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", storage_options=secret) as lake:
         again = pickle.loads(pickle.dumps(lake))
-        assert again._local._options == secret
-        assert "hidden" not in repr(lake) + repr(again) + repr(again._local)
+        assert again.session.local.options == secret
+        assert "hidden" not in repr(lake) + repr(again) + repr(again.session.local)
 
 
 def test_what_stays_here(lake: tidelake.Lake) -> None:

@@ -102,10 +102,10 @@ def test_locks_that_another_thread_holds(new_lake: Open) -> None:
 
         def hold() -> None:
             with (
-                lake._local._opening,
+                lake.session.local._opening,
                 definition._DECLARER.busy,
                 duckdb_file._FILES._opening,
-                lake._database.writing() as writer,
+                lake.session.database.writing() as writer,
             ):
                 writer.execute("UPDATE ducklake_metadata SET value = value")
                 writer.rows("SELECT 1")
@@ -179,7 +179,7 @@ def test_a_child_that_ends_leaves_the_parent_alone(
     """With its interpreter end all things that it had from its parent."""
     with new_lake(kind) as lake:
         lake.create_table("t", "a INT")
-        url = str(lake._database.url.url or lake.url)
+        url = str(lake.session.database.url.url or lake.url)
     run = subprocess.run(
         [sys.executable, "-c", ENDS, url], capture_output=True, text=True, timeout=120
     )

@@ -79,7 +79,7 @@ READS: dict[str, Read] = {
     "sql as of": lambda tx: tx.sql(
         "FROM t FOR VALID_TIME AS OF TIMESTAMP '2024-03-02' WHERE k = 1"
     ).to_arrow(),
-    "known at the base": lambda tx: tx.table("t").known_at(tx._base).count(),
+    "known at the base": lambda tx: tx.table("t").known_at(tx.session.base).count(),
     "lake known at a time": lambda tx: tx.known_at(datetime(2999, 1, 1)).table("t").count(),
     "sql known at a time": lambda tx: tx.sql(
         "SELECT count(*) FROM t TIMESTAMP AS OF '2999-01-01'"

@@ -65,7 +65,7 @@ def test_rolling_up(lake_url: str, s3_server: "S3Server") -> None:
         scan = t.scan(as_of="2024-02-02")
         assert scan.explain().rollup is not None
         assert scan.to_arrow().sort_by("id") == before
-        lake._local.store.delete([made.files[0].path])
+        lake.session.local.store.delete([made.files[0].path])
         assert scan.explain().rollup is None
         assert scan.to_arrow().sort_by("id") == before
         t.rollup(as_of="2024-02-01")

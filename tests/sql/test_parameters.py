@@ -129,7 +129,7 @@ def test_parameters_skip_files_too(lake: tidelake.Lake) -> None:
         lake.sql(f"INSERT INTO t SELECT i, 'x' FROM range({start}, {start + 50}) r(i)")
 
     def files(query: str, *more: Any) -> int:
-        return len(next(iter(lake.sql(query, *more)._tables.values())).files)
+        return len(next(iter(lake.sql(query, *more).tables.values())).files)
 
     assert files("SELECT * FROM t") == 2
     assert files("SELECT * FROM t WHERE i > $n", {"n": 180}) == 1

@@ -9,6 +9,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid, Unsupported
+from tidelake.session.session import Session
 
 if TYPE_CHECKING:
     import duckdb
@@ -152,14 +153,14 @@ def test_a_query_sees_one_snapshot(
 ) -> None:
     """Even if somebody commits between the planning of its two tables."""
     planned: list[int] = []
-    original = tidelake.Lake._plan
+    original = Session.plan
 
-    def plan_and_note(self: tidelake.Lake, name: object, at: int, **wanted: object) -> object:
-        monkeypatch.setattr(tidelake.Lake, "_at", lambda *_: 2)
+    def plan_and_note(self: Session, name: object, at: int, **wanted: object) -> object:
+        monkeypatch.setattr(Session, "at", lambda *_: 2)
         planned.append(at)
         return original(self, name, at, **wanted)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tidelake.Lake, "_plan", plan_and_note)
+    monkeypatch.setattr(Session, "plan", plan_and_note)
     lake.sql("SELECT * FROM t, s.t AS other")
     assert len(planned) == 2
     assert planned[0] == planned[1] > 2
@@ -180,7 +181,7 @@ def test_a_pinned_lake_answers_from_its_moment(lake: tidelake.Lake) -> None:
 
 def test_conditions_around_a_table_skip_its_files(lake: tidelake.Lake) -> None:
     def files(query: str) -> int:
-        return sum(len(plan.files) for plan in lake.sql(query)._tables.values())
+        return sum(len(plan.files) for plan in lake.sql(query).tables.values())
 
     assert files("SELECT * FROM t") == 2
     assert files("SELECT * FROM t WHERE i > 150") == 1

@@ -304,7 +304,7 @@ def test_now_is_one_moment_in_a_query(place: Place) -> None:
     for moment in ("now()", "CURRENT_TIMESTAMP", "current_date", "now() - INTERVAL 1 DAY"):
         assert place.rows(query.format(moment)) == [(len(state(day(99), 3)),)]
     both = "SELECT 1 FROM facts FOR VALID_TIME AS OF now() a, facts FOR VALID_TIME AS OF now() b"
-    moments = [plan.as_of for plan in place.lake.sql(both)._tables.values()]
+    moments = [plan.as_of for plan in place.lake.sql(both).tables.values()]
     assert moments[0] == moments[1]
     assert datetime.fromtimestamp(moments[0] / 1e9, UTC).year >= 2026
 
@@ -317,7 +317,7 @@ def test_conditions_on_values_never_change_the_winner_but_keys_skip_files(place:
         assert inside == place.rows(around), condition
     assert place.rows(f"SELECT id FROM facts {valid} WHERE v = 4") == []
     assert place.rows(f"SELECT id FROM seen {valid} WHERE v < 30") == [("b",), ("c",)]
-    plan = place.lake.sql(f"SELECT id FROM facts {valid} WHERE id = 'a' AND v = 4")._tables
+    plan = place.lake.sql(f"SELECT id FROM facts {valid} WHERE id = 'a' AND v = 4").tables
     assert "\"id\" = 'a'" in str(plan["facts"].parts[0].where).replace("id =", '"id" =')
 
 
@@ -386,9 +386,9 @@ def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> 
         "SELECT 1 FROM facts a ASOF JOIN facts b ON a.ts >= b.ts WHERE b.v = 40",
         "SELECT 1 FROM facts TABLESAMPLE 2 ROWS WHERE v = 40",
     ):
-        plans = lake.sql(query)._tables.values()
+        plans = lake.sql(query).tables.values()
         files = [len(plan.files) + len(plan.inlined) for plan in plans]
-        whole = lake.sql("SELECT 1 FROM facts")._tables["facts"]
+        whole = lake.sql("SELECT 1 FROM facts").tables["facts"]
         assert set(files) == {len(whole.files) + len(whole.inlined)}, query
 
 

@@ -287,7 +287,7 @@ def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(
     lake.sql("CREATE TABLE t (i INT)")
     lake.sql("INSERT INTO t VALUES (1)")
     other = tidelake.connect(lake.url)
-    original = tidelake.sql.query.Query._rows
+    original = tidelake.sql.query.Query.rows_for
     calls = []
 
     def slowly(self: tidelake.sql.query.Query, columns: object) -> object:
@@ -296,7 +296,7 @@ def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(
             other.sql("ALTER TABLE t ADD COLUMN j INT DEFAULT 5")
         return original(self, columns)
 
-    monkeypatch.setattr(tidelake.sql.query.Query, "_rows", slowly)
+    monkeypatch.setattr(tidelake.sql.query.Query, "rows_for", slowly)
     lake.sql("INSERT INTO t (i) SELECT i + 1 FROM t")
     assert len(calls) == 2
     assert rows(lake, "SELECT * FROM t ORDER BY i") == [(1, 5), (2, 5)]

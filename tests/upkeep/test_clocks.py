@@ -152,9 +152,9 @@ def test_a_long_transaction_goes_on_saying_so(
 
         monkeypatch.setattr(leases.Lease, "beat", beat)
         assert beaten.wait(300)
-        lease = tx._work._lease
+        lease = tx.session.work._lease
         assert lease is not None
-        lease._at_work[tx._work] -= 1000
+        lease._at_work[tx.session.work] -= 1000
         lease.beat()
         found = leases.look(Store(), f"{place.data}/", datetime.now(UTC))
         assert found.since is not None

@@ -398,9 +398,9 @@ def test_a_duckdb_that_began_before_may_insert(lake, t, duck):
 def started(lake: tidelake.Lake, kind: Kind) -> tuple[Any, ...]:
     """A compaction of `t` whose files are written, and which has not committed yet."""
     name = TableName("main", "t")
-    found = look(lake, name)
-    run = compaction._Run(lake, name, lambda *_, **__: None)
-    wanted = actions(situation(lake, found), [kind])
+    found = look(lake.session, name)
+    run = compaction._Run(lake.session, name, lambda *_, **__: None)
+    wanted = actions(situation(lake.session, found), [kind])
     return run, found, compaction._built(run, list(compaction._pieces(found, wanted)))
 
 

@@ -272,10 +272,10 @@ def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -
 
     grown(lake)
     since = CommitRequest(lambda _: Change(0, 0, ""), "no such token", 2, ())
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         assert _landed_before(reader, since) is None
     lake.expire(keep_last=2)
-    with lake._reading() as reader, pytest.raises(Unavailable, match="nobody can tell"):
+    with lake.session.reading() as reader, pytest.raises(Unavailable, match="nobody can tell"):
         _landed_before(reader, since)
 
 
@@ -334,7 +334,7 @@ def test_zones_and_fingerprints_of_what_is_gone_go_too(place: Place, lake: tidel
     kept = lake.table("t").info.id
     lake.drop("gone")
     last = ids(lake)[-1]
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         own_tables.ensure(writer, "tidelake_fingerprint")
         marks = [(kept, 2), (kept, last), (gone, last)]
         writer.insert("tidelake_fingerprint", [{"table_id": t, "snapshot_id": s} for t, s in marks])
@@ -378,7 +378,7 @@ def test_mysql_drops_before_it_forgets(lake: tidelake.Lake) -> None:
     table_id = lake.table("gone").info.id
     lake.drop("gone")
     lake.expire(keep_last=1)
-    with lake._reading() as reader:
+    with lake.session.reading() as reader:
         left = reader.rows("SELECT * FROM ducklake_inlined_data_tables")
         assert left == []
         assert not reader.has_table(f"ducklake_inlined_data_{table_id}_1")

@@ -94,7 +94,7 @@ def nothing_is_left(lake: tidelake.Lake) -> bool:
 
 
 def assert_clean(place: Place) -> None:
-    with place.open() as lake, lake._reading() as reader:
+    with place.open() as lake, lake.session.reading() as reader:
         known = {
             Path(row[0]).name
             for kind in ("data", "delete")

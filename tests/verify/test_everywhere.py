@@ -67,7 +67,7 @@ def test_in_an_object_store(s3_server: "S3Server", tmp_path):
         assert report.ok, str(report)
         assert report.checked["files"] > 100  # so that they are listed, not asked for one by one
         lost = t.scan().files()[7].path
-        lake._local.store.delete([lost])
+        lake.session.local.store.delete([lost])
         assert [(p.check, p.file) for p in lake.verify().problems] == [("missing-files", lost)]
 
 

@@ -23,7 +23,7 @@ def lake(tmp_path):
 
 def kept(lake: tidelake.Lake) -> dict[int, tuple[int, str]]:
     """Rows and hash by snapshot, of the only table."""
-    with lake._database.reading() as reader:
+    with lake.session.database.reading() as reader:
         rows = reader.rows("SELECT snapshot_id, row_count, content_hash FROM tidelake_fingerprint")
     return {row[0]: (row[1], row[2]) for row in rows}
 
@@ -206,7 +206,7 @@ def test_a_row_smuggled_into_the_past_is_found(lake):
     lake.create_schema("s")
     lake.create_schema("r")
     prove(lake)
-    with lake._database.writing() as writer:
+    with lake.session.database.writing() as writer:
         (name,) = writer.row("SELECT table_name FROM ducklake_inlined_data_tables")
         writer.execute(f"INSERT INTO {name} VALUES (50, 3, NULL, 9)")
         writer.execute("UPDATE ducklake_table_stats SET next_row_id = 51, record_count = 2")

@@ -11,6 +11,7 @@ import pytest
 import tidelake
 from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound, TidelakeError
+from tidelake.testing.faces import lake_of
 
 Agree = Callable[[], None]
 Write = Callable[[tidelake.Table], Any]
@@ -122,11 +123,11 @@ def test_tables_that_cannot_be(place: Place, t: tidelake.Table, wrong: dict[str,
     given = {"schema": "id BIGINT, v VARCHAR, ts TIMESTAMP, b BOOLEAN", **wrong}
     schema = given.pop("schema")
     with place.refuses(TidelakeError):
-        t._lake.create_table("u", schema, **given)
+        lake_of(t).create_table("u", schema, **given)
 
 
 def test_names_that_are_taken(place: Place, t: tidelake.Table) -> None:
-    lake = t._lake
+    lake = lake_of(t)
     lake.create_schema("s")
     lake.create_view("w", "SELECT id FROM t")
     for name in ("t", "T", "main.t", "w"):
@@ -333,11 +334,11 @@ def test_columns_that_cannot_change_so(
 )
 def test_options_that_make_no_sense(place: Place, t: tidelake.Table, name: Any, value: Any) -> None:
     with place.refuses(Invalid):
-        t._lake.set_option(name, value)
+        lake_of(t).set_option(name, value)
     with place.refuses(Invalid):
-        t._lake.set_option(name, value, table="t")
+        lake_of(t).set_option(name, value, table="t")
     with place.refuses(NotFound):
-        t._lake.set_option("data_inlining_row_limit", 1, table="nope")
+        lake_of(t).set_option("data_inlining_row_limit", 1, table="nope")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid, NotFound
+from tidelake.testing.faces import lake_of
 
 ROWS = [{"id": i, "name": f"n{i}", "amount": i * 10} for i in range(6)]
 
@@ -114,7 +115,7 @@ def test_a_large_merge_is_as_a_small_one(table: tidelake.Table, rows: int) -> No
 
 
 def test_inside_a_transaction_it_sees_what_came_before(table: tidelake.Table) -> None:
-    with table._lake.transaction() as tx:
+    with lake_of(table).transaction() as tx:
         t = tx.table("t")
         t.append([{"id": i, "name": "new"} for i in range(20, 60)])
         t.merge([{"id": 21, "name": "merged"}, {"id": 0, "name": "zero"}], on="id")
@@ -126,10 +127,10 @@ def test_inside_a_transaction_it_sees_what_came_before(table: tidelake.Table) ->
 
 
 def test_nothing_to_do_makes_no_snapshot(table: tidelake.Table) -> None:
-    before = table._lake.snapshots()[-1].snapshot_id
+    before = lake_of(table).snapshots()[-1].snapshot_id
     result = table.merge_builder([{"id": 99}], on="id").when_matched_delete().execute()
     assert (result.snapshot_id, result.rows) == (before, 0)
-    assert table._lake.snapshots()[-1].snapshot_id == before
+    assert lake_of(table).snapshots()[-1].snapshot_id == before
 
 
 @pytest.mark.parametrize(
@@ -147,10 +148,10 @@ def test_nothing_to_do_makes_no_snapshot(table: tidelake.Table) -> None:
 def test_refused(
     table: tidelake.Table, source: Any, on: Any, error: type[Exception], said: str
 ) -> None:
-    before = contents(table), len(table._lake.snapshots())
+    before = contents(table), len(lake_of(table).snapshots())
     with pytest.raises(error, match=said):
         table.merge(source, on=on)
-    assert (contents(table), len(table._lake.snapshots())) == before
+    assert (contents(table), len(lake_of(table).snapshots())) == before
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_refused(
     ],
 )
 def test_clauses_that_make_no_sense(table: tidelake.Table, clause: Any) -> None:
-    before = contents(table), len(table._lake.snapshots())
+    before = contents(table), len(lake_of(table).snapshots())
     with pytest.raises((Invalid, NotFound)):
         clause(table.merge_builder([{"id": 1}, {"id": 77}], on="id")).execute()
-    assert (contents(table), len(table._lake.snapshots())) == before
+    assert (contents(table), len(lake_of(table).snapshots())) == before

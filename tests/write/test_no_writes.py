@@ -9,6 +9,7 @@ import pytest
 import tidelake
 from tests.write.place import Place
 from tidelake.errors import Denied, Invalid, TidelakeError
+from tidelake.testing.faces import lake_of
 
 Agree = Callable[[], None]
 Write = Callable[[tidelake.Table], Any]
@@ -58,21 +59,21 @@ def test_a_lake_that_takes_no_writes(
     place: Place, t: tidelake.Table, write: Callable[[Any], Any]
 ) -> None:
     with place.refuses(Denied, "pinned"):
-        write(t._lake.known_at(1))
+        write(lake_of(t).known_at(1))
     with place.open(read_only=True) as read_only, place.refuses(Denied, "read-only"):
         write(read_only)
     closed = place.open()
     closed.close()
     with place.refuses(Invalid, "closed"):
         write(closed)
-    tx = t._lake.transaction()
+    tx = lake_of(t).transaction()
     tx.rollback()
     with place.refuses(Invalid):
         write(tx)
 
 
 def test_a_transaction_that_is_over(place: Place, t: tidelake.Table) -> None:
-    with t._lake.transaction() as tx:
+    with lake_of(t).transaction() as tx:
         mine = tx.table("t")
         mine.append([{"id": 1}])
     for use in (
@@ -87,9 +88,9 @@ def test_a_transaction_that_is_over(place: Place, t: tidelake.Table) -> None:
 
 
 def test_a_transaction_inside_another(place: Place, t: tidelake.Table) -> None:
-    with t._lake.transaction() as tx, place.refuses(Invalid):
+    with lake_of(t).transaction() as tx, place.refuses(Invalid):
         tx.transaction()
-    with t._lake.transaction() as tx, place.refuses(Invalid):
+    with lake_of(t).transaction() as tx, place.refuses(Invalid):
         tx.set_option("data_inlining_row_limit", 5)
 
 

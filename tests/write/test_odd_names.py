@@ -10,6 +10,7 @@ import pytest
 import tidelake
 from tests.write.place import Place, assert_same_now, rows
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.testing.faces import lake_of
 
 Agree = Callable[[], None]
 Write = Callable[[tidelake.Table], Any]
@@ -146,7 +147,7 @@ BAD_NAMES = ["", '""', "a.b.c", '"unclosed', "a..b", ".", 'x"y', None, 5]
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_what_is_no_table_name(place: Place, t: tidelake.Table, name: Any) -> None:
-    lake = t._lake
+    lake = lake_of(t)
     for call in (
         lambda: lake.create_table(name, "a BIGINT"),
         lambda: lake.create_view(name, "SELECT 1 AS a"),

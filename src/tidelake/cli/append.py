@@ -11,7 +11,7 @@ from tidelake.cli.program import Commit, Options, commit_options, global_options
 from tidelake.cli.render import result
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+    from tidelake.lake.browsable import Browsable
     from tidelake.model.change import WriteResult
     from tidelake.model.source_files import SourceFiles
 
@@ -45,7 +45,7 @@ def append(
     """
     with source_of(files, **form) as source:
 
-        def add(lake: Lake) -> WriteResult:
+        def add(lake: Browsable) -> WriteResult:
             known = _create_if_missing(lake, table, source) if create else source
             return lake.table(table).append(known)
 
@@ -53,7 +53,7 @@ def append(
     result.show(done, options.as_json)
 
 
-def _create_if_missing(lake: Lake, table: str, source: SourceFiles) -> SourceFiles:
+def _create_if_missing(lake: Browsable, table: str, source: SourceFiles) -> SourceFiles:
     """The files as they are read if the table is made of them."""
     from tidelake.errors import NotFound
     from tidelake.lake.columns import columns_in

@@ -49,7 +49,7 @@ def import_table(
         tidelake import s3://bucket/events --table raw.events --dry-run
         tidelake import old/prices --table prices --mode full-history
     """
-    from tidelake.delta.importing.run import import_delta
+    from tidelake.lake.import_delta import import_delta
 
     with options.lake() if dry_run else options.writable() as lake:
         done = import_delta(

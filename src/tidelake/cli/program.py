@@ -15,6 +15,7 @@ from tidelake import __version__
 from tidelake.errors import TidelakeError, TidelakeWarning
 
 if TYPE_CHECKING:
+    from tidelake.lake.browsable import Browsable
     from tidelake.lake.lake import Lake
     from tidelake.model.change import WriteResult
 
@@ -58,7 +59,7 @@ class Options:
         ) as lake:
             yield lake
 
-    def write(self, commit: Commit, operation: Callable[[Lake], WriteResult]) -> WriteResult:
+    def write(self, commit: Commit, operation: Callable[[Browsable], WriteResult]) -> WriteResult:
         """Run one write on the lake and commit it, under an author and a message if they are
         given."""
         with self.writable() as lake:

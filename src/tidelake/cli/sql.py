@@ -21,7 +21,7 @@ from tidelake.cli.render.stream import print_rows
 from tidelake.cli.row_options import limit_option
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+    from tidelake.lake.browsable import Browsable
 
 
 @click.command()
@@ -68,7 +68,7 @@ def sql(
     text = sys.stdin.read() if query == "-" else query
     given = dict(map(_pair, parameters)) or None
 
-    def run(lake: Lake) -> Any:
+    def run(lake: Browsable) -> Any:
         return lake.sql(text, given, as_of=as_of, known_at=known_at)
 
     if is_query(text):

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import PREFIX, Settings, declared
 from tidelake.model.table import TableInfo
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
+from tidelake.session.drafting import Drafting
 
 _OF_SERIES = ("entity", "bucket", "overlap")
 
 
 def set_coverage(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     bucket: str | int | timedelta | None,
     entity: str | Sequence[str],

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
@@ -29,12 +28,11 @@ from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.caches import Memory, Recent
 from tidelake.session.draft import TableDraft
 from tidelake.session.planning import ReadRequest, TableMeta, mappings_of, plan_all, plan_scan
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 _TASK_FILES = 64
 _TASK_ROWS = 4_000_000
@@ -81,6 +79,16 @@ class CachedCoverage:
             self.answers.update((text, ids.copy()) for text, ids in together.items())
 
 
+class CoverageCache(Memory):
+    """What has been found out, by what was asked and at which snapshot."""
+
+    def __init__(self) -> None:
+        self.recent: Recent[CachedCoverage] = Recent()
+
+    def forget(self) -> None:
+        self.recent.clear()
+
+
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """A series as somebody sees it. `key`: under which name that may be remembered."""
@@ -110,7 +118,7 @@ class _Work:
 
 
 def covered(
-    lake: Lake,
+    session: Session,
     name: TableName,
     snapshot_id: int | None,
     entities: Collection[object] | None = None,
@@ -121,9 +129,9 @@ def covered(
     """What entities, as callers spell them or by their `texts`, cover, or all. With `where`, rows
     that do not meet it may be left out; with `seen_as`, it is told by columns and settings that
     the table has elsewhere."""
-    with lake._reading() as reader:
-        sight = _sight(lake, reader, name, snapshot_id, where, seen_as)
-        beside = _remembered(lake, reader, sight)
+    with session.reading() as reader:
+        sight = _sight(session, reader, name, snapshot_id, where, seen_as)
+        beside = _remembered(session, reader, sight)
         if entities is not None:
             texts = _texts(sight.series, entities)
         if beside is not None and (told := beside.told(texts)) is not None:
@@ -135,7 +143,7 @@ def covered(
         )
     pieces: list[Piece] = []
     if work is not None:
-        beside, found = _done(lake, sight, work)
+        beside, found = _done(session, sight, work)
         pieces += [p for each in found for p in each.pieces if p.holds_at(sight.at)]
     assert beside is not None
     pieces += beside.pieces
@@ -147,23 +155,23 @@ def covered(
     return Covered(sight.table, sight.series, sight.at, together)
 
 
-def complete(lake: Lake, name: TableName) -> int:
+def complete(session: Session, name: TableName) -> int:
     """Find out what is not kept yet of the table as it is now; of how many files that was."""
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        if Series.maybe(lake._table_info(reader, at, name)) is None:
+    with session.reading() as reader:
+        at = session.at(reader)
+        if Series.maybe(session.table_info(reader, at, name)) is None:
             return 0
-        sight = _sight(lake, reader, name, None)
+        sight = _sight(session, reader, name, None)
         work = _work(reader, sight)
         strays = coverage.strays(reader, sight.table.id).get(sight.table.id, [])
-    _, found = _done(lake, sight, work)
+    _, found = _done(session, sight, work)
     for some in batches(strays):
-        run_locked(lake, coverage.forget_files, sight.table.id, some)
+        run_locked(session, coverage.forget_files, sight.table.id, some)
     return len(found)
 
 
-def _remembered(lake: Lake, reader: Reader, sight: _Scope) -> CachedCoverage | None:
-    found = None if sight.draft else lake._coverages.get(sight.key)
+def _remembered(session: Session, reader: Reader, sight: _Scope) -> CachedCoverage | None:
+    found = None if sight.draft else session.memory(CoverageCache).recent.get(sight.key)
     if found is None or coverage.state(reader, sight.scope) != found.state:
         return None
     return found
@@ -174,19 +182,19 @@ def _texts(series: Series, entities: Collection[object]) -> list[str]:
 
 
 def _sight(
-    lake: Lake,
+    session: Session,
     reader: Reader,
     name: TableName,
     snapshot_id: int | None,
     where: Predicate | None = None,
     seen_as: TableInfo | None = None,
 ) -> _Scope:
-    head, at = lake._between(reader, snapshot_id)
-    draft = lake._drafted(reader, name, snapshot_id)
+    head, at = session.between(reader, snapshot_id)
+    draft = session.drafted(reader, name, snapshot_id)
     if draft is not None:
         facts = replace(draft.facts, info=draft.after)
     else:
-        facts = lake._table_facts(reader, head, at, name)
+        facts = session.meta(reader, head, at, name)
     if seen_as is not None:
         info = replace(facts.info, schema=seen_as.schema, tags=seen_as.tags)
         facts = replace(facts, info=info)
@@ -255,27 +263,29 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
         yield group
 
 
-def _done(lake: Lake, sight: _Scope, work: _Work) -> tuple[CachedCoverage, list[FileCoverage]]:
+def _done(
+    session: Session, sight: _Scope, work: _Work
+) -> tuple[CachedCoverage, list[FileCoverage]]:
     """Look at all that has to be looked at, and keep what others may need too."""
     doing = f"cannot tell what {sight.table.name} covers"
     found: list[FileCoverage] = []
     if work.files:
-        with lake._engine.job(doing) as job:
+        with session.engine.job(doing) as job:
             found = list(of_files(job, work.files))
-    pieces = (*work.staged, *_of_rows(lake, sight, work.now, doing))
-    if found and _remember(lake, sight.scope, found):
+    pieces = (*work.staged, *_of_rows(session, sight, work.now, doing))
+    if found and _remember(session, sight.scope, found):
         return CachedCoverage(work.kept, pieces, work.state), found
     pieces += tuple(p for each in found for p in each.pieces if p.holds_at(sight.at))
     beside = CachedCoverage(work.kept, pieces, work.state)
     if sight.draft is None:
-        lake._keep_beside(sight.key, beside)
+        session.memory(CoverageCache).recent.keep(sight.key, beside)
     return beside, []
 
 
-def _of_rows(lake: Lake, sight: _Scope, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
+def _of_rows(session: Session, sight: _Scope, plan: ScanPlan, doing: str) -> tuple[Piece, ...]:
     if not plan.files and (few := _of_few(sight.series, plan.inlined)) is not None:
         return few
-    engine = lake._engine if plan.files else lake._local
+    engine = session.engine if plan.files else session.local
     with engine.job(doing) as job:
         job.scan(_ROWS, plan)
         return of_query(job, f"SELECT * FROM {_ROWS}", sight.series)
@@ -296,12 +306,12 @@ def _of_few(series: Series, kept: Iterable[InlinedRows]) -> tuple[Piece, ...] | 
     return tuple(piece for entity, ids in found.items() for piece in pieces_of(entity, ids))
 
 
-def _remember(lake: Lake, scope: Scope, found: Sequence[FileCoverage]) -> bool:
+def _remember(session: Session, scope: Scope, found: Sequence[FileCoverage]) -> bool:
     """Whether it could be kept: those who may only read have to find it out each time."""
-    if lake._database.read_only or not getattr(lake, "remembers", True):
+    if session.database.read_only or not session.remembers:
         return False
     with suppress(Denied, Unavailable):
         for some in batches(found, _TASK_FILES):
-            run_locked(lake, coverage.put, scope, some)
+            run_locked(session, coverage.put, scope, some)
         return True
     return False

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tidelake.coverage.from_rows import of_query
 from tidelake.coverage.lookup import covered
@@ -23,11 +22,9 @@ from tidelake.model.names import quote
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
 
 _LYING, _KEPT, _REST, _THERE = "_lying", "_kept", "_rest", "_there"
 
@@ -51,7 +48,7 @@ class Added:
     deleted: int = 0
 
 
-def staged(tx: Transaction, draft: TableDraft, job: Job, incoming: AppendedRows) -> Added:
+def staged(tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows) -> Added:
     """Stage rows, wherever they lie."""
     files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
     return Added(files, sum(file.rows for file in files) if files else incoming.count or 0)
@@ -62,12 +59,12 @@ class OverlapGuard:
     """A series that rows are to be appended to, as a transaction sees it. If that fails nothing
     of it stays, so that the transaction may go on."""
 
-    tx: Transaction
+    tx: Drafting
     draft: TableDraft
     series: Series
 
     @staticmethod
-    def of(tx: Transaction, draft: TableDraft) -> OverlapGuard | None:
+    def of(tx: Drafting, draft: TableDraft) -> OverlapGuard | None:
         """None if the table is no series, or rows may simply be added to it."""
         series = Series.maybe(draft.after)
         return (
@@ -171,7 +168,7 @@ class OverlapGuard:
 
     def _plan_of(self, files: Mapping[int, NewFile]) -> ScanPlan:
         """A read of files that are not committed, by these ids."""
-        plan = self.tx._plan(self.draft.after.name, None, ReadRequest(self._columns))
+        plan = self.tx.plan(self.draft.after.name, None, ReadRequest(self._columns))
         return replace(
             plan,
             files=tuple(self.draft.as_staged(id_, file) for id_, file in files.items()),
@@ -186,7 +183,7 @@ class OverlapGuard:
     def _remove(self, taken: BucketsByEntity) -> int:
         """Rows that lie in buckets leave the table; how many they are."""
         asked = ReadRequest(self._columns, condition(self.series, taken))
-        return self._drop(self.tx._plan(self.draft.after.name, None, asked), taken)
+        return self._drop(self.tx.plan(self.draft.after.name, None, asked), taken)
 
     def _drop(self, plan: ScanPlan, taken: BucketsByEntity) -> int:
         """Of the rows that a plan reads."""

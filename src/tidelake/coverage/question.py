@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.coverage.answer import Coverage, Known
 from tidelake.coverage.frame import Intervals
@@ -21,10 +21,8 @@ from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import spelled
 from tidelake.model.names import TableName
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.table import Table
+from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +37,29 @@ class Question:
     as_of: int | None = None
 
 
-def coverage(lake: Lake, name: TableName, snapshot_id: int | None, question: Question) -> Coverage:
-    found, extent = _known(lake, name, snapshot_id, question)
+def coverage(
+    session: Session, name: TableName, snapshot_id: int | None, question: Question
+) -> Coverage:
+    found, extent = _known(session, name, snapshot_id, question)
     if question.calendar is not None and extent.range is not None:
         extent = extent.under(_expected(question.calendar, found.series, extent.range))
-    return _answer(lake, found, extent)
+    return _answer(session, found, extent)
 
 
 def last_complete_window(
-    lake: Lake, name: TableName, snapshot_id: int | None, question: Question, n: int
+    session: Session, name: TableName, snapshot_id: int | None, question: Question, n: int
 ) -> Interval | None:
     """As of a coverage; but a calendar is asked only about times when all cover something."""
-    found, extent = _known(lake, name, snapshot_id, question)
+    found, extent = _known(session, name, snapshot_id, question)
     shared = extent.all().buckets[()]
     if question.calendar is not None and shared:
         hull = Range(shared.min(), shared.max() + 1)
         extent = replace(extent, range=hull).under(_expected(question.calendar, found.series, hull))
-    return _answer(lake, found, extent).last_complete_window(n)
+    return _answer(session, found, extent).last_complete_window(n)
 
 
 def _known(
-    lake: Lake, name: TableName, snapshot_id: int | None, question: Question
+    session: Session, name: TableName, snapshot_id: int | None, question: Question
 ) -> tuple[Covered, Extent]:
     """What is covered in the range that is asked about."""
     if question.calendar is not None and not isinstance(question.calendar, Calendar):
@@ -68,8 +68,8 @@ def _known(
             hint="tidelake.Calendar.weekdays(), .sessions(…) or .of(…)",
         )
     wanted = _several(question.entity)
-    lake._note_rows(name, snapshot_id)
-    found = covered(lake, name, snapshot_id, wanted)
+    session.note_rows(name, snapshot_id)
+    found = covered(session, name, snapshot_id, wanted)
     known = _by_entity(found, wanted)
     chosen = _range(found.series, known.values(), question)
     if chosen is None:
@@ -77,28 +77,28 @@ def _known(
     return found, Extent(_inside(known, chosen), chosen)
 
 
-def _answer(lake: Lake, found: Covered, extent: Extent) -> Coverage:
+def _answer(session: Session, found: Covered, extent: Extent) -> Coverage:
     return Coverage(
         found.series,
         extent,
         table=str(found.table.name),
-        then=lambda known_at: _past(lake._committed, found, extent, known_at),
+        then=lambda known_at: _past(session.committed, found, extent, known_at),
     )
 
 
-def _past(lake: Lake, found: Covered, now: Extent, known_at: Known) -> Coverage:
+def _past(session: Session, found: Covered, now: Extent, known_at: Known) -> Coverage:
     """What the same entities covered at another snapshot, as the series counts now."""
     then: dict[Entity, Buckets] = {}
-    with lake._reading() as reader:
-        at = lake._snapshot(reader, known_at).snapshot_id
-        named = dict(lake._object_names(reader, at, "table")).get(found.table.id)
+    with session.reading() as reader:
+        at = session.resolve(reader, known_at).snapshot_id
+        named = dict(session.view.names(reader, at, "table")).get(found.table.id)
     if named is not None and now.range is not None:
-        past = covered(lake, named, at, list(now.buckets), seen_as=found.table)
+        past = covered(session, named, at, list(now.buckets), seen_as=found.table)
         then = _inside(_by_entity(past, list(now.buckets)), now.range)
     extent = replace(now, buckets={entity: then.get(entity, Buckets()) for entity in now.buckets})
     if now.expected is not None:
         extent = extent.under(now.expected)
-    return _answer(lake, found, extent)
+    return _answer(session, found, extent)
 
 
 def _several(entity: object) -> list[Any] | None:
@@ -184,17 +184,14 @@ def _until(clock: Clock, question: Question, first: int | None, end: int | None)
     return last if end is None else min(end, last)
 
 
+def _known_at(source: Source, moment: Known | None) -> Source:
+    return source if moment is None else source.known_at(moment)
+
+
 class TableCoverage:
     """The part of a table that is asked about its coverage, at the moment that it is pinned to."""
 
-    _lake: Lake
-    _name: TableName
-    _snapshot_id: int | None
-    _as_of: int | None
-
-    if TYPE_CHECKING:
-
-        def known_at(self, moment: Known) -> Table: ...
+    source: Source
 
     def coverage(
         self,
@@ -208,9 +205,9 @@ class TableCoverage:
         a list of them or all, as the lake knew it at `known_at`. Without bounds, from the first
         bucket to the last that there is. Of a table as of a moment, up to the bucket that this
         lies in. With a calendar, only buckets that it expects count."""
-        table = self if known_at is None else self.known_at(known_at)
-        question = Question(entity, start, end, calendar, self._as_of)
-        return coverage(table._lake, table._name, table._snapshot_id, question)
+        source = _known_at(self.source, known_at)
+        question = Question(entity, start, end, calendar, source.as_of)
+        return coverage(source.session, source.name, source.snapshot_id, question)
 
     def gaps(
         self,
@@ -274,6 +271,6 @@ class TableCoverage:
         """The last n buckets before `end` that follow each other and are all covered: by the
         entity, or by all at once. With a calendar, they follow each other among those that it
         expects."""
-        table = self if known_at is None else self.known_at(known_at)
-        question = Question(entity, None, end, calendar, self._as_of)
-        return last_complete_window(table._lake, table._name, table._snapshot_id, question, n)
+        source = _known_at(self.source, known_at)
+        question = Question(entity, None, end, calendar, source.as_of)
+        return last_complete_window(source.session, source.name, source.snapshot_id, question, n)

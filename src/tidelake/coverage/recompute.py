@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
@@ -12,54 +11,52 @@ from tidelake.catalog.read import snapshots
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
 from tidelake.coverage.from_rows import of_files
-from tidelake.coverage.lookup import tasks
+from tidelake.coverage.lookup import CoverageCache, tasks
 from tidelake.coverage.series_in_use import Usage
 from tidelake.coverage.task import Cover
 from tidelake.coverage.values.piece import FileCoverage
 from tidelake.errors import Denied, Invalid
 from tidelake.model.names import TableName
 from tidelake.session.planning import TableMeta
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 AT_ONCE = 64
 """Files that are looked at together."""
 
 
-def recompute(lake: Lake, name: TableName) -> int:
+def recompute(session: Session, name: TableName) -> int:
     """Keep anew what all files of a table cover, whatever is kept of them now; how many these
     are."""
-    _check(lake)
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        table_id = lake._table_info(reader, at, name).id
+    _check(session)
+    with session.reading() as reader:
+        at = session.at(reader)
+        table_id = session.table_info(reader, at, name).id
         there = set(file_ids(reader, table_id))
-        used = series.in_use(reader, table_id, lake.data_path)
+        used = series.in_use(reader, table_id, session.data_path)
         wanted = [(usage, _wanted(reader, usage, there)) for usage in used.values()]
         strays = coverage.strays(reader).get(table_id, [])
     done: set[int] = set()
     for usage, ids in wanted:
         for some in batches(sorted(ids), AT_ONCE):
-            found = _found(lake, usage, some)
-            run_locked(lake, coverage.put, usage.scope, found, anew=True)
+            found = _found(session, usage, some)
+            run_locked(session, coverage.put, usage.scope, found, anew=True)
             done |= {each.file_id for each in found}
     for some in batches(strays):
-        run_locked(lake, coverage.forget_files, table_id, some)
-    run_locked(lake, series.forget_idle, table_id, lake.data_path)
-    lake._coverages.clear()
+        run_locked(session, coverage.forget_files, table_id, some)
+    run_locked(session, series.forget_idle, table_id, session.data_path)
+    session.memory(CoverageCache).forget()
     return len(done)
 
 
-def _check(lake: Lake) -> None:
-    if lake._committed is not lake:
+def _check(session: Session) -> None:
+    if session.is_transaction:
         raise Invalid(
             "recompute_coverage() is no part of a transaction", hint="call it on the lake's table"
         )
-    if lake._database.read_only:
+    if session.database.read_only:
         raise Denied(
-            f"{lake._database.url} was opened read-only, and coverage is kept in it",
+            f"{session.database.url} was opened read-only, and coverage is kept in it",
             hint="connect without read_only=True",
         )
 
@@ -70,10 +67,10 @@ def _wanted(reader: Reader, usage: Usage, there: Collection[int]) -> set[int]:
     return kept | coverage.seen(reader, usage.table.id, usage.at)
 
 
-def _found(lake: Lake, usage: Usage, ids: Collection[int]) -> list[FileCoverage]:
-    with lake._reading() as reader:
+def _found(session: Session, usage: Usage, ids: Collection[int]) -> list[FileCoverage]:
+    with session.reading() as reader:
         work = cover_tasks(reader, usage, ids)
-    return looked_at(lake, usage, work)
+    return looked_at(session, usage, work)
 
 
 def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cover]:
@@ -82,6 +79,6 @@ def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cove
     return list(tasks(reader, usage.at, facts, usage.series, through))
 
 
-def looked_at(lake: Lake, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
-    with lake._engine.job(f"cannot tell what {usage.table.name} covers") as job:
+def looked_at(session: Session, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
+    with session.engine.job(f"cannot tell what {usage.table.name} covers") as job:
         return list(of_files(job, work)) if work else []

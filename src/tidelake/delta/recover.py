@@ -35,14 +35,16 @@ from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
 from tidelake.model.settings import MIRROR_TAG
+from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.write import definitions
+from tidelake.write.options import set_option
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.transaction import Transaction
-    from tidelake.session.draft import TableDraft
 
 
 def numbered_files(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
@@ -91,39 +93,43 @@ class _Lost:
         )
 
 
-def recover(lake: Lake, places: Sequence[str] | None, *, dry_run: bool) -> RecoverResult:
-    lake._check_writable()
-    _check_empty(lake)
-    found, skipped, last = _found(lake, _roots(lake, places or [lake.data_path]))
+def recover(session: Session, places: Sequence[str] | None, *, dry_run: bool) -> RecoverResult:
+    session.check_writable()
+    _check_empty(session)
+    found, skipped, last = _found(session, _roots(session, places or [session.data_path]))
     told = tuple(each.told() for each in found)
     if dry_run or not found:
         return RecoverResult(None, told, tuple(skipped))
-    run_locked(lake, create.begin_at, last)
-    lake._write(lambda tx: _declared(tx, found))
-    done = lake._write(lambda tx: _filled(tx, found))
+    run_locked(session, create.begin_at, last)
+    write(session, lambda tx: _declared(tx, found))
+    done = write(session, lambda tx: _filled(tx, found))
     for each in found:
-        _remember(lake, each)
-    lake._write(lambda tx: _tagged(tx, found))
+        _remember(session, each)
+    write(session, lambda tx: _tagged(tx, found))
     for each in found:
-        lake.set_option("data_inlining_row_limit", 0, table=each.name)
-        sync(lake, lake.table(each.name).info.id)
+        set_option(session, "data_inlining_row_limit", 0, table=each.declaration.name)
+        sync(session, session.newest_info(each.declaration.name).id)
     return RecoverResult(done.snapshot_id, told, tuple(skipped))
 
 
-def _check_empty(lake: Lake) -> None:
-    if lake.tables() or lake.views() or len(lake.snapshots()) > 1:
+def _check_empty(session: Session) -> None:
+    with session.reading() as reader:
+        at = session.at(reader)
+        named = [session.view.names(reader, at, kind) for kind in ("table", "view")]
+        begun = len(snapshots.every(reader)) > 1
+    if any(named) or begun:
         raise Conflict(
             "this lake has a history of its own already",
             hint="recover into a new catalog, with the data path of the lake that was lost",
         )
 
 
-def _roots(lake: Lake, places: Sequence[str]) -> list[str]:
+def _roots(session: Session, places: Sequence[str]) -> list[str]:
     """Folders with a Delta log, below these places."""
     found = set()
     for place in places:
         folder = folder_of(place)
-        for each in lake._local.store.walk(folder):
+        for each in session.local.store.walk(folder):
             root, inside, _ = each.uri.partition(f"/{LOG}")
             found |= {f"{root}/"} if inside else set()
     if not found:
@@ -134,7 +140,7 @@ def _roots(lake: Lake, places: Sequence[str]) -> list[str]:
     return sorted(found)
 
 
-def _found(lake: Lake, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedLog], int]:
+def _found(session: Session, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedLog], int]:
     """Tables that can be had again, of two with one name the one that was written to later; logs
     of no such table; and the last snapshot that any log tells of."""
     by_name: dict[str, _Lost] = {}
@@ -142,10 +148,10 @@ def _found(lake: Lake, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedL
     last = 0
     for root in roots:
         try:
-            log = listing(lake._local.store, root)
-            state = state_of(lake, log, log.newest)
+            log = listing(session.local.store, root)
+            state = state_of(session, log, log.newest)
             last = max([last, *(txn.version for txn in _ours(state))])
-            lost = _lost(lake, log, state)
+            lost = _lost(session, log, state)
         except TidelakeError as error:
             skipped.append(SkippedLog(root, str(error)))
             continue
@@ -164,7 +170,7 @@ def _ours(state: State) -> Iterator[Txn]:
             yield txn
 
 
-def _lost(lake: Lake, log: Listing, state: State) -> _Lost:
+def _lost(session: Session, log: Listing, state: State) -> _Lost:
     root = log.root
     protocol, metadata = state.checked(root)
     check_readable(protocol)
@@ -179,29 +185,29 @@ def _lost(lake: Lake, log: Listing, state: State) -> _Lost:
     if said.get("operation") == _DROPPED:
         raise NotFound("the table was dropped", hint="nothing is to be done")
     paths = [located(add.path, root) for add in state.files.values()]
-    _check_there(lake, paths)
+    _check_there(session, paths)
     bare = [located(a.path, root) for a in state.files.values() if FIRST_ROW not in a.tags]
     return _Lost(
         log,
         state,
         declared(metadata.configuration[PROPERTY], root),
         max((txn.version for txn in _ours(state)), default=0),
-        numbered_files(lake._local, bare) if bare else {},
+        numbered_files(session.local, bare) if bare else {},
     )
 
 
-def _check_there(lake: Lake, paths: Sequence[str]) -> None:
-    missing = sorted(set(paths) - lake._local.store.sizes(paths).keys()) if paths else []
+def _check_there(session: Session, paths: Sequence[str]) -> None:
+    missing = sorted(set(paths) - session.local.store.sizes(paths).keys()) if paths else []
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise Corrupt(f"{missing[0]}{more} is missing", hint="restore it from a copy")
 
 
-def _declared(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+def _declared(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
     """The tables by the first names of their columns, and with those that are gone."""
     for schema in sorted({each.declaration.name.schema for each in found}):
-        with tx._reading() as reader:
-            known = {fold(each.name) for each in tx._schema_infos(reader, tx._base)}
+        with tx.reading() as reader:
+            known = {fold(each.name) for each in tx.view.schemas(reader, tx.base)}
         if fold(schema) not in known:
             definitions.create_schema(tx, schema)
     for each in found:
@@ -211,7 +217,7 @@ def _declared(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
     return WriteResult(None, operation="recover")
 
 
-def _filled(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+def _filled(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
     """The tables as they were last, with their files."""
     for each in found:
         said = each.declaration
@@ -221,13 +227,13 @@ def _filled(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
             draft.after, schema=Schema(said.columns), tags=tags, sorting=said.sorting
         )
         draft.facts = draft.facts.evolved(draft.after)
-        with tx._local.job(f"cannot recover {said.name}") as job:
+        with tx.local.job(f"cannot recover {said.name}") as job:
             draft.add_files(list(_files(tx, draft, job, each)))
     rows = sum(each.rows for each in found)
     return WriteResult(None, rows=rows, inserted=rows, operation="recover")
 
 
-def _files(tx: Transaction, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
+def _files(tx: Drafting, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
     fields = [_field(column, draft.target.physical) for column in draft.columns]
     for add in sorted(lost.state.files.values(), key=lambda add: add.modified):
         path = located(add.path, lost.log.root)
@@ -246,11 +252,11 @@ def _files(tx: Transaction, draft: TableDraft, job: Job, lost: _Lost) -> Iterato
 
 
 def _with_deletes(
-    tx: Transaction, draft: TableDraft, job: Job, file: NewFile, add: Add, lost: _Lost
+    tx: Drafting, draft: TableDraft, job: Job, file: NewFile, add: Add, lost: _Lost
 ) -> NewFile:
     if add.vector is None:
         return file
-    positions = decoded(add.vector, lost.log.root, tx._local.store.read)
+    positions = decoded(add.vector, lost.log.root, tx.local.store.read)
     gone = f"SELECT CAST(-1 AS BIGINT) AS {ROW_FILE}, unnest({positions}) AS {ROW_POSITION}"
     staged = draft.as_staged(-1, file)
     (deletes,) = job.delete(gone, draft.target, [staged], draft.stamp)
@@ -270,17 +276,17 @@ def _rows(add: Add) -> int:
     return found
 
 
-def _remember(lake: Lake, lost: _Lost) -> None:
+def _remember(session: Session, lost: _Lost) -> None:
     """What the mirror shows, so that it goes on in its log."""
     log, state = lost.log, lost.state
     protocol, metadata = state.checked(log.root)
-    with lake._reading() as reader:
+    with session.reading() as reader:
         head = snapshots.head_id(reader)
         table_id = read.find(reader, head, "table", lost.declaration.name)
         assert table_id is not None
         known = {file.path: file.id for file in files.data_files(reader, head, table_id, log.root)}
     name = commit_name(state.version)
-    content = lake._local.store.read(log.uri(name)) if state.version in log.commits else b""
+    content = session.local.store.read(log.uri(name)) if state.version in log.commits else b""
     shown = [as_mirrored(add, known[located(add.path, log.root)]) for add in state.files.values()]
     mirror = Mirror(
         table_id,
@@ -297,10 +303,10 @@ def _remember(lake: Lake, lost: _Lost) -> None:
     )
     digest = hashlib.sha256(content).hexdigest()
     commit = Ratified(state.version, head, mirror.committed_at, digest)
-    run_locked(lake, mirrors.rebase, MirrorStep(mirror, mirror, (commit,)), shown, 0)
+    run_locked(session, mirrors.rebase, MirrorStep(mirror, mirror, (commit,)), shown, 0)
 
 
-def _tagged(tx: Transaction, found: Sequence[_Lost]) -> WriteResult:
+def _tagged(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
     for each in found:
         draft = tx.draft(each.declaration.name)
         draft.after = replace(draft.after, tags=each.declaration.tags)

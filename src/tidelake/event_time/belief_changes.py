@@ -12,6 +12,9 @@ from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.event_time import belief_changes_sql as plan_of
 from tidelake.event_time.belief_changes_sql import BeliefPlan
+from tidelake.event_time.plan_as_of import plan_as_of, unplaced
+from tidelake.event_time.rollups.search import best_rollup
+from tidelake.event_time.state import check_placed
 from tidelake.history.changes import Span, check_same, define, facts_until, known, plan_changes
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime, spelled
@@ -20,11 +23,10 @@ from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import together
 from tidelake.plan.differs import PAIRS, differing_sql
 from tidelake.session.lazy_rows import LazyRows
-from tidelake.session.plan_as_of import plan_as_of, unplaced
 from tidelake.session.planning import BoundRequest
+from tidelake.session.session import Session
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
     from tidelake.plan.scan import ScanPlan
 
 Moment = int | str | datetime
@@ -37,9 +39,9 @@ class BeliefChanges(LazyRows):
     plans afresh."""
 
     def __init__(
-        self, lake: Lake, name: TableName, as_of: int, since: Moment, known_at: int | None
+        self, session: Session, name: TableName, as_of: int, since: Moment, known_at: int | None
     ) -> None:
-        self._lake = lake
+        self._session = session
         self._name = name
         self._as_of = as_of
         self._since = since
@@ -49,16 +51,16 @@ class BeliefChanges(LazyRows):
         """Only keys about which rows came or went can have another answer. Where these are few,
         it is they that are asked for."""
         doing = f"cannot compare what was known of {self._name}"
-        with self._lake._reading() as reader:
+        with self._session.reading() as reader:
             span = self._span(reader)
             event = EventTime.of(span.facts.info, span.until)
             until = together([event.until(self._as_of)])
             changes = plan_changes(reader, span, (*event.key, event.time), until)
             doubtful = _unplaced(reader, span, event)
         for each in doubtful:
-            self._lake._check_placed(each, event)
+            check_placed(self._session, each, event)
         keys = _few_keys(engine, doing, changes, event)
-        with self._lake._reading() as reader:
+        with self._session.reading() as reader:
             for at in (span.after, span.until):
                 snapshots.check_there(reader, at)
             plan = self._plan(reader, span, keys)
@@ -70,14 +72,14 @@ class BeliefChanges(LazyRows):
         return job.reading(plan_of.changes_sql(plan, ordered=ordered))
 
     def _span(self, reader: Reader) -> Span:
-        last = self._lake._at(reader) if self._known_at is None else self._known_at
-        first = self._lake._snapshot(reader, self._since).snapshot_id
+        last = self._session.at(reader) if self._known_at is None else self._known_at
+        first = self._session.resolve(reader, self._since).snapshot_id
         if first > last:
             raise Invalid(
                 f"snapshot {first} is later than {last}, the one whose answer is asked for",
                 hint="give an earlier since=, or a later known_at",
             )
-        info = self._lake._table_info(reader, last, self._name)
+        info = self._session.table_info(reader, last, self._name)
         check_same(reader, self._name, info.id, first)
         facts = facts_until(reader, info, last)
         return Span(facts, first, last, None, known(reader, first, last))
@@ -87,7 +89,7 @@ class BeliefChanges(LazyRows):
         info = span.facts.info
         plans = []
         for at in (span.after, span.until):
-            best = self._lake._best_rollup(reader, at, info, request, self._as_of)
+            best = best_rollup(self._session, reader, at, info, request, self._as_of)
             plans.append(plan_as_of(reader, at, span.facts, request, self._as_of, rollup=best))
         return BeliefPlan(*plans)
 

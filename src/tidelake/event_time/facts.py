@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.coverage.overlap import AppendedRows, OverlapGuard
 from tidelake.engine.incoming.python_values import converter, is_missing
 from tidelake.errors import Invalid, NotFound
+from tidelake.event_time.state import plan_state
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, names, spelled
 from tidelake.model.names import TableName, fold, quote
@@ -18,18 +19,16 @@ from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
 
 _TAGS = tuple(f"{PREFIX}{name}" for name in ("key", "event_time", "tombstone"))
 _NEW, _WAS, _STATE = "_tidelake_new", "_tidelake_was", "_tidelake_state"
 
 
 def set_event_time(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     event_time: str | None,
     key: str | Sequence[str],
@@ -59,7 +58,7 @@ def _check_series(name: TableName, before: Settings, wanted: Settings) -> None:
         )
 
 
-def _check_complete(tx: Transaction, draft: TableDraft, wanted: Settings) -> None:
+def _check_complete(tx: Drafting, draft: TableDraft, wanted: Settings) -> None:
     """Rows without a key or a time would be facts about nothing. Who adds one in the meantime
     makes this a conflict."""
     draft.depends_on_inserts = True
@@ -67,8 +66,8 @@ def _check_complete(tx: Transaction, draft: TableDraft, wanted: Settings) -> Non
     for column in draft.columns:
         if column.id in wanted.required and column.nullable:
             null = f"{quote(column.name)} IS NULL"
-            plan = tx._plan(draft.after.name, None, ReadRequest([column.name], null))
-            found[column.name] = int(tx._engine.read(plan).count())
+            plan = tx.plan(draft.after.name, None, ReadRequest([column.name], null))
+            found[column.name] = int(tx.engine.read(plan).count())
     lacking = [(name, count) for name, count in found.items() if count]
     if lacking:
         told = ", ".join(f"{_rows(count)} without {name!r}" for name, count in lacking)
@@ -83,7 +82,7 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def put(tx: Transaction, name: TableName, facts: Any) -> WriteResult:
+def put(tx: Drafting, name: TableName, facts: Any) -> WriteResult:
     """Add facts, each of which must say what it is about and since when it holds."""
     rows = [facts] if isinstance(facts, Mapping) else facts
     if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
@@ -92,7 +91,7 @@ def put(tx: Transaction, name: TableName, facts: Any) -> WriteResult:
             hint="t.append(…) takes frames, Arrow data and files",
         )
     draft = writes.writable(tx, name)
-    event = EventTime.of(draft.after, tx._base)
+    event = EventTime.of(draft.after, tx.base)
     complete = [_complete(draft.after.name, event, row) for row in rows]
     return replace(writes.append(tx, name, complete), operation="put")
 
@@ -116,11 +115,11 @@ def _is_nothing(value: Any) -> bool:
     return value is None or is_missing(value)
 
 
-def end(tx: Transaction, name: TableName, key: object, at: object) -> WriteResult:
+def end(tx: Drafting, name: TableName, key: object, at: object) -> WriteResult:
     """Add a tombstone. Columns that must have a value, and have no default, keep the one that
     the key had."""
     draft = writes.writable(tx, name)
-    event = EventTime.of(draft.after, tx._base)
+    event = EventTime.of(draft.after, tx.base)
     if event.tombstone is None:
         keys = ", ".join(repr(column) for column in names(event.key))
         raise Invalid(
@@ -144,14 +143,14 @@ def _must_be_given(column: Column) -> bool:
 
 
 def _end_as_it_was(
-    tx: Transaction,
+    tx: Drafting,
     draft: TableDraft,
     row: Mapping[str, object],
     kept: Sequence[Column],
     about: tuple[Predicate, int],
 ) -> WriteResult:
     name, (condition, moment) = draft.after.name, about
-    plan = tx._plan_as_of(name, None, moment, ReadRequest([c.name for c in kept], condition))
+    plan = plan_state(tx, name, None, moment, ReadRequest([c.name for c in kept], condition))
     loose = [
         replace(column, nullable=True) if column in kept else column for column in draft.columns
     ]

@@ -10,16 +10,17 @@ from tidelake.engine import Engine, Reading
 from tidelake.event_time import history_sql as plan_of
 from tidelake.event_time.facts import key_is
 from tidelake.event_time.history_sql import HistoryPlan
+from tidelake.event_time.plan_as_of import unplaced
+from tidelake.event_time.state import check_placed
 from tidelake.history.changes import define, plan_changes, span_of
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
-from tidelake.session.plan_as_of import unplaced
+from tidelake.session.session import Session
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
     from tidelake.plan.scan import ScanPlan
 
 
@@ -32,9 +33,9 @@ class History(LazyRows):
     """
 
     def __init__(
-        self, lake: Lake, name: TableName, key: Any, known_at: int | None, as_of: int | None
+        self, session: Session, name: TableName, key: Any, known_at: int | None, as_of: int | None
     ) -> None:
-        self._lake = lake
+        self._session = session
         self._name = name
         self._key = key
         self._known_at = known_at
@@ -42,13 +43,13 @@ class History(LazyRows):
 
     def plan(self) -> HistoryPlan:
         """Which files and rows tell of the key."""
-        with self._lake._reading() as reader:
+        with self._session.reading() as reader:
             plan, doubtful = self._planned(reader)
-        self._lake._check_placed(doubtful, plan.event)
+        check_placed(self._session, doubtful, plan.event)
         return plan
 
     def _planned(self, reader: Reader) -> tuple[HistoryPlan, ScanPlan | None]:
-        span = span_of(self._lake, reader, self._name, None, self._known_at)
+        span = span_of(self._session, reader, self._name, None, self._known_at)
         info = span.facts.info
         event = EventTime.of(info, span.until)
         where = as_where(key_is(event, self._key), info.schema)

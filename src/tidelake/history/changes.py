@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
@@ -32,9 +31,7 @@ from tidelake.session.planning import (
     plan_scan,
     without_others,
 )
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 Moment = int | str | datetime
 
@@ -49,7 +46,7 @@ class Changes(LazyRows):
 
     def __init__(
         self,
-        lake: Lake,
+        session: Session,
         name: TableName,
         since: Moment | None,
         until: Moment | None,
@@ -57,7 +54,7 @@ class Changes(LazyRows):
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
     ) -> None:
-        self._lake = lake
+        self._session = session
         self._name = name
         self._since = since
         self._until = until
@@ -66,8 +63,8 @@ class Changes(LazyRows):
 
     def plan(self) -> ChangePlan:
         """Which files and rows tell of the changes."""
-        with self._lake._reading() as reader:
-            span = span_of(self._lake, reader, self._name, self._since, self._until)
+        with self._session.reading() as reader:
+            span = span_of(self._session, reader, self._name, self._since, self._until)
             return plan_changes(reader, span, _wanted(span.facts, self._columns))
 
     def files(self) -> list[DataFile]:
@@ -113,16 +110,16 @@ class Span:
 
 
 def span_of(
-    lake: Lake, reader: Reader, name: TableName, since: Moment | None, until: Moment | None
+    session: Session, reader: Reader, name: TableName, since: Moment | None, until: Moment | None
 ) -> Span:
-    last = lake._at(reader) if until is None else lake._snapshot(reader, until).snapshot_id
-    info = lake._table_info(reader, last, name)
+    last = session.at(reader) if until is None else session.resolve(reader, until).snapshot_id
+    info = session.table_info(reader, last, name)
     base = None
     if since is None:
         base = snapshots.by_id(reader, snapshots.oldest_id(reader))
         first = base.snapshot_id
     else:
-        first = _first(lake, reader, since)
+        first = _first(session, reader, since)
         check_same(reader, name, info.id, first)
     if first > last:
         raise Invalid(
@@ -146,9 +143,9 @@ def facts_until(reader: Reader, info: TableInfo, last: int) -> TableMeta:
     return TableMeta.gather(reader, replace(info, schema=Schema(columns)))
 
 
-def _first(lake: Lake, reader: Reader, since: Moment) -> int:
+def _first(session: Session, reader: Reader, since: Moment) -> int:
     try:
-        return lake._snapshot(reader, since).snapshot_id
+        return session.resolve(reader, since).snapshot_id
     except NotFound as error:
         raise NotFound(
             f"the changes since {since} cannot be told: {error.message}",

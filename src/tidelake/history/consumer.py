@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.history import consumer_records as consumers
+from tidelake.history.changes import Changes
 from tidelake.history.values import checked_limit
 from tidelake.model.changes_made import touched_tables
+from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import checked_name
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 _LISTED = 8
 
@@ -39,12 +39,13 @@ class Batch:
     until: int
     snapshots: tuple[Snapshot, ...]
     tables: tuple[str, ...]
-    _lake: Lake = field(repr=False, compare=False)
+    _session: Session = field(repr=False, compare=False)
 
     def changes(self, table: str) -> Any:
         """The row changes of one table in this batch, as `Table.changes` gives them."""
-        found: Any = self._lake.known_at(self.until).table(table)
-        return found.changes(since=self.since, until=self.until)
+        name, session = TableName.parse(table), self._session.known_at(self.until)
+        session.newest_info(name)  # which raises NotFound if there is none
+        return Changes(session, name, self.since, self.until)
 
 
 class Consumer:
@@ -56,7 +57,7 @@ class Consumer:
     """
 
     def __init__(
-        self, lake: Lake, name: str, since: int | str | datetime | None, lease_seconds: float
+        self, session: Session, name: str, since: int | str | datetime | None, lease_seconds: float
     ) -> None:
         if not (isinstance(lease_seconds, int | float) and 0 < lease_seconds < math.inf):
             raise Invalid(
@@ -65,12 +66,12 @@ class Consumer:
         self.name = checked_name(name, "consumer")
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._pid = os.getpid()
-        self._lake = lake
+        self._session = session
         self._lease = timedelta(seconds=lease_seconds)
         self._polled: Batch | None = None
         self._closed = False
-        with lake._database.writing() as writer:
-            start = None if since is None else lake._snapshot(writer, since).snapshot_id
+        with session.database.writing() as writer:
+            start = None if since is None else session.resolve(writer, since).snapshot_id
             consumers.take(writer, self.name, self.owner, self._lease, start)
 
     @property
@@ -104,7 +105,7 @@ class Consumer:
         self._check_open()
         if done is None:
             raise Invalid("there is nothing to commit", hint="poll() first")
-        with self._lake._database.writing() as writer:
+        with self._session.database.writing() as writer:
             state = consumers.renew(writer, self.name, self.owner, self._lease)
             if state.snapshot_id == done.until:
                 return
@@ -120,8 +121,8 @@ class Consumer:
     def seek(self, to: int | str | datetime | None) -> None:
         """Go on from another snapshot, time or tag; None: from the beginning."""
         self._check_open()
-        with self._lake._database.writing() as writer:
-            at = None if to is None else self._lake._snapshot(writer, to).snapshot_id
+        with self._session.database.writing() as writer:
+            at = None if to is None else self._session.resolve(writer, to).snapshot_id
             consumers.renew(writer, self.name, self.owner, self._lease)
             consumers.move(writer, self.name, at)
         self._polled = None
@@ -129,7 +130,7 @@ class Consumer:
     def renew(self) -> None:
         """Keep it for another lease, in the midst of long work."""
         self._check_open()
-        with self._lake._database.writing() as writer:
+        with self._session.database.writing() as writer:
             consumers.renew(writer, self.name, self.owner, self._lease)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -145,13 +146,13 @@ class Consumer:
             self._closed = True
             if self._pid != os.getpid():
                 return
-            with self._lake._database.writing() as writer:
+            with self._session.database.writing() as writer:
                 consumers.release(writer, self.name, self.owner)
 
     def drop(self) -> None:
         """Forget the consumer and how far it has come."""
         self._check_open()
-        with self._lake._database.writing() as writer:
+        with self._session.database.writing() as writer:
             consumers.held(writer, self.name, self.owner)
             consumers.forget(writer, self.name)
         self._closed = True
@@ -168,14 +169,14 @@ class Consumer:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Consumer {self.name!r} of {self._lake.url}>"
+        return f"<Consumer {self.name!r} of {self._session.database.url}>"
 
     def _reading(self) -> Any:
         self._check_open()
-        return self._lake._reading()
+        return self._session.reading()
 
     def _check_open(self) -> None:
-        self._lake._check_not_closed()
+        self._session.check_not_closed()
         if self._closed:
             raise Invalid(
                 f"the consumer {self.name!r} has been closed", hint="take it with lake.consumer(…)"
@@ -204,6 +205,6 @@ class Consumer:
         touched = snapshots.tables_begun(reader, since, until)
         for snapshot in found:
             touched |= touched_tables(snapshot.changes)
-        names = self._lake._object_names(reader, until, "table")
+        names = self._session.view.names(reader, until, "table")
         tables = sorted(str(name) for table_id, name in names if table_id in touched)
-        return Batch(since, until, tuple(found), tuple(tables), self._lake)
+        return Batch(since, until, tuple(found), tuple(tables), self._session)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined, snapshots
@@ -32,9 +31,7 @@ from tidelake.plan.differs import PAIRS, differing_sql, widest_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import TableMeta, mappings_of, plan_all
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 Moment = int | str | datetime
 
@@ -43,8 +40,8 @@ class DiffRows(LazyRows):
     """The rows that differ: `rowid`, `change_type` ('insert', 'delete', 'update_preimage',
     'update_postimage') and the table's columns as they are at the second snapshot."""
 
-    def __init__(self, lake: Lake, name: TableName, plan: DiffPlan) -> None:
-        self._lake = lake
+    def __init__(self, session: Session, name: TableName, plan: DiffPlan) -> None:
+        self._session = session
         self._name = name
         self._plan = plan
 
@@ -57,7 +54,7 @@ class DiffRows(LazyRows):
         """How many rows differ, and in which way."""
         if not self._plan.has_rows:
             return RowDifference()
-        found = dict(self._job(self._lake._engine).rows(plan_of.counts_sql(self._plan)))
+        found = dict(self._job(self._session.engine).rows(plan_of.counts_sql(self._plan)))
         return RowDifference(*(found.get(kind, 0) for kind in ("insert", "update", "delete")))
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
@@ -135,22 +132,22 @@ class LakeDiff:
         return "\n".join(lines) or "no difference"
 
 
-def diff_table(lake: Lake, name: TableName, one: Moment, other: Moment | None) -> TableDiff:
+def diff_table(session: Session, name: TableName, one: Moment, other: Moment | None) -> TableDiff:
     """A table by its name at the second snapshot, else at the first."""
-    with lake._reading() as reader:
-        before, after = _moments(lake, reader, one, other)
+    with session.reading() as reader:
+        before, after = _moments(session, reader, one, other)
         table_id = read.find(reader, after, "table", name)
         if table_id is None:
-            table_id = lake._table_info(reader, before, name).id
-        return _table(lake, reader, table_id, before, after)
+            table_id = session.table_info(reader, before, name).id
+        return _table(session, reader, table_id, before, after)
 
 
-def diff_lake(lake: Lake, one: Moment, other: Moment | None) -> LakeDiff:
+def diff_lake(session: Session, one: Moment, other: Moment | None) -> LakeDiff:
     """All tables that may differ."""
-    with lake._reading() as reader:
-        before, after = _moments(lake, reader, one, other)
+    with session.reading() as reader:
+        before, after = _moments(session, reader, one, other)
         tables = [
-            _table(lake, reader, table_id, before, after)
+            _table(session, reader, table_id, before, after)
             for table_id in sorted(_candidates(reader, before, after))
         ]
         return LakeDiff(
@@ -161,9 +158,11 @@ def diff_lake(lake: Lake, one: Moment, other: Moment | None) -> LakeDiff:
         )
 
 
-def _moments(lake: Lake, reader: Reader, one: Moment, other: Moment | None) -> tuple[int, int]:
-    before = lake._snapshot(reader, one).snapshot_id
-    after = lake._at(reader) if other is None else lake._snapshot(reader, other).snapshot_id
+def _moments(
+    session: Session, reader: Reader, one: Moment, other: Moment | None
+) -> tuple[int, int]:
+    before = session.resolve(reader, one).snapshot_id
+    after = session.at(reader) if other is None else session.resolve(reader, other).snapshot_id
     return before, after
 
 
@@ -194,8 +193,8 @@ def _of_names(reader: Reader, before: int, after: int) -> Iterator[Difference]:
     yield from (Difference("view dropped", name) for name in sorted(was - now))
 
 
-def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -> TableDiff:
-    infos = [_info(lake, reader, at, table_id) for at in (before, after)]
+def _table(session: Session, reader: Reader, table_id: int, before: int, after: int) -> TableDiff:
+    infos = [_info(session, reader, at, table_id) for at in (before, after)]
     old, new = infos
     shape = new or old
     assert shape is not None
@@ -211,13 +210,13 @@ def _table(lake: Lake, reader: Reader, table_id: int, before: int, after: int) -
         after,
         declared_differences(old, new),
         plan_of.file_difference(touched, before, after),
-        DiffRows(lake, shape.name, plan),
+        DiffRows(session, shape.name, plan),
     )
 
 
-def _info(lake: Lake, reader: Reader, at: int, table_id: int) -> TableInfo | None:
+def _info(session: Session, reader: Reader, at: int, table_id: int) -> TableInfo | None:
     try:
-        return read.table(reader, at, table_id, lake.data_path)
+        return read.table(reader, at, table_id, session.data_path)
     except NotFound:
         return None
 

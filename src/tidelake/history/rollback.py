@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound
@@ -24,17 +24,15 @@ from tidelake.plan.differs import differs
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import BoundRequest, ReadRequest, TableMeta, plan_scan
 from tidelake.write import rows as writes
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
 
 _THEN, _NOW = "_tidelake_then", "_tidelake_now"
 _PLACE = (ROW_FILE, ROW_POSITION, ROW_NUMBER)
 
 
-def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> WriteResult:
+def rollback(tx: Drafting, name: TableName, to: int | str | datetime) -> WriteResult:
     """Stage the way back to a snapshot."""
     draft = writes.writable(tx, name)
     then = _then(tx, draft, to)
@@ -50,7 +48,7 @@ def rollback(tx: Transaction, name: TableName, to: int | str | datetime) -> Writ
     )
     draft.facts = draft.facts.evolved(draft.after)
     wanted = _PLACE if whole else _columns(then.table)
-    now = tx._plan(name, None, ReadRequest(wanted))
+    now = tx.plan(name, None, ReadRequest(wanted))
     if whole:
         _end(draft, now.files)
     else:
@@ -70,15 +68,15 @@ class _Then:
     plan: ScanPlan
 
 
-def _then(tx: Transaction, draft: TableDraft, to: int | str | datetime) -> _Then:
+def _then(tx: Drafting, draft: TableDraft, to: int | str | datetime) -> _Then:
     if draft.before is None:
         raise Invalid(
             f"{draft.after.name} is created by this very transaction, so it has no past",
             hint="roll the transaction back instead",
         )
-    with tx._reading() as reader:
-        at = tx._lake._snapshot(reader, to).snapshot_id
-        if at > tx._base:
+    with tx.reading() as reader:
+        at = tx.committed.resolve(reader, to).snapshot_id
+        if at > tx.base:
             raise NotFound(f"snapshot {at} is newer than the transaction", hint="begin another")
         names = dict(read.names(reader, at, "table"))
         if draft.before.id not in names:
@@ -129,7 +127,7 @@ def _must_write_all(now: TableInfo, then: TableInfo) -> bool:
     return retyped or (bucketed and keys != (now.partitioning.keys if now.partitioning else ()))
 
 
-def _partitioning(tx: Transaction, now: TableInfo, then: TableInfo) -> Any:
+def _partitioning(tx: Drafting, now: TableInfo, then: TableInfo) -> Any:
     keys = then.partitioning.keys if then.partitioning else ()
     if keys == (now.partitioning.keys if now.partitioning else ()):
         return now.partitioning
@@ -168,7 +166,7 @@ def _rows(plan: ScanPlan) -> set[tuple[object, ...]]:
 
 
 def _exchange(
-    tx: Transaction, draft: TableDraft, now: ScanPlan, then: _Then, *, whole: bool
+    tx: Drafting, draft: TableDraft, now: ScanPlan, then: _Then, *, whole: bool
 ) -> WriteResult:
     columns = draft.columns
     with tx.job(f"cannot roll {draft.after.name} back") as job:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
@@ -29,19 +28,18 @@ from tidelake.join.question import (
 )
 from tidelake.join.sides import Rows, Side, column_of, side_of
 from tidelake.join.sql import LEFT, LEFT_ROWS, RIGHT, RIGHT_ROWS, JoinPlan
-from tidelake.lake.lake import Lake
 from tidelake.lake.scan import Scan
 from tidelake.model.event_time import names
 from tidelake.model.literal import sql_literal
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.model.snapshot import Snapshot
+from tidelake.session.caches import Memory, Recent
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.session import Session
 
 On = str | Sequence[str | tuple[str, str]] | Mapping[str, str]
 
-_UNTIED: WeakKeyDictionary[Lake, dict[str, bool]] = WeakKeyDictionary()
-_KEPT = 64
 _NOBODYS = LocalEngine()
 """Where frames meet that are in no lake. It opens its DuckDB when it is first needed."""
 
@@ -117,6 +115,13 @@ def _pairs(on: On) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
+class Untied(Memory):
+    """Of which snapshots of tables it is known whether two rows have the same keys and time."""
+
+    def __init__(self) -> None:
+        self.known: Recent[bool] = Recent()
+
+
 class AsofJoin(LazyRows):
     """The left side's rows with what held then. Immutable; every `to_*` plans afresh."""
 
@@ -124,15 +129,15 @@ class AsofJoin(LazyRows):
         self._left = left
         self._right = right
         self._asked = asked
-        self._spark = next((s.session for s in (left, right) if s.session is not None), None)
-        lakes = [side.lake for side in (left, right) if side.lake is not None]
+        self._spark = next((s.spark for s in (left, right) if s.spark is not None), None)
+        lakes = [side.session for side in (left, right) if side.session is not None]
         _check_together(lakes)
         self._own = lakes[0] if lakes else None
-        self._here = self._own._local if self._own is not None else _NOBODYS
+        self._here = self._own.local if self._own is not None else _NOBODYS
 
     def count(self) -> int:
         """How many rows: as many as the left side has."""
-        job = self._usual().job("cannot count")
+        job = self._default_engine().job("cannot count")
         self._prepare(job)
         return int(job.reading(f"SELECT * FROM {LEFT}").count())
 
@@ -175,7 +180,7 @@ class AsofJoin(LazyRows):
                 hint="give a Table as the right side, or a column of the left side",
             )
         scan = self._right.scan
-        return Rows("right", Scan(scan._table.known_at(moment), scan._columns, scan._where))
+        return Rows("right", Scan(scan.source.known_at(moment), scan.columns, scan.where))
 
     def _plan(self, left: Sequence[Column], side: Side, right: Sequence[Column]) -> JoinPlan:
         asked, event = self._asked, side.event
@@ -208,31 +213,29 @@ class AsofJoin(LazyRows):
     def _is_untied(self, job: Job, plan: JoinPlan) -> bool:
         """Whether no two right rows have the same keys and time. What has been found out about a
         snapshot of a table remains so."""
-        lake, key = self._right.lake, self._pinned().key
-        kept = _UNTIED.setdefault(lake, {}) if lake is not None else {}
+        session, key = self._right.session, self._pinned().key
+        kept = session.memory(Untied).known if session is not None else Recent[bool]()
         by = f"{key} {[*(p.right.name for p in plan.keys), plan.clock.times.right.name]}"
-        if key is None or by not in kept:
+        found = None if key is None else kept.get(by)
+        if found is None:
             found = not job.rows(plan_of.ties_sql(plan))[0][0]
-            if key is None:
-                return found
-            kept[by] = found
-            while len(kept) > _KEPT:
-                kept.pop(next(iter(kept)))
-        return kept[by]
+            if key is not None:
+                kept.keep(by, found)
+        return found
 
     # Where it is computed.
 
-    def _usual(self) -> Any:
+    def _default_engine(self) -> Any:
         if self._spark is not None:
             return self._on_spark(self._spark)
-        return self._here if self._own is None else self._own._engine
+        return self._here if self._own is None else self._own.engine
 
-    def _nearby(self) -> Any:
+    def _local_engine(self) -> Any:
         return self._here
 
     def _on_spark(self, spark: Any) -> Any:
         if self._own is not None:
-            return self._own._spark_engine(spark or self._spark)
+            return self._own.spark_engine(spark or self._spark)
         from tidelake.engine.spark.engine import SparkEngine
 
         return SparkEngine(spark or self._spark, self._here)
@@ -241,13 +244,13 @@ class AsofJoin(LazyRows):
         return f"<AsofJoin {self._asked.direction} of {self._left!r} and {self._right!r}>"
 
 
-def _check_together(lakes: Sequence[Lake]) -> None:
-    if len({lake.engine for lake in lakes}) > 1:
+def _check_together(sessions: Sequence[Session]) -> None:
+    if len({session.engine_name for session in sessions}) > 1:
         raise Unsupported(
             "one side's lake is on the local engine, the other's on Spark",
             hint="open both lakes with the same engine",
         )
-    if len({repr(sorted(lake._local._options.items())) for lake in lakes}) > 1:
+    if len({repr(sorted(session.local.options.items())) for session in sessions}) > 1:
         raise Unsupported(
             "the lakes of the two sides have different storage_options",
             hint="hand over one of them as a frame, for example with to_arrow()",
@@ -285,21 +288,21 @@ def _named(
 def _enter_lives(job: Job, side: Side, own: Column) -> tuple[str, tuple[Column, ...]]:
     """All that the right side ever knew as a relation; how a left row tells what it knew, in SQL,
     and the columns of the relation."""
-    now = isinstance(side, Rows) and side.table._snapshot_id is None and side.scan._where is None
+    now = isinstance(side, Rows) and side.source.snapshot_id is None and side.scan.where is None
     if not isinstance(side, Rows) or not now:
         raise Invalid(
             f"known_at={own.name!r} is a column: the right side must be a table as it is now",
             hint="give the Table itself, not pinned and without a condition",
         )
-    if side.table._as_of is not None:
+    if side.source.as_of is not None:
         raise Invalid(
             f"known_at={own.name!r} is a column: the right side cannot be as of a moment",
             hint="give the Table itself; left_time says as of when",
         )
     kind = knowledge_type(own)
-    lake, name = side.lake._committed, side.table._name
-    with lake._reading() as reader:
-        span = changes.span_of(lake, reader, name, None, side.lake._last)
+    session, name = side.session.committed, side.source.name
+    with session.reading() as reader:
+        span = changes.span_of(session, reader, name, None, side.session.last)
         oldest = span.base.snapshot_id if span.base else 0
         whole = span.facts.info.id not in dict(read.names(reader, oldest, "table"))
         plan = changes.plan_changes(reader, span, _wanted(side, span.facts.info.schema.columns))
@@ -327,7 +330,7 @@ def _warn_if_early(job: Job, side: Side, own: Column) -> None:
     if early:
         warnings.warn(
             f"known_at={own.name!r}: every left row is from before {first.time.isoformat()}, when"
-            f" the lake first knew of {side.table.name}, so none has a match; if the history is"
+            f" the lake first knew of {side.source.name}, so none has a match; if the history is"
             " older than the lake, have a column say when each row was known (docs:"
             " point-in-time.md, History from before the lake)",
             TidelakeWarning,
@@ -337,8 +340,8 @@ def _warn_if_early(job: Job, side: Side, own: Column) -> None:
 
 def _first_known(side: Rows) -> Snapshot:
     """The first snapshot, of those that are left, in which the table was there."""
-    with side.lake._committed._reading() as reader:
-        began = min(snapshots.of_table(reader, side.table.info.id))
+    with side.session.committed.reading() as reader:
+        began = min(snapshots.of_table(reader, side.session.newest_info(side.source.name).id))
         return snapshots.after(reader, began - 1, limit=1)[0]
 
 

@@ -11,7 +11,6 @@ from tidelake.engine import Job
 from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
-from tidelake.lake.lake import Lake
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
 from tidelake.model.event_time import EventTime
@@ -19,6 +18,8 @@ from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.session import Session
+from tidelake.session.source import Source
 from tidelake.sql.query import Query
 
 _TAKEN = (
@@ -31,7 +32,7 @@ class Side(ABC):
     """What was given for one side. `what` is what errors call it: left or right."""
 
     what: str
-    lake: Lake | None = None
+    session: Session | None = None
 
     @abstractmethod
     def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
@@ -49,7 +50,7 @@ class Side(ABC):
         return None
 
     @property
-    def session(self) -> Any:
+    def spark(self) -> Any:
         """The Spark session that its rows are bound to."""
         return None
 
@@ -67,27 +68,28 @@ class Rows(Side):
     scan: Scan
 
     @property
-    def lake(self) -> Lake:  # type: ignore[override]
-        return self.scan._table._lake
+    def session(self) -> Session:  # type: ignore[override]
+        return self.source.session
 
     @property
-    def table(self) -> Table:
-        return self.scan._table
+    def source(self) -> Source:
+        return self.scan.source
 
     @property
     def event(self) -> EventTime | None:
         """As of a moment there are no tombstones any more."""
-        found = EventTime.maybe(self.table.info)
-        state = self.table._as_of is not None
+        with self.session.reading() as reader:
+            found = EventTime.maybe(self.source.info(reader, self.source.at(reader)))
+        state = self.source.as_of is not None
         return replace(found, tombstone=None) if found and state else found
 
     @property
     def key(self) -> str | None:
-        if self.lake._committed is not self.lake:
+        if self.session.is_transaction:
             return None
-        with self.lake._reading() as reader:
-            at = self.table._at(reader)
-        return f"{self.table.name} {at} {self.table._as_of} {self.scan._where!r}"
+        with self.session.reading() as reader:
+            at = self.source.at(reader)
+        return f"{self.source.name} {at} {self.source.as_of} {self.scan.where!r}"
 
     def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         plan = self.planned(numbered=numbered)
@@ -98,16 +100,20 @@ class Rows(Side):
         return tuple(known.get(each) or Column(0, each, "int64") for each in asked)
 
     def planned(self, *, numbered: bool) -> ScanPlan | AsOfPlan:
-        table, columns = self.table, self.scan._columns
+        columns = self.scan.columns
         if not numbered:
-            return table._plan(columns, self.scan._where)
-        wanted = list(table.schema.names if columns is None else columns)
+            return self.scan.plan()
+        wanted = list(self._names() if columns is None else columns)
         event = self.event
         if columns is not None and event and event.tombstone:
             lowered = {fold(str(each)) for each in columns}
             end = event.tombstone.name
             wanted += [] if fold(end) in lowered else [end]
-        return table._plan([*wanted, ROW_NUMBER], self.scan._where)
+        return Scan(self.source, [*wanted, ROW_NUMBER], self.scan.where).plan()
+
+    def _names(self) -> Sequence[str]:
+        with self.session.reading() as reader:
+            return self.source.info(reader, self.source.at(reader)).schema.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +124,15 @@ class Result(Side):
     query: Query
 
     @property
-    def lake(self) -> Lake:  # type: ignore[override]
-        return self.query._lake
+    def session(self) -> Session:  # type: ignore[override]
+        return self.query.session
 
     @property
-    def session(self) -> Any:
-        return self.lake._engine.session
+    def spark(self) -> Any:
+        return self.session.engine.session
 
     def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
-        if self.session is not None:
+        if self.spark is not None:
             return Frame(self.what, self.query.to_spark()).enter(job, name, numbered=numbered)
         if not job.in_process:
             raise Unsupported(
@@ -140,13 +146,13 @@ class Result(Side):
         return columns
 
     def _defined(self, job: Job, name: str) -> str:
-        for handle, plan in self.query._tables.items():
+        for handle, plan in self.query.tables.items():
             job.scan(f"{name}{handle}", plan)
         tables = ", ".join(
             f"{quote(handle)} AS (SELECT * FROM {quote(name + handle)})"
-            for handle in self.query._tables
+            for handle in self.query.tables
         )
-        return f"WITH {tables} ({self.query._whole()})" if tables else self.query._whole()
+        return f"WITH {tables} ({self.query.whole_sql()})" if tables else self.query.whole_sql()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,7 @@ class Frame(Side):
     data: Any
 
     @property
-    def session(self) -> Any:
+    def spark(self) -> Any:
         return self.data.sparkSession if is_spark_frame(self.data) else None
 
     @property

@@ -15,7 +15,7 @@ from tidelake.model.schema import Column, Schema
 from tidelake.model.source_files import SourceFiles
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+    from tidelake.lake.browsable import Browsable
 
 
 def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
@@ -37,9 +37,9 @@ def _columns(schema: Any) -> tuple[Column, ...]:
     return columns_of(own if isinstance(own, Schema) else schema)
 
 
-def columns_in(lake: Lake, source: SourceFiles) -> tuple[tuple[Column, ...], SourceFiles]:
+def columns_in(lake: Browsable, source: SourceFiles) -> tuple[tuple[Column, ...], SourceFiles]:
     """The columns of Parquet, CSV or JSON files, for `create_table`, and the files as they are
     then to be read."""
-    work = lake._local.workbench()
+    work = lake.session.local.workbench()
     work.reach(source.paths)
     return source_columns(work.connection, source)

@@ -28,7 +28,9 @@ from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.lake.lake import Lake
 from tidelake.model.address import masked
 from tidelake.model.tag import Tag
+from tidelake.session.hooks import Wiring
 from tidelake.session.neighbours import check_free, mark
+from tidelake.session.session import Session
 from tidelake.store.files import Store
 
 CATALOG_VARIABLE = "TIDELAKE_CATALOG"
@@ -205,10 +207,10 @@ def connect(
             temp = settings.temp_directory if temp_directory is None else str(temp_directory)
             local = LocalEngine(settings.storage_options, temp)
             override = override_data_path or settings.override_data_path
-            lake = _opened(database, local, (engine, spark), settings.data_path, override)
+            session = _opened(database, local, (engine, spark), settings.data_path, override)
             if not exists:
-                mark(lake)
-            return lake
+                mark(session)
+            return Lake(session)
         except BaseException:
             database.close()
             raise
@@ -228,7 +230,7 @@ def _opened(
     engine: tuple[str, Any],
     data_path: str | None,
     override: bool,
-) -> Lake:
+) -> Session:
     with database.reading() as reader:
         info = read.lake_info(reader)
         lost = tags.lost(reader)
@@ -239,9 +241,16 @@ def _opened(
     if engine[0] == "local":
         check_usable(path)
     _report(lost)
-    lake = Lake(database, path, local, *engine, encrypted=info.encrypted)
-    lake.is_marked = marked == path
-    return lake
+    session = Session(database, path, local, *engine, encrypted=info.encrypted, wired=wired)
+    session.is_marked = marked == path
+    return session
+
+
+def wired() -> Wiring:
+    """All features that write are imported when the first of them is needed."""
+    from tidelake.lake.wiring import FEATURES
+
+    return FEATURES
 
 
 def _report(lost: Sequence[Tag]) -> None:

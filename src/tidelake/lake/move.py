@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidelake.catalog import identity, relocation
 from tidelake.catalog.read import tables as read
@@ -13,28 +12,24 @@ from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.model.relocation import MoveResult
 from tidelake.session.neighbours import mark
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store import markers
 from tidelake.store.markers import Marker
 
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
-
-def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
+def move(session: Session, data_path: str | Path, *, force: bool) -> MoveResult:
     """The files have been moved, or copied, by whoever calls this: only the catalog changes."""
-    if lake._committed is not lake:
-        raise Invalid("move() is no part of a transaction", hint="call it on the lake itself")
-    lake._check_writable()
+    session.check_writable()
     new = absolute(checked(data_path))
     check_usable(new)
-    with lake._reading() as reader:
+    with session.reading() as reader:
         stored = read.lake_info(reader).data_path
         lake_id = identity.lake_id(reader)
         old = absolute(stored)
-        expected = set(relocation.files_at(reader, old, new, lake.annexes))
-    listed = list(lake._local.store.walk(new))
-    around = [*markers.among(listed), *markers.above(lake._local.store, new)]
+        expected = set(relocation.files_at(reader, old, new, session.annexes))
+    listed = list(session.store.walk(new))
+    around = [*markers.among(listed), *markers.above(session.store, new)]
     _check_alone(new, [each for each in around if each.lake_id != lake_id])
     missing = expected - {each.uri for each in listed}
     if missing and not force:
@@ -42,12 +37,12 @@ def move(lake: Lake, data_path: str | Path, *, force: bool) -> MoveResult:
             f"{len(missing):,} of {len(expected):,} files are not at {new}: {min(missing)}",
             hint="move or copy them there first; with force=True the place is written down anyway",
         )
-    run_locked(lake, relocation.relocate, stored, old, new, lake.annexes)
-    lake._moved(new)
-    mark(lake)
+    run_locked(session, relocation.relocate, stored, old, new, session.annexes)
+    session.moved(new)
+    mark(session)
     if lake_id is not None and old != new:
         with suppress(TidelakeError):
-            lake._local.store.delete([markers.place(old, lake_id)])
+            session.store.delete([markers.place(old, lake_id)])
     return MoveResult(new, old, len(expected), len(missing))
 
 

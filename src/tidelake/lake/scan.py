@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidelake.event_time.state import plan_state
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.event_time import spelled
 from tidelake.model.file import DataFile
@@ -13,14 +14,14 @@ from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import PruneStep, ScanPlan
+from tidelake.session.planning import ReadRequest
+from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
     import pyarrow as pa
-
-    from tidelake.lake.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,23 @@ class Scan:
 
     def __init__(
         self,
-        table: Table,
+        source: Source,
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
     ) -> None:
-        self._table = table
-        self._columns = (columns,) if isinstance(columns, str) else columns
-        self._where = where
+        self.source = source
+        self.columns = (columns,) if isinstance(columns, str) else columns
+        self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
-        return self._table._plan(self._columns, self._where)
+        return self._plan()
+
+    def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
+        asked = ReadRequest(self.columns, self.where, counted=counted)
+        session, name, at = self.source.session, self.source.name, self.source.snapshot_id
+        if self.source.as_of is None:
+            return session.plan(name, at, asked)
+        return plan_state(session, name, at, self.source.as_of, asked)
 
     def files(self) -> list[DataFile]:
         """The data files the scan would read, after pruning."""
@@ -91,11 +99,11 @@ class Scan:
 
     def explain(self) -> Explanation:
         """How many files would be read, and why the others would not."""
-        plan = self._table._plan(self._columns, self._where, counted=True)
+        plan = self._plan(counted=True)
         return Explanation(
             table=plan.table,
             snapshot_id=plan.snapshot_id,
-            engine=self._table._lake.engine,
+            engine=self.source.session.engine_name,
             columns=plan.output,
             where=plan.asked if isinstance(plan, AsOfPlan) else plan.where,
             files=len(plan.files),
@@ -111,37 +119,37 @@ class Scan:
 
     def count(self) -> int:
         """How many rows; from the catalog alone where it knows."""
-        if self._columns is not None:
+        if self.columns is not None:
             self.plan()  # which refuses columns that are not there
-        if self._where is None:
-            known = self._table._count_from_catalog()
+        if self.where is None and self.source.as_of is None:
+            known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
             if known is not None:
                 return known
-        return int(self._table._lake._engine.read(self.plan()).count())
+        return int(self.source.session.engine.read(self.plan()).count())
 
     def to_arrow(self) -> pa.Table:
-        table: pa.Table = self._table._lake._engine.read(self.plan()).to_arrow()
+        table: pa.Table = self.source.session.engine.read(self.plan()).to_arrow()
         return table
 
     def to_pandas(self) -> pandas.DataFrame:
-        frame: pandas.DataFrame = self._table._lake._engine.read(self.plan()).to_pandas()
+        frame: pandas.DataFrame = self.source.session.engine.read(self.plan()).to_pandas()
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        frame: polars.DataFrame = self._table._lake._engine.read(self.plan()).to_polars()
+        frame: polars.DataFrame = self.source.session.engine.read(self.plan()).to_polars()
         return frame
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
         """A stream of Arrow batches, read in this process with bounded memory."""
-        return self._table._lake._local.read(self.plan()).to_batches(rows)
+        return self.source.session.local.read(self.plan()).to_batches(rows)
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         """A DuckDB relation, not yet run."""
-        return self._table._lake._local.read(self.plan()).to_duckdb()
+        return self.source.session.local.read(self.plan()).to_duckdb()
 
     def to_spark(self, spark: Any = None) -> Any:
         """A Spark DataFrame, not yet run; on the session given, the lake's, or the active one."""
-        return self._table._lake._spark_engine(spark).read(self.plan()).to_spark()
+        return self.source.session.spark_engine(spark).read(self.plan()).to_spark()
 
     def __repr__(self) -> str:
-        return f"<Scan of {self._table!r} columns={self._columns} where={self._where!r}>"
+        return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, overload
 
-from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
+from tidelake.coverage import declare as series
 from tidelake.coverage.question import TableCoverage
-from tidelake.errors import Denied, Invalid
+from tidelake.errors import Invalid
+from tidelake.event_time import facts
 from tidelake.event_time.belief_changes import BeliefChanges
 from tidelake.event_time.history import History
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.history import log
+from tidelake.history import rollback as rolling_back
 from tidelake.history.changes import Changes
 from tidelake.history.diff import TableDiff, diff_table
 from tidelake.history.values import LogEntry, checked_limit
-from tidelake.lake.lazy_module import Later
 from tidelake.lake.scan import Scan
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.file import DataFile
-from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
-from tidelake.plan.as_of import AsOfPlan
-from tidelake.plan.scan import ScanPlan
-from tidelake.session.planning import ReadRequest
+from tidelake.session.source import Source
 from tidelake.upkeep.values import CompactResult
+from tidelake.write import definitions
+from tidelake.write import merge as merging
+from tidelake.write import rows as writes
 
 if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
     import pyarrow as pa
-
-    from tidelake.coverage import declare as series
-    from tidelake.event_time import facts
-    from tidelake.history import rollback as rolling_back
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.transaction import Transaction
-    from tidelake.write import definitions
-    from tidelake.write import merge as merging
-    from tidelake.write import rows as writes
-else:
-    definitions, writes, merging = map(Later, ("write.definitions", "write.rows", "write.merge"))
-    facts, series = Later("event_time.facts"), Later("coverage.declare")
-    rolling_back = Later("history.rollback")
 
 
 class Table(TableCoverage):
@@ -60,22 +48,13 @@ class Table(TableCoverage):
     A table keeps its identity when it is renamed: a handle follows the name it was asked for.
     """
 
-    def __init__(
-        self,
-        lake: Lake,
-        name: TableName,
-        snapshot_id: int | None = None,
-        as_of: int | None = None,
-    ) -> None:
-        self._lake = lake
-        self._name = name
-        self._snapshot_id = snapshot_id
-        self._as_of = as_of
+    def __init__(self, source: Source) -> None:
+        self.source = source
 
     @property
     def name(self) -> str:
         """The qualified name, quoted where SQL needs it."""
-        return str(self._name)
+        return str(self.source.name)
 
     @property
     def schema(self) -> Schema:
@@ -100,29 +79,26 @@ class Table(TableCoverage):
     @property
     def info(self) -> TableInfo:
         """All that the catalog says of the table at this moment."""
-        with self._lake._reading() as reader:
-            found = self._info(reader, self._at(reader))
-        if self._snapshot_id is None:
-            self._lake._note_declared(found)
+        with self.source.session.reading() as reader:
+            found = self.source.info(reader, self.source.at(reader))
+        if self.source.snapshot_id is None:
+            self.source.session.note_declared(found)
         return found
 
     def known_at(self, moment: int | str | datetime) -> Table:
         """The table as the lake knew it: at a snapshot id, a time (UTC if it has no zone), or a
         tag."""
-        with self._lake._reading() as reader:
-            snapshot = self._lake._snapshot(reader, moment)
-            self._lake._committed._table_info(reader, snapshot.snapshot_id, self._name)
-        return Table(self._lake._committed, self._name, snapshot.snapshot_id, self._as_of)
+        return Table(self.source.known_at(moment))
 
     def as_of(self, moment: str | date) -> Table:
         """The table's state as of a moment of event time (UTC if it has no zone): for every key
         the last fact up to then, unless that is a tombstone. With `known_at`: as far as the lake
         knew it then."""
         found = as_moment(moment)
-        with self._lake._reading() as reader:
-            at = self._at(reader)
-            EventTime.of(self._info(reader, at), at)
-        return Table(self._lake, self._name, self._snapshot_id, found)
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            EventTime.of(self.source.info(reader, at), at)
+        return Table(replace(self.source, as_of=found))
 
     def snapshots(self) -> list[LogEntry]:
         """The snapshots that changed this table and what they did, oldest first."""
@@ -131,10 +107,10 @@ class Table(TableCoverage):
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
         have changed other tables too."""
-        self._lake._note_rows(self._name, self._snapshot_id)
-        with self._lake._reading() as reader:
-            at = self._at(reader)
-            table_id = self._info(reader, at).id
+        self.source.session.note_rows(self.source.name, self.source.snapshot_id)
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            table_id = self.source.info(reader, at).id
             ids = snapshots.of_table(reader, table_id)
             found = [
                 s
@@ -158,7 +134,7 @@ class Table(TableCoverage):
         """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition. With
         `as_of`, a condition is one on the state as of then."""
         table = self if known_at is None else self.known_at(known_at)
-        return Scan(table if as_of is None else table.as_of(as_of), columns, where)
+        return Scan((table if as_of is None else table.as_of(as_of)).source, columns, where)
 
     def changes(
         self,
@@ -172,38 +148,57 @@ class Table(TableCoverage):
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         self._check_not_as_of("changes")
-        last = self._end()
+        last = self.source.end()
         end = last if until is None else until
-        return Changes(self._lake._committed, self._name, since, end, columns=columns, where=where)
+        return Changes(
+            self.source.session.committed,
+            self.source.name,
+            since,
+            end,
+            columns=columns,
+            where=where,
+        )
 
     def history(self, key: Any = None) -> History:
         """All that the lake ever answered about a key: from when to when each row held
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
         may be given as it is, else as a dict."""
-        with self._lake._reading() as reader:
-            at = self._at(reader)
-            facts.key_is(EventTime.of(self._info(reader, at), at), key)
-        return History(self._lake._committed, self._name, key, self._end(), self._as_of)
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            facts.key_is(EventTime.of(self.source.info(reader, at), at), key)
+        return History(
+            self.source.session.committed,
+            self.source.name,
+            key,
+            self.source.end(),
+            self.source.as_of,
+        )
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
         tag `since`, with what was thought of them then and what is thought now. Late rows,
         corrections and deletes are what makes the difference."""
-        if self._as_of is None:
+        if self.source.as_of is None:
             raise Invalid(
                 f"it is not said as of when {self.name} is asked",
                 hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
             )
-        return BeliefChanges(self._lake._committed, self._name, self._as_of, since, self._end())
+        return BeliefChanges(
+            self.source.session.committed,
+            self.source.name,
+            self.source.as_of,
+            since,
+            self.source.end(),
+        )
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
         self._check_not_as_of("differences")
-        last = self._end()
+        last = self.source.end()
         end = last if b is None else b
-        return diff_table(self._lake._committed, self._name, a, end)
+        return diff_table(self.source.session.committed, self.source.name, a, end)
 
     def count(self) -> int:
         return self.scan().count()
@@ -233,25 +228,27 @@ class Table(TableCoverage):
         """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
         or JSON files. Columns are matched by name."""
         known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
-        return self._write(lambda tx: writes.append(tx, self._name, data), blind=known)
+        return self.source.write(lambda tx: writes.append(tx, self.source.name, data), blind=known)
 
     def put(self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> WriteResult:
         """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
         the past is found by the next read; one with the same event time is a correction."""
-        return self._write(lambda tx: facts.put(tx, self._name, fact), blind=True)
+        return self.source.write(lambda tx: facts.put(tx, self.source.name, fact), blind=True)
 
     def end(self, key: Any, *, at: str | date) -> WriteResult:
         """Add the fact that a key is no more from a moment on. A key of one column may be given
         as it is, else as a dict."""
-        return self._write(lambda tx: facts.end(tx, self._name, key, at))
+        return self.source.write(lambda tx: facts.end(tx, self.source.name, key, at))
 
     def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
         """Replace all rows, or those that meet a condition; the new ones must meet it too."""
-        return self._write(lambda tx: writes.overwrite(tx, self._name, data, where=where))
+        return self.source.write(
+            lambda tx: writes.overwrite(tx, self.source.name, data, where=where)
+        )
 
     def delete(self, where: str | Predicate) -> WriteResult:
         """Delete the rows that meet a condition; `"true"` deletes all."""
-        return self._write(lambda tx: writes.delete(tx, self._name, where))
+        return self.source.write(lambda tx: writes.delete(tx, self.source.name, where))
 
     def update(
         self,
@@ -263,16 +260,16 @@ class Table(TableCoverage):
         """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
         anything else stands for itself; in `values` text stands for itself too. A value that does
         not fit its column exactly is refused, as `append` does."""
-        return self._write(lambda tx: writes.update(tx, self._name, set, where, values))
+        return self.source.write(lambda tx: writes.update(tx, self.source.name, set, where, values))
 
     def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
         """Update the rows whose key is in the source, and add the others; without `on`, by the
         table's own key. Rows keep their ids."""
-        return self._write(lambda tx: merging.merge(tx, self._name, source, on))
+        return self.source.write(lambda tx: merging.merge(tx, self.source.name, source, on))
 
     def merge_builder(self, source: Any, on: str | Sequence[str] | None = None) -> merging.Merge:
         """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
-        return merging.Merge(self, source, on)
+        return merging.Merge(self.source, source, on)
 
     def add_files(
         self, paths: str | Sequence[str], *, hive: bool = True, take_over: bool = False
@@ -281,8 +278,8 @@ class Table(TableCoverage):
         they are: the lake reads them, and never deletes them. With `take_over` they are handed
         over to the lake, which deletes them when no snapshot needs them any more. Folders named
         `column=value` give values to columns that a file has not, unless `hive` is False."""
-        return self._write(
-            lambda tx: writes.add_files(tx, self._name, paths, hive=hive, take_over=take_over)
+        return self.source.write(
+            lambda tx: writes.add_files(tx, self.source.name, paths, hive=hive, take_over=take_over)
         )
 
     def evolve(
@@ -308,15 +305,15 @@ class Table(TableCoverage):
             "comment": comment,
             "order": order,
         }
-        return self._write(lambda tx: definitions.evolve(tx, self._name, changes))
+        return self.source.write(lambda tx: definitions.evolve(tx, self.source.name, changes))
 
     def set_partitioning(self, by: str | Sequence[str]) -> WriteResult:
         """How files are divided from now on; an empty list ends it."""
-        return self._write(lambda tx: definitions.set_partitioning(tx, self._name, by))
+        return self.source.write(lambda tx: definitions.set_partitioning(tx, self.source.name, by))
 
     def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
         """How rows are sorted inside files from now on; an empty list ends it."""
-        return self._write(lambda tx: definitions.set_sorting(tx, self._name, by))
+        return self.source.write(lambda tx: definitions.set_sorting(tx, self.source.name, by))
 
     def set_coverage(
         self,
@@ -330,8 +327,10 @@ class Table(TableCoverage):
         has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
         of an integer clock a number. `overlap` says what an append does with buckets that are
         covered: "allow", "reject", "skip" or "replace"."""
-        return self._write(
-            lambda tx: series.set_coverage(tx, self._name, bucket, entity, event_time, overlap)
+        return self.source.write(
+            lambda tx: series.set_coverage(
+                tx, self.source.name, bucket, entity, event_time, overlap
+            )
         )
 
     def recompute_coverage(self) -> int:
@@ -339,8 +338,8 @@ class Table(TableCoverage):
         kept is wrong; of how many files."""
         from tidelake.coverage.recompute import recompute
 
-        self._check_unpinned()
-        return recompute(self._lake, self._name)
+        self.source.check_unpinned()
+        return recompute(self.source.session, self.source.name)
 
     def set_event_time(
         self,
@@ -355,12 +354,12 @@ class Table(TableCoverage):
 
         None ends it, and leaves a key for `merge` if one is given.
         """
-        return self._write(
-            lambda tx: facts.set_event_time(tx, self._name, event_time, key, tombstone)
+        return self.source.write(
+            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone)
         )
 
     def set_comment(self, comment: str | None) -> WriteResult:
-        return self._write(lambda tx: definitions.set_comment(tx, self._name, comment))
+        return self.source.write(lambda tx: definitions.set_comment(tx, self.source.name, comment))
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Put small files together, rewrite those that are mostly deleted, and take rows out of
@@ -371,9 +370,12 @@ class Table(TableCoverage):
         """
         from tidelake.upkeep.compact import compact
 
-        self._check_unpinned()
-        self._lake._check_compactable(dry_run)
-        return compact(self._lake, self._name, dry_run=dry_run)
+        self.source.check_unpinned()
+        if self.source.session.is_transaction:
+            raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
+        if not dry_run:
+            self.source.session.check_writable()
+        return compact(self.source.session, self.source.name, dry_run=dry_run)
 
     @overload
     def rollup(self, as_of: str | date) -> Rollup: ...
@@ -397,98 +399,49 @@ class Table(TableCoverage):
         """
         from tidelake.event_time.rollups.keep_up import roll_up
 
-        self._check_unpinned()
-        return roll_up(self._lake, self._name, as_of, every, keep)
+        self.source.check_unpinned()
+        return roll_up(self.source.session, self.source.name, as_of, every, keep)
 
     def rollups(self) -> list[Rollup]:
         """The rollups of the table, the earliest first, and whether reads at this moment may begin
         with them."""
         from tidelake.event_time.rollups.make import listed
 
-        with self._lake._reading() as reader:
-            at = self._at(reader)
-            return listed(self._lake._committed, reader, at, self._info(reader, at))
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            return listed(self.source.session.committed, reader, at, self.source.info(reader, at))
 
     def drop_rollups(self, *, policy: bool = False) -> int:
         """Drop all rollups of the table, and with `policy` have no more made; how many it were.
         Reads stay right without them, and become slower."""
         from tidelake.event_time.rollups.keep_up import drop_all
 
-        self._check_unpinned()
-        return drop_all(self._lake, self._name, policy=policy)
+        self.source.check_unpinned()
+        return drop_all(self.source.session, self.source.name, policy=policy)
 
     def rollback(self, to: int | str | datetime) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
         more commit, and all that has been since stays readable."""
-        return self._write(
-            lambda tx: replace(rolling_back.rollback(tx, self._name, to), operation="rollback")
+        return self.source.write(
+            lambda tx: replace(
+                rolling_back.rollback(tx, self.source.name, to), operation="rollback"
+            )
         )
 
     def drop(self) -> WriteResult:
         """Drop the table. Its past stays readable."""
-        return self._write(lambda tx: definitions.drop(tx, self._name))
-
-    def _write(
-        self, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
-    ) -> WriteResult:
-        self._check_unpinned()
-        return self._lake._write(operation, blind=blind)
-
-    def _check_unpinned(self) -> None:
-        if self._snapshot_id is not None:
-            raise Denied(
-                f"{self.name} is pinned to snapshot {self._snapshot_id}, and the past does not"
-                " change",
-                hint="write to the unpinned table",
-            )
-        if self._as_of is not None:
-            raise Denied(
-                f"{self.name} as of {spelled(self._as_of)} is an answer, which does not change",
-                hint="write to the table itself; a row about the past simply has that event time",
-            )
+        return self.source.write(lambda tx: definitions.drop(tx, self.source.name))
 
     def _check_not_as_of(self, what: str) -> None:
-        if self._as_of is not None:
+        if self.source.as_of is not None:
+            then = spelled(self.source.as_of)
             raise Invalid(
-                f"{what} are of a table's rows, not of its state as of {spelled(self._as_of)}",
+                f"{what} are of a table's rows, not of its state as of {then}",
                 hint="ask the table itself, or t.as_of(…).changes_of_belief(since=…)",
             )
 
     def __repr__(self) -> str:
-        pinned = "" if self._snapshot_id is None else f" known at {self._snapshot_id}"
-        moment = "" if self._as_of is None else f" as of {spelled(self._as_of)}"
-        return f"<Table {self.name}{moment}{pinned}>"
-
-    def _at(self, reader: Reader) -> int:
-        if self._snapshot_id is None:
-            return self._lake._at(reader)
-        snapshots.check_there(reader, self._snapshot_id)
-        return self._snapshot_id
-
-    def _end(self) -> int | None:
-        """The snapshot up to which the table's past is told, all of which counts as read."""
-        self._lake._note_rows(self._name, self._snapshot_id)
-        return self._lake._last if self._snapshot_id is None else self._snapshot_id
-
-    def _info(self, reader: Reader, at: int) -> TableInfo:
-        return self._lake._table_info(reader, at, self._name)
-
-    def _plan(
-        self,
-        columns: Sequence[str] | None,
-        where: str | Predicate | None,
-        *,
-        counted: bool = False,
-    ) -> ScanPlan | AsOfPlan:
-        asked = ReadRequest(columns, where, counted=counted)
-        if self._as_of is None:
-            return self._lake._plan(self._name, self._snapshot_id, asked)
-        return self._lake._plan_as_of(self._name, self._snapshot_id, self._as_of, asked)
-
-    def _count_from_catalog(self) -> int | None:
-        if self._as_of is not None:
-            return None
-        return self._lake._count_from_catalog(self._name, self._snapshot_id)
+        return repr(self.source)
 
 
 def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:

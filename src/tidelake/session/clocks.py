@@ -6,14 +6,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.commit.clock import TOLERANCE, file_time
+from tidelake.session.session import Session
 from tidelake.store.markers import FOLDER
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +21,26 @@ class Clocks:
     store: datetime
 
 
-def clocks(lake: Lake, *, probe: bool) -> Clocks:
+def clocks(session: Session, *, probe: bool) -> Clocks:
     """The store is asked by writing a small object, unless it is not to be written to."""
     here = datetime.now(UTC)
     if not probe:
         return Clocks(here, here)
-    there = _store_time(lake)
-    return Clocks(catalog_time(lake), here if abs(there - here) <= TOLERANCE else there)
+    there = _store_time(session)
+    return Clocks(catalog_time(session), here if abs(there - here) <= TOLERANCE else there)
 
 
-def catalog_time(lake: Lake) -> datetime:
+def catalog_time(session: Session) -> datetime:
     """By the server's clock, or that of the file system that the catalog is on."""
-    if lake._database.dialect.clock is None:
-        return file_time(lake._database.url, datetime.now(UTC))
-    with lake._reading() as reader:
+    if session.database.dialect.clock is None:
+        return file_time(session.database.url, datetime.now(UTC))
+    with session.reading() as reader:
         return own_tables.clock(reader)
 
 
-def _store_time(lake: Lake) -> datetime:
-    uri = f"{lake.data_path}{FOLDER}clock-{uuid.uuid4()}"
-    store = lake._local.store
+def _store_time(session: Session) -> datetime:
+    uri = f"{session.data_path}{FOLDER}clock-{uuid.uuid4()}"
+    store = session.local.store
     store.write(uri, b"\n")
     try:
         return store.modified(uri)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine import Engine, Reading
+from tidelake.session.session import Session
 
 if TYPE_CHECKING:
     import duckdb
@@ -13,49 +14,47 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-    from tidelake.lake.lake import Lake
-
 
 class LazyRows(ABC):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
 
-    _lake: Lake
+    _session: Session
 
     @abstractmethod
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         """A reading of the rows on an engine."""
 
-    def _usual(self) -> Engine:
+    def _default_engine(self) -> Engine:
         """The engine that the rows are computed on unless another is asked for."""
-        return self._lake._engine
+        return self._session.engine
 
-    def _nearby(self) -> Engine:
+    def _local_engine(self) -> Engine:
         """The engine in this process."""
-        return self._lake._local
+        return self._session.local
 
     def _on_spark(self, spark: Any) -> Engine:
-        return self._lake._spark_engine(spark)
+        return self._session.spark_engine(spark)
 
     def count(self) -> int:
         """How many rows."""
-        return self._reading(self._usual(), ordered=False).count()
+        return self._reading(self._default_engine(), ordered=False).count()
 
     def to_arrow(self) -> pa.Table:
-        return self._reading(self._usual()).to_arrow()
+        return self._reading(self._default_engine()).to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
-        return self._reading(self._usual()).to_pandas()
+        return self._reading(self._default_engine()).to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        return self._reading(self._usual()).to_polars()
+        return self._reading(self._default_engine()).to_polars()
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
         """A stream of Arrow batches, read in this process."""
-        return self._reading(self._nearby()).to_batches(rows)
+        return self._reading(self._local_engine()).to_batches(rows)
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         """A DuckDB relation, not yet run."""
-        return self._reading(self._nearby()).to_duckdb()
+        return self._reading(self._local_engine()).to_duckdb()
 
     def to_spark(self, spark: Any = None) -> Any:
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or

@@ -21,14 +21,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidelake.errors import TidelakeError
+from tidelake.session.session import Session
 from tidelake.store.files import Store
 from tidelake.store.markers import FOLDER
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 BEAT_S = 30.0
 LIFE = timedelta(minutes=10)
@@ -159,9 +156,9 @@ def settle(data_path: str) -> None:
 
 
 @contextmanager
-def announced(lake: Lake) -> Iterator[None]:
+def announced(session: Session) -> Iterator[None]:
     """Files may be written inside."""
-    work = Work(lake._local.store, lake.data_path)
+    work = Work(session.local.store, session.data_path)
     work.begin()
     try:
         yield

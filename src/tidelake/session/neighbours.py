@@ -1,22 +1,19 @@
-"""Other lakes in, above and below the data path of a lake: noticed, and left run_locked."""
+"""Other lakes in, above and below the data path of a lake: noticed, and left alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from tidelake.catalog import identity
 from tidelake.errors import Denied, Invalid, Unavailable
 from tidelake.model.ownership import is_written
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store import markers
 from tidelake.store.files import Store, StoredObject
 from tidelake.store.markers import Marker
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 _LOOKED_AT = 10_000
 """So many files of a folder are looked at before a lake is made there."""
@@ -53,28 +50,28 @@ def check_free(store: Store, data_path: str) -> None:
         )
 
 
-def mark(lake: Lake) -> None:
+def mark(session: Session) -> None:
     """Have the data path say whose it is."""
-    lake_id = run_locked(lake, identity.settle)
-    markers.put(lake._local.store, lake.data_path, lake_id, lake._database.url.place)
-    run_locked(lake, identity.mark, lake.data_path)
-    lake.is_marked = True
+    lake_id = run_locked(session, identity.settle)
+    markers.put(session.local.store, session.data_path, lake_id, session.database.url.place)
+    run_locked(session, identity.mark, session.data_path)
+    session.is_marked = True
 
 
-def mark_late(lake: Lake) -> None:
+def mark_late(session: Session) -> None:
     """The same for a lake that somebody else made, or an older version. Where that cannot be
     done now, it is tried again by the next who opens it."""
-    if not lake.is_marked:
-        lake.is_marked = True
+    if not session.is_marked:
+        session.is_marked = True
         try:
-            mark(lake)
+            mark(session)
         except (Denied, Unavailable):
             return
 
 
-def neighbours(lake: Lake, lake_id: str | None, listed: Sequence[StoredObject]) -> Neighbours:
+def neighbours(session: Session, lake_id: str | None, listed: Sequence[StoredObject]) -> Neighbours:
     """`listed` is all that lies below the data path."""
-    store, folder = lake._local.store, lake.data_path
+    store, folder = session.local.store, session.data_path
     inside = [each for each in markers.among(listed) if each.lake_id != lake_id]
     above = [each for each in markers.above(store, folder) if each.lake_id != lake_id]
     return Neighbours(
@@ -83,9 +80,9 @@ def neighbours(lake: Lake, lake_id: str | None, listed: Sequence[StoredObject]) 
     )
 
 
-def neighbours_of(lake: Lake, lake_id: str | None, paths: Sequence[str]) -> Neighbours:
+def neighbours_of(session: Session, lake_id: str | None, paths: Sequence[str]) -> Neighbours:
     """Those that the folders of a few files tell of."""
-    folder = lake.data_path
+    folder = session.data_path
     folders = {
         path[: at + 1]
         for path in paths
@@ -93,5 +90,5 @@ def neighbours_of(lake: Lake, lake_id: str | None, paths: Sequence[str]) -> Neig
         for at, letter in enumerate(path)
         if letter == "/" and at >= len(folder)
     }
-    found = [marker for each in sorted(folders) for marker in markers.at(lake._local.store, each)]
+    found = [marker for each in sorted(folders) for marker in markers.at(session.local.store, each)]
     return Neighbours(inside=tuple(each for each in found if each.lake_id != lake_id))

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.commit import conflict
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.commit.interim import Interim
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import tables as read
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.names import TableName
 from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
 from tidelake.model.table import TableInfo, ViewInfo
 from tidelake.session.planning import TableMeta, plan_all, without_others
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 SNAPSHOT, SERIALIZABLE = "snapshot", "serializable"
 _MANY = 200
@@ -63,10 +60,17 @@ class Reads:
     def names(self, kind: str) -> None:
         """All names of a kind."""
 
-    def lake(self) -> None:
-        """Everything, such as which snapshots there are."""
+    def everything(self) -> None:
+        """All of the lake, such as which snapshots there are."""
 
-    def check(self, lake: Lake, reader: Reader, base: tuple[int, int], head: Numbers) -> None:
+    def check(
+        self,
+        local: LocalEngine,
+        data_path: str,
+        reader: Reader,
+        base: tuple[int, int],
+        head: Numbers,
+    ) -> None:
         """Raise Conflict if something that was read is not so any more."""
 
 
@@ -123,10 +127,17 @@ class KeptReads(Reads):
     def names(self, kind: str) -> None:
         self._listed.add(kind)
 
-    def lake(self) -> None:
+    def everything(self) -> None:
         self._is_all = True
 
-    def check(self, lake: Lake, reader: Reader, base: tuple[int, int], head: Numbers) -> None:
+    def check(
+        self,
+        local: LocalEngine,
+        data_path: str,
+        reader: Reader,
+        base: tuple[int, int],
+        head: Numbers,
+    ) -> None:
         began, schema_version = base
         if head.snapshot_id == began:
             return
@@ -136,18 +147,18 @@ class KeptReads(Reads):
                 hint=_AGAIN,
             )
         if head.schema_version != schema_version:
-            self._check_declared(lake, reader, began, head.snapshot_id)
+            self._check_declared(data_path, reader, began, head.snapshot_id)
         interim = Interim.since(reader, began, head.snapshot_id) if self._rows else None
         for rows in self._rows:
             if interim is not None and rows.facts.info.id in interim.tables:
-                _check_rows(lake, reader, rows, interim)
+                _check_rows(local, reader, rows, interim)
 
-    def _check_declared(self, lake: Lake, reader: Reader, base: int, head: int) -> None:
+    def _check_declared(self, data_path: str, reader: Reader, base: int, head: int) -> None:
         for kind in self._listed:
-            if _listing(lake, reader, base, kind) != _listing(lake, reader, head, kind):
+            if _listing(data_path, reader, base, kind) != _listing(data_path, reader, head, kind):
                 raise Conflict(f"the list of {kind}s has changed since it was read", hint=_AGAIN)
         for table, only_rows in self._tables.values():
-            conflict.check_declared(reader, table, head, lake.data_path, only_rows)
+            conflict.check_declared(reader, table, head, data_path, only_rows)
         for (kind, name), found in self._names.items():
             if read.find(reader, head, kind, name) != found:
                 what = "created" if found is None else "dropped or renamed"
@@ -157,9 +168,9 @@ class KeptReads(Reads):
                 raise Conflict(f"somebody else changed view {view.name}", hint=_AGAIN)
 
 
-def _listing(lake: Lake, reader: Reader, at: int, kind: str) -> Sequence[object]:
+def _listing(data_path: str, reader: Reader, at: int, kind: str) -> Sequence[object]:
     if kind == "schema":
-        return [schema.name for schema in read.schemas(reader, at, lake.data_path)]
+        return [schema.name for schema in read.schemas(reader, at, data_path)]
     if kind == "macro":
         return list(read.macros(reader, at))
     return sorted(str(name) for _, name in read.names(reader, at, kind))
@@ -172,20 +183,20 @@ def _view(reader: Reader, at: int, view_id: int) -> ViewInfo | None:
         return None
 
 
-def _check_rows(lake: Lake, reader: Reader, rows: _Rows, interim: Interim) -> None:
+def _check_rows(local: LocalEngine, reader: Reader, rows: _Rows, interim: Interim) -> None:
     """No row that may meet the conditions may have come to the table, or left it."""
     info, condition = rows.facts.info, rows.condition
     found = interim.files(reader, info.id, info.path)
     if condition is not None and found:
         found = without_others(reader, rows.facts, found, condition)
-    if found or _any_meets(lake, reader, rows, interim):
+    if found or _any_meets(local, reader, rows, interim):
         raise Conflict(
             f"somebody else changed rows of {info.name} that this transaction has read",
             hint=_AGAIN,
         )
 
 
-def _any_meets(lake: Lake, reader: Reader, rows: _Rows, interim: Interim) -> bool:
+def _any_meets(local: LocalEngine, reader: Reader, rows: _Rows, interim: Interim) -> bool:
     """Whether one of the rows meets the conditions that have come to the catalog's own, or gone."""
     info, condition = rows.facts.info, rows.condition
     names = frozenset() if condition is None else condition.columns()
@@ -196,7 +207,7 @@ def _any_meets(lake: Lake, reader: Reader, rows: _Rows, interim: Interim) -> boo
         return any(each.rows for each in kept)
     plan = plan_all(interim.head, rows.facts, columns, tuple(column.name for column in columns))
     plan = replace(plan, inlined=tuple(kept), where=condition.sql(), predicate=condition)
-    return int(lake._local.read(plan).count()) > 0
+    return int(local.read(plan).count()) > 0
 
 
 def _is_understood(condition: Predicate) -> bool:

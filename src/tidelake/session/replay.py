@@ -12,10 +12,13 @@ from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, Invalid, NotFound
-from tidelake.lake.lake import Lake
-from tidelake.lake.transaction import Transaction
 from tidelake.model.change import Change, WriteResult
+from tidelake.session.drafting import Drafting
 from tidelake.session.hooks import CommitHooks
+from tidelake.session.landing import finish, keep_beside, land, prepare
+from tidelake.session.session import Session
+
+Operation = Callable[[Drafting], WriteResult]
 
 _OPTIMISM = 4
 """How often a write is tried before it is done inside the lock."""
@@ -23,92 +26,100 @@ _SHORT_S = 2.0
 """How long it may take to be done there, where everybody else waits."""
 
 
-def run(
-    lake: Lake, operation: Callable[[Transaction], WriteResult], *, blind: bool = False
-) -> WriteResult:
-    """One write, committed by itself. When somebody else's commit makes it wrong it is simply done
-    again on top of that: it is a function of the lake, so the answer is that of doing it later.
+def write(session: Session, operation: Operation, *, blind: bool = False) -> WriteResult:
+    """One write: part of the transaction if the session is one, else committed by itself.
 
     `blind`: it does not look at rows, so it may start from what the lake last knew.
     """
+    if isinstance(session, Drafting):
+        return session.do(operation)
+    session.check_writable()
+    return _run(session, operation, blind=blind)
+
+
+def _run(session: Session, operation: Operation, *, blind: bool) -> WriteResult:
+    """When somebody else's commit makes a write wrong it is simply done again on top of that: it
+    is a function of the lake, so the answer is that of doing it later."""
     started = time.monotonic()
     attempts = 0
     short = False
     while True:
         attempts += 1
         began = time.monotonic()
-        transaction: Transaction | None = None
-        base = lake._last_known() if blind and attempts == 1 else None
+        tx: Drafting | None = None
+        base = session.caches.newest if blind and attempts == 1 else None
         try:
             if attempts > _OPTIMISM and short:
-                return _run_alone(lake, operation, attempts - 1)
-            transaction = Transaction(lake, base=base)
-            transaction._write(operation)
-            result = transaction.commit()
+                return _run_alone(session, operation, attempts - 1)
+            tx = Drafting(session, base=base)
+            tx.do(operation)
+            result = land(tx)
             return replace(result, attempts=result.attempts + attempts - 1)
         except BaseException as error:
-            if transaction is not None:
-                transaction.close()
-            if _is_outdated(error, lake, base):
+            if tx is not None:
+                tx.close()
+            if _is_outdated(error, session, base):
                 continue
-            if not _may_repeat(error, transaction, started):
+            if not _may_repeat(error, tx, started):
                 raise
             short = time.monotonic() - began < _SHORT_S
             if isinstance(error, LostRace):
                 commit.wait(attempts)
 
 
-def _is_outdated(error: BaseException, lake: Lake, base: tuple[int, int] | None) -> bool:
+def _is_outdated(error: BaseException, session: Session, base: tuple[int, int] | None) -> bool:
     """Whether a blind write was refused because of what has changed in the meantime."""
     if base is None or not isinstance(error, NotFound | Invalid):
         return False
-    with lake._reading() as reader:
+    with session.reading() as reader:
         return snapshots.head(reader) != base
 
 
-def _may_repeat(error: BaseException, transaction: Transaction | None, started: float) -> bool:
+def _may_repeat(error: BaseException, tx: Drafting | None, started: float) -> bool:
     """Whether a write that failed may be done once more. A commit that lost a race has had all
     the patience there is; one that is lost earlier was a read, and nothing had been tried."""
     if not isinstance(error, Conflict | LostRace):
         return False
     late = time.monotonic() - started > commit.PATIENCE_S
-    return not late and (transaction is None or transaction.replayable)
+    return not late and (tx is None or tx.replayable)
 
 
-def _run_alone(
-    lake: Lake, operation: Callable[[Transaction], WriteResult], attempts: int
-) -> WriteResult:
+def _run_alone(session: Session, operation: Operation, attempts: int) -> WriteResult:
     """A short write that others keep overtaking is done inside the lake's lock: only somebody who
     does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
     token = uuid.uuid4().hex
-    tries: list[tuple[Transaction, Change]] = []
+    tries: list[tuple[Drafting, Change]] = []
 
     def change(_: int) -> Change:
-        transaction = Transaction(lake, token=token)
-        transaction.remembers = False
+        tx = Drafting(session, token=token)
+        tx.remembers = False
         try:
-            transaction._write(operation)
-            tries.append((transaction, transaction.prepare()))
+            tx.do(operation)
+            tries.append((tx, prepare(tx)))
         except BaseException:
-            transaction.close()
+            tx.close()
             raise
         return tries[-1][1]
 
-    with lake._reading() as reader:
+    with session.reading() as reader:
         since, _ = snapshots.head(reader)
     try:
         wanted = CommitRequest(
-            change, token, since, lake.annexes, beside=lambda writer: tries[-1][0].beside(writer)
+            change,
+            token,
+            since,
+            session.annexes,
+            beside=lambda writer: keep_beside(tries[-1][0], writer),
         )
-        landed = commit.commit(lake._database, wanted, lake.data_path)
+        landed = commit.commit(session.database, wanted, session.data_path)
     except (Conflict, Invalid):
-        for transaction, _ in tries:
-            transaction.forget()
+        for tx, _ in tries:
+            tx.forget()
         raise
     if not landed.duplicate:
-        for transaction, _ in tries[:-1]:
-            transaction.forget()
-    transaction, made = tries[-1]
-    result = transaction.landed(landed, made)
-    CommitHooks(lake.hooks, made).landed()
+        for tx, _ in tries[:-1]:
+            tx.forget()
+    tx, made = tries[-1]
+    result = finish(tx, landed, made)
+    CommitHooks(session.hooks, made).landed()
     return replace(result, attempts=result.attempts + attempts)

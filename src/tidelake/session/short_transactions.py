@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from tidelake.catalog.commit.commit import PATIENCE_S, wait
 from tidelake.catalog.database.database import Writer
 from tidelake.catalog.database.failures import LostRace
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.caches import HasDatabase
 
 Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 
 def run_locked(
-    lake: Lake,
+    session: HasDatabase,
     work: Callable[Concatenate[Writer, Arguments], Value],
     *arguments: Arguments.args,
     **named: Arguments.kwargs,
@@ -29,7 +27,7 @@ def run_locked(
     while True:
         attempts += 1
         try:
-            with lake._database.writing() as writer:
+            with session.database.writing() as writer:
                 return work(writer, *arguments, **named)
         except LostRace:
             if time.monotonic() - started > PATIENCE_S:

@@ -43,7 +43,7 @@ class Binding:
         timed = False
         homes: dict[str, list[tuple[TableName, str]]] = {}
         for table in text.tables:
-            with seen.lake._reading() as reader:
+            with seen.session.reading() as reader:
                 own = seen.asked(reader, table.clauses, self.clock)
                 name, view = own.resolve(reader, table.schema, table.name, schema)
             alias = _alias(table, text)

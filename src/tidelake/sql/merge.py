@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tidelake.engine.local.selection import Selection
 from tidelake.errors import Invalid, Unsupported
@@ -12,6 +11,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.expression import respelled
+from tidelake.session.drafting import Drafting
 from tidelake.sql.parameters import Bindings, bound
 from tidelake.sql.query import Query
 from tidelake.sql.text import Text, read
@@ -22,10 +22,7 @@ from tidelake.write import merge as merging
 from tidelake.write import rows as writes
 from tidelake.write.merge import Clauses, MergeClause
 
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
-
-Operation = Callable[["Transaction"], WriteResult]
+Operation = Callable[["Drafting"], WriteResult]
 
 _QUALIFY = "write target.column or source.column, by the names or aliases that the tables have"
 _ALIKE = (
@@ -82,11 +79,11 @@ class _Merge:
         return _Merge(whole.sql, name, source, keys, names, whens)
 
     def run(self, beside: Bindings) -> Operation:
-        def merge(tx: Transaction) -> WriteResult:
+        def merge(tx: Drafting) -> WriteResult:
             schema = writes.writable(tx, self.name).after.schema
             query = Query(tx, self.text, self.source, {}, beside, written=True)
-            given = query._names()
-            rows = query._rows([schema.column(each) for each in given])
+            given = query.column_names()
+            rows = query.rows_for([schema.column(each) for each in given])
             if isinstance(rows, Selection):
                 rows = replace(rows, exact=True)
             before = tx.replayable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.engine import Reading
 from tidelake.errors import Invalid, Unsupported
@@ -18,6 +18,8 @@ from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.sql.binding import DECLARE, Binding
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import NOTHING, Bindings, Given, bound
@@ -27,12 +29,9 @@ from tidelake.sql.words import Words, not_supported
 from tidelake.syntax.tokens import edited
 from tidelake.syntax.tree import NotSelect
 
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-
 
 def run(
-    lake: Lake,
+    session: Session,
     text: str,
     parameters: Given = None,
     as_of: str | date | None = None,
@@ -50,8 +49,8 @@ def run(
     if operation is None:
         operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
-        return Query(lake, text, *_query(text, beside), beside)
-    return lake._write(operation)
+        return Query(session, text, *_query(text, beside), beside)
+    return write(session, operation)
 
 
 def _query(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value]]:
@@ -63,9 +62,9 @@ def _query(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value
     return query, bound(query, beside.parameters)
 
 
-def written_query(lake: Lake, text: str, beside: Bindings) -> Query:
+def written_query(session: Session, text: str, beside: Bindings) -> Query:
     """A query whose rows are to be written."""
-    return Query(lake, text, *_query(text, beside), beside, written=True)
+    return Query(session, text, *_query(text, beside), beside, written=True)
 
 
 def is_query(text: str) -> bool:
@@ -81,9 +80,9 @@ def is_query(text: str) -> bool:
     return True
 
 
-def check_view(lake: Lake, text: str) -> None:
+def check_view(session: Session, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
-    Query(lake, text, *_query(text))
+    Query(session, text, *_query(text))
 
 
 class Query:
@@ -96,7 +95,7 @@ class Query:
 
     def __init__(
         self,
-        lake: Lake,
+        session: Session,
         text: str,
         asked: Text,
         values: Mapping[str, Value],
@@ -104,7 +103,7 @@ class Query:
         *,
         written: bool = False,
     ) -> None:
-        self._lake = lake
+        self.session = session
         self._text = text
         self._asked = asked, values, beside
         self._written = written
@@ -113,13 +112,13 @@ class Query:
     def _find_tables(self) -> None:
         """Plan the tables of the query, as the lake is now."""
         asked, values, beside = self._asked
-        self._tables: dict[str, ScanPlan | AsOfPlan] = {}
-        self._clock = MomentReader(self._lake._local, values, datetime.now(UTC))
+        self.tables: dict[str, ScanPlan | AsOfPlan] = {}
+        self._clock = MomentReader(self.session.local, values, datetime.now(UTC))
         self._parameters: Mapping[str, Any] = {}
         source = asked.node.get("from_table") or {}
         self._is_values = source.get("type") == "EXPRESSION_LIST"
         timed = self._bind(asked, beside)
-        if self._written and not self._tables:
+        if self._written and not self.tables:
             beside.refuse_moments("a write")
         if beside.as_of is not None and not timed:
             raise Invalid(
@@ -130,7 +129,7 @@ class Query:
     def _bind(self, asked: Text, beside: Bindings) -> bool:
         """Whether one of its tables has an event time."""
         values = self._clock.values
-        binding = Binding(self._clock, self._tables)
+        binding = Binding(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
         self._whole_sql = edited(asked.sql, [*edits, *asked.literals(values)])
         self._sql = self._whole_sql if self._written else edited(asked.sql, edits)
@@ -142,16 +141,16 @@ class Query:
         when it began."""
         if self._written:
             return
-        with self._lake._reading() as reader:
-            at = self._lake._at(reader)
-        if at != self._at or self._lake._committed is not self._lake:
+        with self.session.reading() as reader:
+            at = self.session.at(reader)
+        if at != self._at or self.session.committed is not self.session:
             self._find_tables()
 
     def _start(self, beside: Bindings) -> Scope:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
-        with self._lake._reading() as reader:
-            self._at = self._lake._at(reader)
-            seen = Scope(self._lake, self._at, as_of)
+        with self.session.reading() as reader:
+            self._at = self.session.at(reader)
+            seen = Scope(self.session, self._at, as_of)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
@@ -173,28 +172,28 @@ class Query:
         return self._read().to_duckdb()
 
     def to_spark(self, spark: Any = None) -> Any:
-        if self._lake.engine == "local":
+        if self.session.engine_name == "local":
             raise Unsupported(
                 "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
             )
         self._look_again()
-        engine = self._lake._spark_engine(spark)
-        return engine.query(self._sql, self._tables, self._parameters).to_spark()
+        engine = self.session.spark_engine(spark)
+        return engine.query(self._sql, self.tables, self._parameters).to_spark()
 
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Reading:
         self._look_again()
-        return self._lake._engine.query(self._sql, self._tables, self._parameters)
+        return self.session.engine.query(self._sql, self.tables, self._parameters)
 
-    def _whole(self) -> str:
+    def whole_sql(self) -> str:
         """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""
         return self._whole_sql
 
     # For writes of what a query gives.
 
-    def _columns(self) -> Any:
+    def column_types(self) -> Any:
         """Its columns, as create_table takes them."""
         listed = self._described()
         columns = dict(listed)
@@ -202,14 +201,14 @@ class Query:
             raise Invalid("two columns of the query have one name", hint="rename one with AS")
         return columns
 
-    def _names(self) -> list[str]:
+    def column_names(self) -> list[str]:
         return [name for name, _ in self._described()]
 
     def _described(self) -> list[tuple[str, Any]]:
-        return self._lake._engine.described(self._sql, self._tables, self._parameters)
+        return self.session.engine.described(self._sql, self.tables, self._parameters)
 
-    def _rows(self, columns: Sequence[Column]) -> Any:
+    def rows_for(self, columns: Sequence[Column]) -> Any:
         """Its rows as writes take them, for these columns, by position, cast as DuckDB's INSERT
         casts."""
-        engine = self._lake._engine
-        return engine.incoming(self._sql, self._tables, columns, few=self._is_values)
+        engine = self.session.engine
+        return engine.incoming(self._sql, self.tables, columns, few=self._is_values)

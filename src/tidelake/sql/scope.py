@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
+from tidelake.event_time.state import plan_state
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.predicate import Predicate
@@ -16,11 +16,9 @@ from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import ReadRequest
+from tidelake.session.session import Session
 from tidelake.sql.clauses import MomentClause
 from tidelake.sql.moments import MomentReader
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 Hint = Callable[[Schema], str | Predicate | None]
 """Of the table's schema, a condition that is for skipping files alone."""
@@ -31,7 +29,7 @@ class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error."""
 
-    lake: Lake
+    session: Session
     at: int
     as_of: int | None = None
     insists: bool = False
@@ -50,21 +48,23 @@ class Scope:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
         if hint is None and self.as_of is None:
-            return self.lake._plan(name, self.at), False
-        with self.lake._reading() as reader:
-            table = self.lake._table_info(reader, self.at, name)
+            return self.session.plan(name, self.at), False
+        with self.session.reading() as reader:
+            table = self.session.table_info(reader, self.at, name)
         known = None if hint is None else hint(table.schema)
         timed = EventTime.maybe(table) is not None
         if self.as_of is None or not (timed or self.insists):
-            return self.lake._plan(name, self.at, ReadRequest(prune_by=known)), timed
-        return self.lake._plan_as_of(name, self.at, self.as_of, ReadRequest(prune_by=known)), timed
+            return self.session.plan(name, self.at, ReadRequest(prune_by=known)), timed
+        return plan_state(
+            self.session, name, self.at, self.as_of, ReadRequest(prune_by=known)
+        ), timed
 
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
-        snapshot = self.lake._snapshot(reader, moment)
-        return replace(self, lake=self.lake._committed, at=snapshot.snapshot_id)
+        snapshot = self.session.resolve(reader, moment)
+        return replace(self, session=self.session.committed, at=snapshot.snapshot_id)
 
     def resolve(
         self, reader: Reader, own: str, called: str, schema: str
@@ -74,8 +74,8 @@ class Scope:
         homes = [own] if own else dict.fromkeys([schema, DEFAULT_SCHEMA])
         for home in homes:
             name = TableName(home, called)
-            if self.lake._find(reader, self.at, "table", name) is not None:
+            if self.session.view.find(reader, self.at, "table", name) is not None:
                 return name, None
-            if (view_id := self.lake._find(reader, self.at, "view", name)) is not None:
-                return name, self.lake._view_info(reader, self.at, view_id)
-        raise self.lake._unknown(reader, self.at, name)
+            if (view_id := self.session.view.find(reader, self.at, "view", name)) is not None:
+                return name, self.session.view.view_info(reader, self.at, view_id)
+        raise self.session.view.unknown(reader, self.at, name)

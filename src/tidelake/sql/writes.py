@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tidelake.engine.incoming.conform import filled
 from tidelake.errors import Invalid, Unsupported
@@ -13,6 +12,7 @@ from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.expression import respelled
+from tidelake.session.drafting import Drafting
 from tidelake.sql.clauses import AFTER_A_TABLE, Finder
 from tidelake.sql.definitions import append_rows
 from tidelake.sql.parameters import Bindings, bound
@@ -22,10 +22,7 @@ from tidelake.sql.words import HINT, Words
 from tidelake.syntax.tokens import Edit, Token, depths, edited, tokens
 from tidelake.write import rows as writes
 
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
-
-Operation = Callable[["Transaction"], WriteResult]
+Operation = Callable[["Drafting"], WriteResult]
 
 _CLAUSES = ("FOR", "VERSION", "TIMESTAMP", "AT")
 
@@ -181,12 +178,12 @@ def _insert(statement: Written, beside: Bindings) -> Operation:
     rest = words.rest()
     before = statement.sql[: verb.start]
 
-    def insert(tx: Transaction) -> WriteResult:
+    def insert(tx: Drafting) -> WriteResult:
         schema = writes.writable(tx, name).after.schema
         columns = [schema.column(each) for each in listed] or list(schema)
         source = read(before + _filled_in(rest, columns, name))
         query = Query(tx, statement.sql, source, values, beside, written=True)
-        names = query._names()
+        names = query.column_names()
         if by_name:
             columns = [schema.column(each) for each in names]
         _check_width(name, columns, names)

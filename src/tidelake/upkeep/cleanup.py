@@ -14,7 +14,6 @@ from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import Known, Scheduled
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Invalid
-from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
 from tidelake.model.ownership import is_derived, is_written
 from tidelake.session import leases
@@ -22,6 +21,7 @@ from tidelake.session.clocks import Clocks, clocks
 from tidelake.session.leases import Announced
 from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
 from tidelake.session.progress import progress
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import Store, StoredObject, is_within, same_place
 from tidelake.upkeep.values import CleanupResult, KeptFiles
@@ -105,55 +105,57 @@ class _Look:
         return self.is_own(each.path)
 
 
-def cleanup(lake: Lake, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
+def cleanup(session: Session, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
     """The listing comes before the look at the catalog: whatever is committed in between is then
     known by name. The other way round it would look like an orphan. Hooks come first of all, so
     that Delta logs no longer show what is to go."""
-    if lake._committed is not lake:
+    if session.committed is not session:
         raise Invalid("cleanup() is no part of a transaction", hint="call it on the lake itself")
-    store = lake._local.store
+    store = session.local.store
     if not dry_run:
-        mark_late(lake)
-        for hook in lake.hooks:
+        mark_late(session)
+        for hook in session.hooks:
             hook.before_cleanup()
     with progress("cleaning up") as tell:
         tell(phase="listing files")
-        listed = list(store.walk(lake.data_path)) if orphans else []
-    look = _look(lake, older_than, listed if orphans else None, clocks(lake, probe=not dry_run))
+        listed = list(store.walk(session.data_path)) if orphans else []
+    look = _look(
+        session, older_than, listed if orphans else None, clocks(session, probe=not dry_run)
+    )
     scheduled = [each.path for each in look.known.scheduled]
     sizes = _sizes(store, [*scheduled, *look.ended], listed)
     found = _sort(look, listed, sizes)
     if dry_run:
         return _result(found.going, found.kept, dry_run=True)
-    removed, again = _remove(lake, found, look.known)
+    removed, again = _remove(session, found, look.known)
     store.delete(look.writers.stale)
     for held in look.held:
         gone = [file.path for file in removed if file.of is held]
         for work in held.forget(gone, look.scheduled_before) if held.ended else ():
-            run_locked(lake, work)
+            run_locked(session, work)
     return _result(removed, {**found.kept, _AGAIN: again})
 
 
 def _look(
-    lake: Lake, older_than: object, listed: Sequence[StoredObject] | None, now: Clocks
+    session: Session, older_than: object, listed: Sequence[StoredObject] | None, now: Clocks
 ) -> _Look:
     """Writers at work are asked for before the catalog: who is done by then is known there."""
-    leases.settle(lake.data_path)
-    writers = leases.look(lake._local.store, lake.data_path, now.store)
-    with lake._reading() as reader:
+    leases.settle(session.data_path)
+    writers = leases.look(session.local.store, session.data_path, now.store)
+    with session.reading() as reader:
         grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
-        known = leftovers.look(reader, lake.data_path)
-        held = tuple(annex.held(reader, lake.data_path) for annex in lake.annexes)
+        known = leftovers.look(reader, session.data_path)
+        held = tuple(annex.held(reader, session.data_path) for annex in session.annexes)
         lake_id = identity.lake_id(reader)
     ended = [path for each in held for path in each.ended]
     places = [*(each.path for each in known.scheduled), *ended]
     return _Look(
-        lake.data_path,
+        session.data_path,
         known,
         held,
-        neighbours_of(lake, lake_id, places)
+        neighbours_of(session, lake_id, places)
         if listed is None
-        else neighbours(lake, lake_id, listed),
+        else neighbours(session, lake_id, listed),
         frozenset(map(same_place, known.used)),
         writers,
         moment_before(now.catalog, grace),
@@ -218,24 +220,24 @@ def _why_orphan_stays(look: _Look, found: StoredObject) -> str | None:
     return _AT_WORK if since is not None and found.modified >= since else None
 
 
-def _remove(lake: Lake, found: _Sorted, known: Known) -> tuple[list[_File], list[_File]]:
+def _remove(session: Session, found: _Sorted, known: Known) -> tuple[list[_File], list[_File]]:
     """What was removed, and what came into use. From the store first, then from the schedule: what
     a run that broke off has deleted is still scheduled, and the next one strikes it off."""
     removed: list[_File] = []
     again: list[_File] = []
     total = sum(file.bytes or 0 for file in found.going)
     for ids in batches(found.foreign):
-        run_locked(lake, leftovers.forget, ids)
+        run_locked(session, leftovers.forget, ids)
     with progress("cleaning up", files=len(found.going), bytes=total) as tell:
         for some in batches(found.going):
-            with lake._reading() as reader:
-                late = leftovers.names_since(reader, known.next_id, lake.annexes)
+            with session.reading() as reader:
+                late = leftovers.names_since(reader, known.next_id, session.annexes)
             free = [file for file in some if paths.base(file.path) not in late]
             again += [file for file in some if paths.base(file.path) in late]
-            lake._local.store.delete([file.path for file in free])
+            session.local.store.delete([file.path for file in free])
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
-                run_locked(lake, leftovers.deleted, struck)
+                run_locked(session, leftovers.deleted, struck)
             removed += free
             tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
     return removed, again

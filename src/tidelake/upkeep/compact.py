@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuilt as upkeep
@@ -25,17 +24,16 @@ from tidelake.model.change import CarriedFile, Change, Rebuilt, TableChange, Upk
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.session.hooks import CommitHooks
+from tidelake.session.landing import note_landed
+from tidelake.session.leases import announced
 from tidelake.session.progress import Tell, progress
+from tidelake.session.session import Session
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
 from tidelake.upkeep.pieces import TableState, look, situation
 from tidelake.upkeep.rebuild import rebuilt
 from tidelake.upkeep.rebuild_task import Rebuild
 from tidelake.upkeep.values import CompactAction, CompactResult, Kind
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-from tidelake.session.leases import announced
 
 _PASSES: dict[Kind, int] = {"flush": 1, "flush_deletes": 1, "rewrite": 1, "merge": 4}
 """How often each kind of work is done in a run: what is merged may have to be merged again, but
@@ -59,7 +57,7 @@ class _Piece:
 class _Run:
     """How far a run on one table has come. `began`: when the work for the next commit did."""
 
-    lake: Lake
+    session: Session
     name: TableName
     tell: Tell
     began: float = field(default_factory=time.monotonic)
@@ -74,29 +72,29 @@ class _Run:
         return [kind for kind, passes in self.passes.items() if passes]
 
 
-def compact(lake: Lake, name: TableName, *, dry_run: bool) -> CompactResult:
+def compact(session: Session, name: TableName, *, dry_run: bool) -> CompactResult:
     """Compact a table, then find out what its files cover if it is a series, and make the rollups
     that its policy wants; with `dry_run` only say what would be done."""
-    done = _prospect(lake, name) if dry_run else _compact(lake, name)
+    done = _prospect(session, name) if dry_run else _compact(session, name)
     if not dry_run:
         with suppress(NotFound):
-            covered.complete(lake, name)
-    return replace(done, rollups=rollup_upkeep.keep_up(lake, name, dry_run=dry_run))
+            covered.complete(session, name)
+    return replace(done, rollups=rollup_upkeep.keep_up(session, name, dry_run=dry_run))
 
 
-def compact_all(lake: Lake, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:
+def compact_all(session: Session, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:
     """Compact tables, one after the other. Who has been dropped by then needs nothing."""
     total = CompactResult(dry_run=dry_run)
     for name in names:
         with suppress(NotFound):
-            total += compact(lake, name, dry_run=dry_run)
+            total += compact(session, name, dry_run=dry_run)
     return total
 
 
-def _prospect(lake: Lake, name: TableName) -> CompactResult:
-    found = look(lake, name)
-    _check_encryption(lake, name)
-    planned = actions(situation(lake, found))
+def _prospect(session: Session, name: TableName) -> CompactResult:
+    found = look(session, name)
+    _check_encryption(session, name)
+    planned = actions(situation(session, found))
     files, size = len(found.files), _bytes(found)
     moved = [action for action in planned if action.kind in ("rewrite", "merge")]
     made = sum(action.files_after for action in planned if action.kind != "flush_deletes")
@@ -105,21 +103,21 @@ def _prospect(lake: Lake, name: TableName) -> CompactResult:
     return CompactResult(files, files - gone + made, size, after, tuple(planned), dry_run=True)
 
 
-def _compact(lake: Lake, name: TableName) -> CompactResult:
-    _check_encryption(lake, name)
-    first = found = look(lake, name)
-    planned = actions(situation(lake, found))
+def _compact(session: Session, name: TableName) -> CompactResult:
+    _check_encryption(session, name)
+    first = found = look(session, name)
+    planned = actions(situation(session, found))
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
-    with announced(lake), progress(f"compacting {name}", files=files, bytes=size) as tell:
-        run = _Run(lake, name, tell)
+    with announced(session), progress(f"compacting {name}", files=files, bytes=size) as tell:
+        run = _Run(session, name, tell)
         while planned:
             _do(run, found, [action for action in planned if action.kind == planned[0].kind])
             try:
-                found = look(lake, name)
+                found = look(session, name)
             except NotFound:  # dropped, or renamed, while this was done
                 break
-            planned = actions(situation(lake, found), run.kinds)
-    upkeep.sweep(lake._database, found.info.id)
+            planned = actions(situation(session, found), run.kinds)
+    upkeep.sweep(session.database, found.info.id)
     return CompactResult(
         len(first.files),
         len(found.files),
@@ -130,21 +128,21 @@ def _compact(lake: Lake, name: TableName) -> CompactResult:
     )
 
 
-def flush_rows(lake: Lake, name: TableName) -> None:
+def flush_rows(session: Session, name: TableName) -> None:
     """Put the rows that the catalog keeps of a table into files, and do no more."""
-    _check_encryption(lake, name)
-    found = look(lake, name)
-    planned = actions(situation(lake, found), _FLUSH)
+    _check_encryption(session, name)
+    found = look(session, name)
+    planned = actions(situation(session, found), _FLUSH)
     while planned:
         with progress(f"flushing {name}", files=0, bytes=0) as tell:
-            run = _Run(lake, name, tell)
+            run = _Run(session, name, tell)
             _do(run, found, planned)
-        found = look(lake, name)
-        planned = actions(situation(lake, found), _FLUSH) if not run.done else []
+        found = look(session, name)
+        planned = actions(situation(session, found), _FLUSH) if not run.done else []
 
 
-def _check_encryption(lake: Lake, name: TableName) -> None:
-    if lake.encrypted:
+def _check_encryption(session: Session, name: TableName) -> None:
+    if session.encrypted:
         raise Unsupported(
             f"{name} is in an encrypted lake, for which only DuckDB can write files",
             hint="compact it with DuckDB's ducklake_merge_adjacent_files",
@@ -160,7 +158,7 @@ def _do(run: _Run, found: TableState, wanted: Sequence[CompactAction]) -> None:
     kind = wanted[0].kind
     run.tell(phase=kind.replace("_", " "))
     left: list[CompactAction] = []
-    for batch in _batches(run.lake, _pieces(found, wanted)):
+    for batch in _batches(run.session, _pieces(found, wanted)):
         run.began = time.monotonic()
         left += _commit(run, found, _built(run, batch))
     if not left:
@@ -201,8 +199,8 @@ def _flush_piece(found: TableState, action: CompactAction) -> _Piece:
     return _Piece(action, tasks, Upkeep(flushed=flushed))
 
 
-def _batches(lake: Lake, wanted: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    most = lake._engine.bytes_at_once
+def _batches(session: Session, wanted: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    most = session.engine.bytes_at_once
     batch: list[_Piece] = []
     files = size = 0
     for piece in wanted:
@@ -222,7 +220,7 @@ Built = tuple[_Piece, list[Rebuilt]]
 
 def _built(run: _Run, batch: Sequence[_Piece]) -> list[Built]:
     """Write the files of a batch. Should that fail, those of pieces before it are removed."""
-    engine = run.lake._engine
+    engine = run.session.engine
     tasks = [task for piece in batch for task in piece.tasks]
     made: list[Rebuilt] = []
     try:
@@ -232,7 +230,7 @@ def _built(run: _Run, batch: Sequence[_Piece]) -> list[Built]:
                     made.append(each)
                     run.tell(*_weight(batch, len(made)))
     except BaseException:
-        _discard(run.lake, made)
+        _discard(run.session, made)
         raise
     results = iter(made)
     return [(piece, [next(results) for _ in piece.tasks]) for piece in batch]
@@ -247,9 +245,9 @@ def _weight(batch: Sequence[_Piece], place: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _discard(lake: Lake, made: Iterable[Rebuilt]) -> None:
+def _discard(session: Session, made: Iterable[Rebuilt]) -> None:
     try:
-        lake._local.store.delete([path for each in made for path in each.paths])
+        session.local.store.delete([path for each in made for path in each.paths])
     except TidelakeError:
         return
 
@@ -264,7 +262,7 @@ def _commit(run: _Run, found: TableState, built: list[Built]) -> list[CompactAct
             run.snapshots.append(_land(run, found, whole))
         except Conflict:
             stale = _stale(run, found, built)
-            _discard(run.lake, [each for _, made in stale for each in made])
+            _discard(run.session, [each for _, made in stale for each in made])
             left += [_left(piece) for piece, _ in stale]
             built = [each for each in built if each not in stale]
             continue
@@ -284,17 +282,17 @@ def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
         message="compaction" if found.options.require_message else None,
         done=WriteResult(None, operation="compact"),
     )
-    hooks = CommitHooks(run.lake.hooks, change)
+    hooks = CommitHooks(run.session.hooks, change)
     wanted = CommitRequest(
         lambda _: change,
         token,
         found.base,
-        run.lake.annexes,
+        run.session.annexes,
         began=run.began,
         beside=hooks.beside,
     )
-    landed = commit.commit(run.lake._database, wanted, run.lake.data_path)
-    run.lake._landed(landed, change)
+    landed = commit.commit(run.session.database, wanted, run.session.data_path)
+    note_landed(run.session, landed, change)
     hooks.landed()
     return landed.snapshot_id
 
@@ -302,7 +300,7 @@ def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
 def _stale(run: _Run, found: TableState, built: Sequence[Built]) -> list[Built]:
     """Those that cannot be committed any more; if it is none of them by itself, all."""
     stale = []
-    with run.lake._reading() as reader:
+    with run.session.reading() as reader:
         for each in built:
             try:
                 upkeep.check_upkeep(reader, found.info, _upkeep(found, *each), found.base)

@@ -17,10 +17,10 @@ from tidelake.catalog.expire.unseen import Unseen
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Corrupt, Invalid
 from tidelake.history.annex import overtaken
-from tidelake.lake.lake import Lake
 from tidelake.model.age import moment_before
 from tidelake.session.clocks import catalog_time
 from tidelake.session.progress import progress
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.upkeep.values import ExpireResult
 
@@ -30,24 +30,24 @@ _TABLES = 20
 
 
 def expire(
-    lake: Lake, *, older_than: object, keep_last: object, dry_run: bool, force: bool
+    session: Session, *, older_than: object, keep_last: object, dry_run: bool, force: bool
 ) -> ExpireResult:
-    if lake._committed is not lake:
+    if session.committed is not session:
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
     if not dry_run:
-        for hook in lake.hooks:
+        for hook in session.hooks:
             hook.before_expiry()
-    now = datetime.now(UTC) if lake._database.read_only else catalog_time(lake)
-    with lake._reading() as reader:
+    now = datetime.now(UTC) if session.database.read_only else catalog_time(session)
+    with session.reading() as reader:
         before, last = _criteria(reader, older_than, keep_last, now)
         chosen = expiry.choose(reader, before, last)
         if not force:
-            expiry.check(reader, chosen.snapshots, lake.annexes)
+            expiry.check(reader, chosen.snapshots, session.annexes)
         behind = tuple(each.name for each in overtaken(reader, chosen.snapshots))
         if dry_run:
-            return replace(_would(reader, chosen, lake), overtaken=behind)
-    gone = _let_go(lake, chosen, force=force)
-    return replace(_clear(lake, gone), overtaken=behind)
+            return replace(_would(reader, chosen, session), overtaken=behind)
+    gone = _let_go(session, chosen, force=force)
+    return replace(_clear(session, gone), overtaken=behind)
 
 
 def _criteria(
@@ -72,9 +72,9 @@ def _criteria(
     return before, keep_last
 
 
-def _would(reader: Reader, chosen: Chosen, lake: Lake) -> ExpireResult:
-    found = unseen.find(reader, lake.annexes, without=chosen.snapshots)
-    data_path = lake.data_path
+def _would(reader: Reader, chosen: Chosen, session: Session) -> ExpireResult:
+    found = unseen.find(reader, session.annexes, without=chosen.snapshots)
+    data_path = session.data_path
     shared = _shared(reader, found, data_path)
     sizes = [
         files[file_id]
@@ -93,32 +93,32 @@ def _would(reader: Reader, chosen: Chosen, lake: Lake) -> ExpireResult:
     )
 
 
-def _let_go(lake: Lake, chosen: Chosen, *, force: bool) -> Chosen:
+def _let_go(session: Session, chosen: Chosen, *, force: bool) -> Chosen:
     """The oldest first, so that what remains is a history without holes wherever it stops."""
     gone: list[int] = []
     kept = list(chosen.kept)
     for some in batches(chosen.snapshots):
-        done = run_locked(lake, expiry.let_go, some, lake.annexes, force=force)
+        done = run_locked(session, expiry.let_go, some, session.annexes, force=force)
         gone += done.snapshots
         kept += done.kept
     return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
 
 
-def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
+def _clear(session: Session, gone: Chosen) -> ExpireResult:
     """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
-    found = _find(lake)
-    removed = _files(lake, found)
+    found = _find(session)
+    removed = _files(session, found)
     tables: set[int] = set()
     for some in batches(found.tables, _TABLES):
-        tables |= run_locked(lake, removal.tables, some, lake.annexes)
+        tables |= run_locked(session, removal.tables, some, session.annexes)
     for name, gaps in found.gaps.items():
-        run_locked(lake, removal.rows, name, gaps)
-    with lake._reading() as reader:
+        run_locked(session, removal.rows, name, gaps)
+    with session.reading() as reader:
         parts = removal.parts(reader)
     for name, ids in parts.items():
         for some in batches(ids):
-            run_locked(lake, removal.part, name, some)
-    _strays(lake)
+            run_locked(session, removal.part, name, some)
+    _strays(session)
     return ExpireResult(
         gone.snapshots,
         sum(each.files for each in removed),
@@ -129,27 +129,29 @@ def _clear(lake: Lake, gone: Chosen) -> ExpireResult:
     )
 
 
-def _strays(lake: Lake) -> None:
+def _strays(session: Session) -> None:
     """What annexes keep of that which others have removed."""
-    with lake._reading() as reader:
-        found = [work for annex in lake.annexes for work in annex.strays(reader, lake.data_path)]
+    with session.reading() as reader:
+        found = [
+            work for annex in session.annexes for work in annex.strays(reader, session.data_path)
+        ]
     for work in found:
-        run_locked(lake, work)
+        run_locked(session, work)
 
 
-def _find(lake: Lake) -> Unseen:
+def _find(session: Session) -> Unseen:
     """On a server somebody may drop a table of rows while it is looked at: then once more."""
     for _ in range(_LOOKS - 1):
-        with suppress(Corrupt), lake._reading() as reader:
-            return unseen.find(reader, lake.annexes)
-    with lake._reading() as reader:
-        return unseen.find(reader, lake.annexes)
+        with suppress(Corrupt), session.reading() as reader:
+            return unseen.find(reader, session.annexes)
+    with session.reading() as reader:
+        return unseen.find(reader, session.annexes)
 
 
-def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
+def _files(session: Session, found: Unseen) -> list[removal.Removed]:
     """Delete files first: without their data files they would not be found."""
-    with lake._reading() as reader:
-        shared = _shared(reader, found, lake.data_path)
+    with session.reading() as reader:
+        shared = _shared(reader, found, session.data_path)
     kinds = _by_kind(found)
     count = sum(map(len, kinds.values()))
     size = sum(sum(files.values()) for files in kinds.values())
@@ -158,7 +160,7 @@ def _files(lake: Lake, found: Unseen) -> list[removal.Removed]:
         for kind, ids in kinds.items():
             for some in batches(ids):
                 done = run_locked(
-                    lake, removal.files, kind, some, lake.data_path, lake.annexes, shared
+                    session, removal.files, kind, some, session.data_path, session.annexes, shared
                 )
                 removed.append(done)
                 tell(files=len(some), bytes=done.bytes)

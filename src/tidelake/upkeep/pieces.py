@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import files, inlined, options, snapshots
@@ -20,6 +19,7 @@ from tidelake.model.table import PartitionSpec, TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.session.planning import TableMeta, mappings_of, plan_all
+from tidelake.session.session import Session
 from tidelake.upkeep.choose import (
     FileFacts,
     KeptRows,
@@ -30,9 +30,6 @@ from tidelake.upkeep.choose import (
 )
 from tidelake.upkeep.rebuild import partition_sizes
 from tidelake.upkeep.rebuild_task import Carry, Gather, Rewrite
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 _ONE_FILE = 1 << 60
 """A size that no file has: what is merged comes out as one."""
@@ -78,10 +75,10 @@ class TableState:
         return self.facts.info
 
 
-def look(lake: Lake, name: TableName) -> TableState:
-    with lake._reading() as reader:
+def look(session: Session, name: TableName) -> TableState:
+    with session.reading() as reader:
         base, schema_version = snapshots.head(reader)
-        info = lake._table_info(reader, base, name)
+        info = session.table_info(reader, base, name)
         found = files.data_files(reader, base, info.id, info.path)
         kept = tuple(inlined.kept_history(reader, base, info.id))
         versions = _Versions(tuple(read.versions(reader, info.id)))
@@ -114,7 +111,7 @@ def _keys(reader: Reader, info: TableInfo, found: Iterable[DataFile]) -> dict[in
     return {file_id: stats[column_id].min for file_id, stats in known.items()}
 
 
-def situation(lake: Lake, found: TableState) -> Situation:
+def situation(session: Session, found: TableState) -> Situation:
     """What of it matters to the choice of what to do."""
     sorted_by = sort_column(found.info.sorting, found.info.schema)
     kind = next((c.type for c in found.info.schema if c.id == sorted_by), "")
@@ -122,7 +119,7 @@ def situation(lake: Lake, found: TableState) -> Situation:
         table=str(found.info.name),
         version=found.versions.at(found.base),
         files=tuple(_file_facts(found, file, kind) for file in found.files.values()),
-        kept=tuple(part for kept in found.kept for part in _kept_rows(lake, found, kept)),
+        kept=tuple(part for kept in found.kept for part in _kept_rows(session, found, kept)),
         target_bytes=found.options.file_bytes,
         threshold=found.options.rewrite_threshold,
     )
@@ -150,7 +147,7 @@ def _is_encrypted(file: DataFile) -> bool:
     return bool(file.encryption_key or any(delete.encryption_key for delete in file.deletes))
 
 
-def _kept_rows(lake: Lake, found: TableState, kept: KeptHistory) -> list[KeptRows]:
+def _kept_rows(session: Session, found: TableState, kept: KeptHistory) -> list[KeptRows]:
     """What the catalog keeps, by the files that it will come to."""
     version = found.versions.listed(kept.schema_version)
     spec = _spec(found, kept)
@@ -159,7 +156,7 @@ def _kept_rows(lake: Lake, found: TableState, kept: KeptHistory) -> list[KeptRow
         whole: Partition = (None, ())
         return [KeptRows(kept.table_name, version, whole, rows, len(kept.ends))]
     task = flush(found, kept)
-    work = lake._local.workbench()
+    work = session.local.workbench()
     try:
         sizes = partition_sizes(work, task.plan, task.target.columns, task.target)
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.batches import batches
 from tidelake.catalog.inventory import Inventory
@@ -16,30 +15,30 @@ from tidelake.coverage.values.bitmaps import Buckets, by_entity
 from tidelake.coverage.values.piece import Piece
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile
+from tidelake.session.session import Session
 from tidelake.verify.checks.coverage import ANEW, CHECK
 from tidelake.verify.values import Problem
 
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
-
-def check_coverage(lake: Lake, known: Inventory, doubtful: Collection[str]) -> Iterator[Problem]:
+def check_coverage(
+    session: Session, known: Inventory, doubtful: Collection[str]
+) -> Iterator[Problem]:
     """Of every file whose coverage is kept and holds, at every snapshot that sees it. What is
     known to be damaged is not read again."""
     for table_id in known.wanted_tables:
-        with lake._reading() as reader:
+        with session.reading() as reader:
             kept = bool(coverage.scopes(reader, table_id))
-            used = series.in_use(reader, table_id, lake.data_path) if kept else {}
+            used = series.in_use(reader, table_id, session.data_path) if kept else {}
             files = {each: coverage.files(reader, usage.scope) for each, usage in used.items()}
         for number, usage in used.items():
             for some in batches(files[number], AT_ONCE):
-                yield from _compared(lake, known, usage, some, doubtful)
+                yield from _compared(session, known, usage, some, doubtful)
 
 
 def _compared(
-    lake: Lake, known: Inventory, usage: Usage, ids: Sequence[int], doubtful: Collection[str]
+    session: Session, known: Inventory, usage: Usage, ids: Sequence[int], doubtful: Collection[str]
 ) -> Iterator[Problem]:
-    with lake._reading() as reader:
+    with session.reading() as reader:
         stale = coverage.unknown(reader, usage.scope, ids)
         trusted = [file_id for file_id in ids if file_id not in stale]
         work = cover_tasks(reader, usage, trusted)
@@ -47,7 +46,7 @@ def _compared(
     files = {file.id: file for task in work for file in task.files}
     if any(file.path in doubtful for file in files.values()):
         return
-    for found in looked_at(lake, usage, work):
+    for found in looked_at(session, usage, work):
         file = files[found.file_id]
         yield from _differences(known, usage, file, kept[file.id], found.pieces)
 

@@ -23,6 +23,7 @@ from tidelake.model.schema import ROW_FILE, Column
 from tidelake.model.table import PartitionSpec
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.progress import Tell
+from tidelake.session.session import Session
 from tidelake.verify import fingerprint_sql, fingerprints
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks.statistics import bounds_problem, outside
@@ -32,7 +33,6 @@ from tidelake.verify.values import CheckedFile, Content, Fingerprint, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
-    from tidelake.lake.lake import Lake
     from tidelake.verify.verify import Findings
 
 
@@ -73,7 +73,7 @@ class Pass:
     """One pass over the rows. `kept` are fingerprints of earlier passes by table, in the order of
     snapshots; `coming` those that are to be kept now."""
 
-    lake: Lake
+    session: Session
     known: Inventory
     found: Findings
     deep: bool
@@ -88,34 +88,34 @@ def check_rows(this: Pass, expected: Sequence[CheckedFile], tell: Tell) -> None:
     for file in expected:
         by_table[file.table_id].append(file)
     if this.fingerprint:
-        with this.lake._reading() as reader:
+        with this.session.reading() as reader:
             for each in fingerprints.every(reader):
                 this.kept[each.table_id].append(each)
     for table_id in this.known.wanted_tables:
         tell(phase=f"rows of {this.known.name(table_id)}")
         this.found.attempt(_check_table, this, table_id, by_table[table_id])
     if this.coming:
-        with this.lake._database.writing() as writer:
+        with this.session.database.writing() as writer:
             fingerprints.add(writer, this.coming)
     if this.fingerprint:
         this.found.checked["new fingerprints"] = len(this.coming)
 
 
-def check_writable(lake: Lake) -> None:
+def check_writable(session: Session) -> None:
     """Fingerprints are kept in the catalog."""
-    if lake._database.read_only:
+    if session.database.read_only:
         raise Denied(
-            f"{lake._database.url} was opened read-only, and fingerprints are kept in it",
+            f"{session.database.url} was opened read-only, and fingerprints are kept in it",
             hint="connect without read_only=True, or verify without fingerprints",
         )
 
 
 def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> Iterator[Problem]:
     known, found = this.known, this.found
-    with this.lake._reading() as reader:
+    with this.session.reading() as reader:
         table = _gathered(known, reader, table_id, expected)
         counted = counting.row_count(reader, known.head, table_id)
-    work = this.lake._local.workbench()
+    work = this.session.local.workbench()
     if this.deep:
         found.problems += _check_files(work, table, found.doubtful)
         yield from _check_inlined(work, known, table)

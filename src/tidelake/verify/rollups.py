@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import tables as read
 from tidelake.engine.local.errors import translated
+from tidelake.event_time.plan_as_of import plan_as_of, plan_rollup
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup, settings_text
 from tidelake.model.event_time import EventTime
@@ -16,33 +16,30 @@ from tidelake.model.schema import ROW_NUMBER
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.differs import differs
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.plan_as_of import plan_as_of, plan_rollup
 from tidelake.session.planning import BoundRequest, TableMeta
+from tidelake.session.session import Session
 from tidelake.verify.checks.rollups import problem
 from tidelake.verify.values import Problem
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 _KEPT, _FOUND = "_tidelake_kept", "_tidelake_found"
 
 
-def check_rollups(lake: Lake, known: Inventory, deep: bool) -> Iterator[Problem]:
+def check_rollups(session: Session, known: Inventory, deep: bool) -> Iterator[Problem]:
     """Each rollup's files; with `deep` also its rows, where its snapshot is still there."""
-    with lake._reading() as reader:
-        found = rollups.with_files(reader, rollups.every(reader), lake.data_path)
+    with session.reading() as reader:
+        found = rollups.with_files(reader, rollups.every(reader), session.data_path)
     there = set(known.snapshot_ids)
     for rollup in found:
         if rollup.table_id not in known.wanted_tables:
             continue
-        wrong = list(_missing(lake, known, rollup))
+        wrong = list(_missing(session, known, rollup))
         yield from wrong
         if deep and not wrong and rollup.snapshot_id in there:
-            yield from _compared(lake, known, rollup)
+            yield from _compared(session, known, rollup)
 
 
-def _missing(lake: Lake, known: Inventory, rollup: Rollup) -> Iterator[Problem]:
-    sizes = lake._local.store.sizes([file.path for file in rollup.files])
+def _missing(session: Session, known: Inventory, rollup: Rollup) -> Iterator[Problem]:
+    sizes = session.local.store.sizes([file.path for file in rollup.files])
     for file in rollup.files:
         size = sizes.get(file.path)
         if size != file.bytes:
@@ -54,13 +51,13 @@ def _missing(lake: Lake, known: Inventory, rollup: Rollup) -> Iterator[Problem]:
             yield problem(known.name(rollup.table_id), rollup, said, file.path)
 
 
-def _compared(lake: Lake, known: Inventory, rollup: Rollup) -> Iterator[Problem]:
+def _compared(session: Session, known: Inventory, rollup: Rollup) -> Iterator[Problem]:
     """The rollup against what the table says of the same moment, at the same snapshot."""
-    plans = _plans(lake, rollup)
+    plans = _plans(session, rollup)
     if plans is None:
         return
     kept, found = plans
-    work = lake._local.workbench()
+    work = session.local.workbench()
     with translated(f"cannot compare a rollup of {kept.table}"):
         work.define(_KEPT, kept)
         work.define(_FOUND, found)
@@ -76,12 +73,12 @@ def _compared(lake: Lake, known: Inventory, rollup: Rollup) -> Iterator[Problem]
         yield problem(known.name(rollup.table_id), rollup, said)
 
 
-def _plans(lake: Lake, rollup: Rollup) -> tuple[ScanPlan, AsOfPlan] | None:
+def _plans(session: Session, rollup: Rollup) -> tuple[ScanPlan, AsOfPlan] | None:
     """A read of the rollup, and one of the same without it; None if the table's settings of then
     cannot be told."""
     at = rollup.snapshot_id
-    with lake._reading() as reader:
-        info = read.table(reader, at, rollup.table_id, lake.data_path)
+    with session.reading() as reader:
+        info = read.table(reader, at, rollup.table_id, session.data_path)
         event = EventTime.maybe(info)
         if event is None or settings_text(event) != rollup.settings:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog import inventory
 from tidelake.catalog.database.database import Reader
@@ -16,6 +16,7 @@ from tidelake.errors import NotFound, TidelakeError
 from tidelake.history import consumer_records as consumers
 from tidelake.model.names import TableName, fold
 from tidelake.session.progress import Tell, progress
+from tidelake.session.session import Session
 from tidelake.store.files import Store, is_local
 from tidelake.verify import deep as verify_deep
 from tidelake.verify import footers as file_checks
@@ -31,9 +32,6 @@ from tidelake.verify.coverage import check_coverage
 from tidelake.verify.expected_files import expected_files
 from tidelake.verify.rollups import check_rollups
 from tidelake.verify.values import CheckedFile, Problem, VerifyReport
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 _CATALOG_CHECKS = (
     *checks_snapshots.CHECKS,
@@ -52,23 +50,23 @@ _DOUBTFUL = {"missing-files", "file-sizes", "unreadable-files", "row-counts", "f
 
 
 def verify(
-    lake: Lake, *, deep: bool, fingerprint: bool, tables: Sequence[str] | None
+    session: Session, *, deep: bool, fingerprint: bool, tables: Sequence[str] | None
 ) -> VerifyReport:
     """Everything that is wrong with the lake, or with some tables of it."""
     found = Findings()
     if fingerprint:
-        verify_deep.check_writable(lake)
-    with lake._reading() as reader:
-        known = _check_catalog(lake, reader, found, tables)
+        verify_deep.check_writable(session)
+    with session.reading() as reader:
+        known = _check_catalog(session, reader, found, tables)
         files = _check_tables(reader, known, found) if known.of("snapshot") else []
     with progress("verifying", files=len(files), bytes=sum(file.bytes for file in files)) as tell:
-        found.attempt(_check_files, lake, files, tell)
+        found.attempt(_check_files, session, files, tell)
         if known.of("snapshot"):
-            found.attempt(check_rollups, lake, known, deep)
+            found.attempt(check_rollups, session, known, deep)
         if deep and known.of("snapshot"):
-            found.attempt(check_coverage, lake, known, found.doubtful)
+            found.attempt(check_coverage, session, known, found.doubtful)
         if (deep or fingerprint) and known.of("snapshot"):
-            rows = verify_deep.Pass(lake, known, found, deep, fingerprint)
+            rows = verify_deep.Pass(session, known, found, deep, fingerprint)
             verify_deep.check_rows(rows, files, tell)
     return VerifyReport(tuple(dict.fromkeys(found.problems)), dict(found.checked), deep)
 
@@ -99,9 +97,9 @@ class Findings:
 
 
 def _check_catalog(
-    lake: Lake, reader: Reader, found: Findings, tables: Sequence[str] | None
+    session: Session, reader: Reader, found: Findings, tables: Sequence[str] | None
 ) -> Inventory:
-    taken = inventory.take(reader, lake.data_path)
+    taken = inventory.take(reader, session.data_path)
     found.problems += taken.problems
     found.checked["checks"] += 2
     if not taken.of("snapshot"):
@@ -157,23 +155,23 @@ def _check_tables(reader: Reader, known: Inventory, found: Findings) -> list[Che
     return files
 
 
-def _check_files(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterable[Problem]:
+def _check_files(session: Session, files: Sequence[CheckedFile], tell: Tell) -> Iterable[Problem]:
     """Every file is there, and its footer says what the catalog says."""
-    found = list(_file_problems(lake, files, tell)) if files else []
+    found = list(_file_problems(session, files, tell)) if files else []
     lost = {p.file for p in found if p.check in ("missing-files", "unreadable-files")}
-    gone = _let_go(lake, [file for file in files if file.path in lost])
+    gone = _let_go(session, [file for file in files if file.path in lost])
     return [problem for problem in found if problem.file not in gone]
 
 
-def _file_problems(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iterator[Problem]:
-    sizes = _sizes(lake._local.store, [file.path for file in files], lake.data_path)
+def _file_problems(session: Session, files: Sequence[CheckedFile], tell: Tell) -> Iterator[Problem]:
+    sizes = _sizes(session.local.store, [file.path for file in files], session.data_path)
     sound = []
     for file in files:
         wrong = list(file_checks.presence(file, sizes.get(file.path)))
         yield from wrong
         sound += [] if wrong else [file]
     tell(phase="footers")
-    work = lake._local.workbench()
+    work = session.local.workbench()
     work.reach(file.path for file in sound)
     for start in range(0, len(sound), file_checks.AT_ONCE):
         some = sound[start : start + file_checks.AT_ONCE]
@@ -184,11 +182,11 @@ def _file_problems(lake: Lake, files: Sequence[CheckedFile], tell: Tell) -> Iter
         tell(files=len(some), bytes=sum(file.bytes for file in some))
 
 
-def _let_go(lake: Lake, lost: Sequence[CheckedFile]) -> set[str]:
+def _let_go(session: Session, lost: Sequence[CheckedFile]) -> set[str]:
     """Those that the catalog no longer names: somebody expired and removed them meanwhile."""
     if not lost:
         return set()
-    with lake._reading() as reader:
+    with session.reading() as reader:
         named = inventory.named_files(reader)
     return {file.path for file in lost if (file.deletes_from is not None, file.id) not in named}
 

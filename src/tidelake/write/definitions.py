@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog.read import options
 from tidelake.catalog.read import tables as read
@@ -35,27 +35,25 @@ from tidelake.plan.partitioning.parse import (
 )
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
-from tidelake.sql.query import check_view
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 DONE = WriteResult(None)
+Check = Callable[[Drafting, str], None]
 
 
-def create_schema(tx: Transaction, name: str) -> WriteResult:
+def create_schema(tx: Drafting, name: str) -> WriteResult:
     if not name or not isinstance(name, str):
         raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
     check_characters(name, f"the name {name!r} of a schema")
-    with tx._reading() as reader:
-        known = tx._schema_infos(reader, tx._base)
+    with tx.reading() as reader:
+        known = tx.view.schemas(reader, tx.base)
     if any(fold(schema.name) == fold(name) for schema in known):
         raise Invalid(f"there is a schema {name} already", hint="use it, or choose another name")
     own = str(uuid.uuid4())
     path = f"{tx.data_path}{_folder(name, own)}"
-    tx._new_schemas[name] = SchemaInfo(tx.new_id(), name, path, own)
+    tx.drafts.new_schemas[name] = SchemaInfo(tx.new_id(), name, path, own)
     return DONE
 
 
@@ -65,15 +63,13 @@ def _folder(name: str, own: str) -> str:
     return f"{name}/" if _PLAIN.fullmatch(name) else f"{own}/"
 
 
-def drop_schema(tx: Transaction, name: str, *, cascade: bool) -> WriteResult:
+def drop_schema(tx: Drafting, name: str, *, cascade: bool) -> WriteResult:
     schema = schema_named(tx, name)
     if fold(schema.name) == "main":
         raise Invalid("the schema main cannot be dropped", hint="drop its tables instead")
-    with tx._reading() as reader:
+    with tx.reading() as reader:
         inside = {
-            kind: [
-                n for _, n in tx._object_names(reader, tx._base, kind) if n.schema == schema.name
-            ]
+            kind: [n for _, n in tx.view.names(reader, tx.base, kind) if n.schema == schema.name]
             for kind in ("table", "view", "macro")
         }
     if inside["macro"]:
@@ -85,16 +81,13 @@ def drop_schema(tx: Transaction, name: str, *, cascade: bool) -> WriteResult:
         tx.drop_table(table)
     for view in inside["view"]:
         drop_view(tx, view)
-    if schema.id < 0:
-        del tx._new_schemas[schema.name]
-    else:
-        tx._dropped_schemas[schema.id] = schema
+    tx.drafts.drop_schema(schema)
     return DONE
 
 
-def schema_named(tx: Transaction, name: str) -> SchemaInfo:
-    with tx._reading() as reader:
-        known = tx._schema_infos(reader, tx._base)
+def schema_named(tx: Drafting, name: str) -> SchemaInfo:
+    with tx.reading() as reader:
+        known = tx.view.schemas(reader, tx.base)
     same = [schema for schema in known if fold(schema.name) == fold(str(name))]
     if not same:
         listed = ", ".join(schema.name for schema in known)
@@ -102,12 +95,12 @@ def schema_named(tx: Transaction, name: str) -> SchemaInfo:
     return same[0]
 
 
-def free_name(tx: Transaction, name: TableName) -> SchemaInfo:
+def free_name(tx: Drafting, name: TableName) -> SchemaInfo:
     check_characters(name.name, f"the name {name.name!r}")
     schema = schema_named(tx, name.schema)
-    with tx._reading() as reader:
+    with tx.reading() as reader:
         for kind in ("table", "view"):
-            if tx._find(reader, tx._base, kind, name) is not None:
+            if tx.view.find(reader, tx.base, kind, name) is not None:
                 raise Invalid(f"there is a {kind} {name} already", hint="choose another name")
     return schema
 
@@ -121,7 +114,7 @@ def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def create_table(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     schema: Any,
     *,
@@ -140,7 +133,7 @@ def create_table(
 
 
 def create(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     schema: Schema,
     keys: tuple[PartitionKey, ...],
@@ -150,7 +143,7 @@ def create(
     home = free_name(tx, name)
     own = str(uuid.uuid4())
     folder = _folder(name.name, own)
-    with tx._reading() as reader:
+    with tx.reading() as reader:
         defaults = options.of_scopes(reader, MIRROR_TAG)
         if read.has_folder(reader, home.id, folder):
             folder = f"{own}/"
@@ -163,7 +156,7 @@ def create(
             name=TableName(home.name, name.name),
             path=f"{home.path}{folder}",
             schema=schema,
-            begin_snapshot=tx._base,
+            begin_snapshot=tx.base,
             tags=tags,
             partitioning=PartitionSpec(tx.new_id(), keys) if keys else None,
         )
@@ -176,7 +169,7 @@ def moved(name: TableName, new: str) -> TableName:
     return given if "." in new else TableName(name.schema, given.name)
 
 
-def rename(tx: Transaction, name: TableName, new: TableName) -> WriteResult:
+def rename(tx: Drafting, name: TableName, new: TableName) -> WriteResult:
     draft = tx.draft(name)
     if draft.after.name != new:
         home = free_name(tx, new)
@@ -184,9 +177,9 @@ def rename(tx: Transaction, name: TableName, new: TableName) -> WriteResult:
     return replace(DONE, operation="rename table")
 
 
-def drop(tx: Transaction, name: TableName) -> WriteResult:
-    with tx._reading() as reader:
-        is_view = tx._find(reader, tx._base, "view", name) is not None
+def drop(tx: Drafting, name: TableName) -> WriteResult:
+    with tx.reading() as reader:
+        is_view = tx.view.find(reader, tx.base, "view", name) is not None
     if is_view:
         drop_view(tx, name)
     else:
@@ -195,19 +188,19 @@ def drop(tx: Transaction, name: TableName) -> WriteResult:
 
 
 def create_view(
-    tx: Transaction, name: TableName, sql: str, *, columns: Sequence[str], replaces: bool
+    tx: Drafting, name: TableName, sql: str, *, columns: Sequence[str], replaces: bool, check: Check
 ) -> WriteResult:
-    """A view in DuckDB's SQL; what it selects from must be there."""
+    """A view in DuckDB's SQL; what it selects from must be there, which `check` looks for."""
     for said in (name.name, sql, *columns):
         check_characters(said, f"the view {name}")
-    with tx._reading() as reader:
-        existing = tx._find(reader, tx._base, "view", name)
-        before = None if existing is None else tx._view_info(reader, tx._base, existing)
+    with tx.reading() as reader:
+        existing = tx.view.find(reader, tx.base, "view", name)
+        before = None if existing is None else tx.view.view_info(reader, tx.base, existing)
     if before is not None and not replaces:
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
     if before is None:
         free_name(tx, name)
-    check_view(tx, sql)
+    check(tx, sql)
     if before is not None:
         drop_view(tx, name)
     home = schema_named(tx, name.schema)
@@ -219,23 +212,20 @@ def create_view(
         column_aliases=tuple(columns),
         uuid=str(uuid.uuid4()),
     )
-    tx._view_changes[view.id] = ViewChange(None, view)
+    tx.drafts.views[view.id] = ViewChange(None, view)
     return DONE
 
 
-def drop_view(tx: Transaction, name: TableName) -> None:
-    with tx._reading() as reader:
-        view_id = tx._find(reader, tx._base, "view", name)
+def drop_view(tx: Drafting, name: TableName) -> None:
+    with tx.reading() as reader:
+        view_id = tx.view.find(reader, tx.base, "view", name)
         if view_id is None:
             raise NotFound(f"there is no view {name}")
-        view = tx._view_info(reader, tx._base, view_id)
-    if view_id < 0:
-        del tx._view_changes[view_id]
-    else:
-        tx._view_changes[view_id] = ViewChange(view, None)
+        view = tx.view.view_info(reader, tx.base, view_id)
+    tx.drafts.drop_view(view)
 
 
-def set_partitioning(tx: Transaction, name: TableName, by: str | Sequence[str]) -> WriteResult:
+def set_partitioning(tx: Drafting, name: TableName, by: str | Sequence[str]) -> WriteResult:
     """How files are divided from now on; those already there stay as they are."""
     draft = tx.draft(name)
     keys = parse_partitioning(by, draft.after.schema)
@@ -253,18 +243,18 @@ def set_partitioning(tx: Transaction, name: TableName, by: str | Sequence[str]) 
     return DONE
 
 
-def _has_rows(tx: Transaction, draft: TableDraft) -> bool:
-    plan = tx._plan(draft.after.name, None, ReadRequest([draft.columns[0].name]))
+def _has_rows(tx: Drafting, draft: TableDraft) -> bool:
+    plan = tx.plan(draft.after.name, None, ReadRequest([draft.columns[0].name]))
     return bool(plan.files) or any(inlined.rows for inlined in plan.inlined)
 
 
-def set_sorting(tx: Transaction, name: TableName, by: str | Sequence[str]) -> WriteResult:
+def set_sorting(tx: Drafting, name: TableName, by: str | Sequence[str]) -> WriteResult:
     draft = tx.draft(name)
     draft.after = replace(draft.after, sorting=parse_sorting(by, draft.after.schema))
     return DONE
 
 
-def evolve(tx: Transaction, name: TableName, changes: Mapping[str, Any]) -> WriteResult:
+def evolve(tx: Drafting, name: TableName, changes: Mapping[str, Any]) -> WriteResult:
     """Change the columns; rows already there are read as the new columns say."""
     draft = tx.draft(name)
     before = draft.after.schema
@@ -349,7 +339,7 @@ def _check_facts(draft: TableDraft, after: Schema) -> None:
             )
 
 
-def _check_required(tx: Transaction, draft: TableDraft, after: Schema) -> None:
+def _check_required(tx: Drafting, draft: TableDraft, after: Schema) -> None:
     """A column that no longer allows nulls must not hold any."""
     before = {column.id: column for column in draft.after.schema}
     for column in after:
@@ -357,9 +347,9 @@ def _check_required(tx: Transaction, draft: TableDraft, after: Schema) -> None:
         if old is None or not old.nullable or column.nullable:
             continue
         null = f"{quote(old.name)} IS NULL"
-        plan = tx._plan(draft.after.name, None, ReadRequest([old.name], null))
+        plan = tx.plan(draft.after.name, None, ReadRequest([old.name], null))
         draft.depends_on_inserts = True
-        if tx._engine.read(plan).count():
+        if tx.engine.read(plan).count():
             raise Invalid(
                 f"column {old.name!r} holds nulls, so they cannot be forbidden",
                 hint=f"fill them in first: update({{{old.name!r}: …}}, where='{old.name} IS NULL')",
@@ -378,7 +368,7 @@ def _renamed_sorting(table: TableInfo, after: Schema) -> tuple[SortKey, ...]:
     return tuple(found)
 
 
-def set_comment(tx: Transaction, name: TableName, comment: str | None) -> WriteResult:
+def set_comment(tx: Drafting, name: TableName, comment: str | None) -> WriteResult:
     draft = tx.draft(name)
     draft.after = replace(draft.after, tags=_with_comment(draft.after.tags, comment))
     return DONE

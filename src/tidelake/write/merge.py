@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.engine import Job
 from tidelake.engine.incoming.conform import filled, unknown
@@ -23,14 +23,12 @@ from tidelake.model.settings import Settings
 from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
+from tidelake.session.source import Source
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, assigned, without_rows
 from tidelake.write.rows import check_nulls, result, writable
-
-if TYPE_CHECKING:
-    from tidelake.lake.table import Table
-    from tidelake.lake.transaction import Transaction
 
 _ACTION = "_tidelake_action"
 _T, _S = "_tidelake_target", "_tidelake_source"
@@ -64,8 +62,8 @@ class Merge:
     `execute` runs it. Expressions name columns as `target.x` and `source.x`; the source may have
     columns that the table has not, for example one that says what is to be done."""
 
-    def __init__(self, table: Table, source: Any, on: str | Sequence[str] | None) -> None:
-        self._table = table
+    def __init__(self, target: Source, source: Any, on: str | Sequence[str] | None) -> None:
+        self._target = target
         self._source = source
         self._on = on
         self._clauses = Clauses()
@@ -99,8 +97,8 @@ class Merge:
             raise Invalid(
                 "this merge does nothing", hint="add a clause such as when_matched_update()"
             )
-        return self._table._write(
-            lambda tx: merge(tx, self._table._name, self._source, self._on, self._clauses)
+        return self._target.write(
+            lambda tx: merge(tx, self._target.name, self._source, self._on, self._clauses)
         )
 
     def _with(self, **clause: MergeClause) -> Merge:
@@ -110,7 +108,7 @@ class Merge:
 
 
 def merge(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     data: Any,
     on: str | Sequence[str] | None,
@@ -292,12 +290,12 @@ def _refuse_repeated(job: Job, work: _Work) -> None:
         )
 
 
-def _run(tx: Transaction, job: Job, work: _Work, count: int) -> WriteResult:
+def _run(tx: Drafting, job: Job, work: _Work, count: int) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     draft.depends_on_inserts = True
     names = work.target_columns()
     where = None if clauses.orphaned else _range(job, work, count)
-    plan = tx._plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
+    plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
     job.scan("target", plan)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {_flat('target', n)}" for n in names)
@@ -329,7 +327,7 @@ def _unmatched(work: _Work, sources: str) -> str:
     )
 
 
-def _apply(tx: Transaction, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
+def _apply(tx: Drafting, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
     clauses = work.clauses
     relations = {"matched": clauses.matched}
     if clauses.orphaned:

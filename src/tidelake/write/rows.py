@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.coverage.overlap import Added, AppendedRows, OverlapGuard, staged
 from tidelake.engine import Job
@@ -24,17 +24,15 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, assigned, pairs, without_rows
 
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
-
 Where = str | Predicate
 
 
-def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
+def append(tx: Drafting, name: TableName, data: Any) -> WriteResult:
     """Add rows, as the table's policy for buckets that are covered already has it."""
     draft = writable(tx, name)
     watch = OverlapGuard.of(tx, draft)
@@ -44,7 +42,7 @@ def append(tx: Transaction, name: TableName, data: Any) -> WriteResult:
 
 
 def _append(
-    tx: Transaction,
+    tx: Drafting,
     draft: TableDraft,
     data: Any,
     watch: OverlapGuard | None,
@@ -52,7 +50,7 @@ def _append(
 ) -> WriteResult:
     """`within` is a condition that all rows must meet."""
     name = draft.after.name
-    local = tx._local.job if not is_spark_frame(data) else tx.job
+    local = tx.local.job if not is_spark_frame(data) else tx.job
     with local(f"cannot append to {name}", *([data] if is_spark_frame(data) else [])) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
         tx.replayable = tx.replayable and incoming.rereadable
@@ -65,7 +63,7 @@ def _append(
 
 
 def add_rows(
-    tx: Transaction, draft: TableDraft, job: Job, incoming: AppendedRows, watch: OverlapGuard | None
+    tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows, watch: OverlapGuard | None
 ) -> WriteResult:
     """Stage rows, where a series is watched as its policy has it."""
     added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
@@ -82,7 +80,7 @@ def _added(added: Added) -> WriteResult:
     )
 
 
-def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: OverlapGuard | None) -> int | None:
+def _plain(tx: Drafting, draft: TableDraft, data: Any, watch: OverlapGuard | None) -> int | None:
     """Stage a few plain dicts as they are; how many, or None if they need more care."""
     if not tx.can_inline(draft.columns):
         return None
@@ -95,7 +93,7 @@ def _plain(tx: Transaction, draft: TableDraft, data: Any, watch: OverlapGuard | 
     return len(rows)
 
 
-def writable(tx: Transaction, name: TableName) -> TableDraft:
+def writable(tx: Drafting, name: TableName) -> TableDraft:
     draft = tx.draft(name)
     if tx.encrypted:
         raise Unsupported(
@@ -148,12 +146,12 @@ def check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
 
 
 def overwrite(
-    tx: Transaction, name: TableName, data: Any, *, where: Where | None = None
+    tx: Drafting, name: TableName, data: Any, *, where: Where | None = None
 ) -> WriteResult:
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
     draft = writable(tx, name)
     if where is None:
-        deleted = clear(tx, draft, tx._plan(name, None, ReadRequest(POINTERS)))
+        deleted = clear(tx, draft, tx.plan(name, None, ReadRequest(POINTERS)))
     else:
         deleted = delete(tx, name, where).deleted
     draft.depends_on_inserts = draft.depends_on_any_change = True
@@ -169,7 +167,7 @@ def overwrite(
     )
 
 
-def clear(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+def clear(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
     """All rows of a plan leave, if possible without being looked at; how many they are."""
     gone = sum(len(inlined.rows) for inlined in plan.inlined)
     lasting = []
@@ -192,7 +190,7 @@ def clear(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
     return gone
 
 
-def _remove_all(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
+def _remove_all(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
         job.scan("target", plan)
@@ -200,20 +198,20 @@ def _remove_all(tx: Transaction, draft: TableDraft, plan: ScanPlan) -> int:
         return staging.remove(tx, draft, job, "doomed", plan)
 
 
-def delete(tx: Transaction, name: TableName, where: Where) -> WriteResult:
+def delete(tx: Drafting, name: TableName, where: Where) -> WriteResult:
     if where is None or (isinstance(where, str) and not where.strip()):
         raise Invalid(
             f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
         )
     draft = writable(tx, name)
-    plan = tx._plan(name, None, ReadRequest(POINTERS, where))
+    plan = tx.plan(name, None, ReadRequest(POINTERS, where))
     draft.depends_on_inserts = True
     deleted = _remove_all(tx, draft, plan)
     return result([], rows=deleted, deleted=deleted, operation="delete")
 
 
 def update(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     given: Mapping[str, Any] | None,
     where: Where | None,
@@ -224,7 +222,7 @@ def update(
     draft = writable(tx, name)
     wanted = _assigned(draft, given, values)
     schema = draft.after.schema
-    plan = tx._plan(name, None, ReadRequest([*schema.names, *POINTERS, ROW_NUMBER], where))
+    plan = tx.plan(name, None, ReadRequest([*schema.names, *POINTERS, ROW_NUMBER], where))
     draft.depends_on_inserts = True
     with tx.job(f"cannot update {name}") as job:
         empty = without_rows(((c.name, c) for c in schema), "t")
@@ -254,7 +252,7 @@ def _assigned(
 
 
 def add_files(
-    tx: Transaction,
+    tx: Drafting,
     name: TableName,
     paths: str | Sequence[str],
     *,
@@ -266,13 +264,13 @@ def add_files(
     patterns = [paths] if isinstance(paths, str | Path) else paths
     if not isinstance(patterns, Iterable):
         raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
-    listed = [found for pattern in patterns for found in tx._local.store.listed(str(pattern))]
+    listed = [found for pattern in patterns for found in tx.local.store.listed(str(pattern))]
     plan = tx.look(name, ReadRequest([draft.columns[0].name]))
     known = {file.path for file in plan.files}
     for path in listed:
         if path in known:
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
-    with tx._local.job(f"cannot add files to {name}") as job:
+    with tx.local.job(f"cannot add files to {name}") as job:
         found = job.found(listed, draft.target, {"hive": hive})
     files = [replace(file, taken_over=take_over) for file in found]
     if (watch := OverlapGuard.of(tx, draft)) is not None:

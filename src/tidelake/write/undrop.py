@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import dropped as revival
@@ -15,51 +14,56 @@ from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
-from tidelake.sql.query import check_view
-from tidelake.write.definitions import free_name
-
-if TYPE_CHECKING:
-    from tidelake.lake.transaction import Transaction
+from tidelake.session.drafting import Drafting
+from tidelake.write.definitions import Check, free_name
 
 DONE = WriteResult(None, operation="undrop")
 _SHOWN = 8
 
 
 def undrop(
-    tx: Transaction, name: TableName, new: TableName, known_at: int | str | datetime | None
+    tx: Drafting,
+    name: TableName,
+    new: TableName,
+    known_at: int | str | datetime | None,
+    check: Check,
 ) -> WriteResult:
-    """Stage the return of what was called so, under that name or another."""
-    with tx._reading() as reader:
+    """Stage the return of what was called so, under that name or another; `check` is for what a
+    view selects from."""
+    with tx.reading() as reader:
         found = _found(tx, reader, name, known_at)
         revival.check_kept(reader, found)
     home = _home(tx, found, new)
-    (_view if found.kind == "view" else _table)(tx, found, home)
+    if found.kind == "view":
+        _view(tx, found, home, check)
+    else:
+        _table(tx, found, home)
     return DONE
 
 
-def _table(tx: Transaction, found: Dropped, name: TableName) -> None:
+def _table(tx: Drafting, found: Dropped, name: TableName) -> None:
     """Its Delta log, if it had one, ended with the drop: it comes without."""
-    with tx._reading() as reader:
+    with tx.reading() as reader:
         table = read.table(reader, found.at - 1, found.id, tx.data_path)
     tags = {key: value for key, value in table.tags.items() if key != MIRROR_TAG}
-    tx.revive(replace(table, name=name, tags=tags), found.at)
+    tx.drafts.revive(replace(table, name=name, tags=tags), found.at)
 
 
-def _view(tx: Transaction, found: Dropped, name: TableName) -> None:
+def _view(tx: Drafting, found: Dropped, name: TableName, check: Check) -> None:
     """A view is its text: one more is made of it."""
-    with tx._reading() as reader:
+    with tx.reading() as reader:
         view = read.view(reader, found.at - 1, found.id)
-    check_view(tx, view.sql)
+    check(tx, view.sql)
     made = replace(view, id=tx.new_id(), name=name, uuid=str(uuid.uuid4()))
-    tx._view_changes[made.id] = ViewChange(None, made)
+    tx.drafts.views[made.id] = ViewChange(None, made)
 
 
 def _found(
-    tx: Transaction, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: Drafting, reader: Reader, name: TableName, known_at: int | str | datetime | None
 ) -> Dropped:
     gone = [each for kind in ("table", "view") for each in revival.named(reader, kind, name)]
     if known_at is not None:
-        at = tx._snapshot(reader, known_at).snapshot_id
+        at = tx.resolve(reader, known_at).snapshot_id
         had = {(kind, read.find(reader, at, kind, name)) for kind in ("table", "view")}
         every = [each for kind in ("table", "view") for each in revival.dropped(reader, kind)]
         gone = [each for each in every if (each.kind, each.id) in had and each.at > at]
@@ -69,10 +73,10 @@ def _found(
 
 
 def _nothing(
-    tx: Transaction, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: Drafting, reader: Reader, name: TableName, known_at: int | str | datetime | None
 ) -> TidelakeError:
     then = "" if known_at is None else f" of {known_at}"
-    if any(read.find(reader, tx._base, kind, name) is not None for kind in ("table", "view")):
+    if any(read.find(reader, tx.base, kind, name) is not None for kind in ("table", "view")):
         return Invalid(
             f"the {name}{then} that there is has not been dropped",
             hint="t.rollback(to=…) brings its rows back; known_at=… names another one",
@@ -85,7 +89,7 @@ def _nothing(
     )
 
 
-def _home(tx: Transaction, found: Dropped, new: TableName) -> TableName:
+def _home(tx: Drafting, found: Dropped, new: TableName) -> TableName:
     """Where it comes to: the schema must be there, and the name free."""
     try:
         return TableName(free_name(tx, new).name, new.name)

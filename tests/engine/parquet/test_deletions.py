@@ -16,7 +16,10 @@ Found = set[tuple[int, int, int]]
 
 
 def whole_life(lake: DuckLake) -> list[DataFile]:
-    with tidelake.connect(f"sqlite:///{lake.catalog}") as opened, opened._reading() as reader:
+    with (
+        tidelake.connect(f"sqlite:///{lake.catalog}") as opened,
+        opened.session.reading() as reader,
+    ):
         info = opened.table("t").info
         ids = [row[0] for row in reader.rows("SELECT data_file_id FROM ducklake_data_file")]
         return files.whole_life(reader, info.id, info.path, ids)

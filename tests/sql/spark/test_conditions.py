@@ -99,4 +99,4 @@ def test_what_is_an_error_here_is_one_of_ours_there(lake: tidelake.Lake, spark: 
         assert _here(lake, condition) is None
         plan = lake.table("t").scan(columns=["id"], where=condition).plan()
         with pytest.raises(TidelakeError):
-            lake._spark_engine(spark).read(plan).to_arrow()
+            lake.session.spark_engine(spark).read(plan).to_arrow()

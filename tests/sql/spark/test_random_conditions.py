@@ -91,7 +91,7 @@ class Conditions:
 
 def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:  # noqa: F811
     """How many of the conditions were said in Spark's words; all of these judge alike."""
-    table, engine = lake.table("t"), lake._spark_engine(spark)
+    table, engine = lake.table("t"), lake.session.spark_engine(spark)
     making = Conditions(seed)
     here: dict[str, set[int]] = {}
     texts = {}

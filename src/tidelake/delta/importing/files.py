@@ -35,12 +35,12 @@ from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import mappings_of
 from tidelake.store.files import is_within
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
-    from tidelake.lake.transaction import Transaction
 
 _CHECKED = 1000
 """Up to so many files, what the log says of them is compared with what they are."""
@@ -76,7 +76,7 @@ class Staging:
     """One step of an import inside a transaction. `copies` are the names of files that have been
     written, and what for."""
 
-    tx: Transaction
+    tx: Drafting
     draft: TableDraft
     job: Job
     ground: ImportPlan
@@ -107,7 +107,7 @@ class Staging:
         stays = {*self.step.kept, *self.step.changed}
         held = {path: files for path, files in self.ground.held.items() if path in stays}
         before = self.draft.before.schema.columns if self.draft.before else ()
-        with self.tx._reading() as reader:
+        with self.tx.reading() as reader:
             mappings = mappings_of(reader, (file for files in held.values() for file in files))
         kept = Kept(held, mappings, self._shapes)
         return kept.outgrown(coming(before, self.draft.columns), self._found_in)
@@ -122,7 +122,7 @@ class Staging:
         return shapes(self._connection(paths), paths) if paths else {}
 
     def _connection(self, paths: Sequence[str]) -> Any:
-        work = self.tx._local.workbench()
+        work = self.tx.local.workbench()
         work.reach(paths)
         return work.connection
 
@@ -163,7 +163,7 @@ class Staging:
     def _gone(self, add: Add) -> set[int]:
         if add.vector is None:
             return set()
-        return set(gone_of(add, self.ground, self.tx._local.store.read))
+        return set(gone_of(add, self.ground, self.tx.local.store.read))
 
     def _gone_before(self, file: DataFile) -> set[int]:
         if not file.has_deletes:

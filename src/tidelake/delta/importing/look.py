@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import files, snapshots
@@ -25,9 +24,7 @@ from tidelake.delta.values.reports import Imported
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 _LISTED = 1000
 """From so many files on, the whole table is listed instead of looking at each."""
@@ -39,7 +36,7 @@ _VECTORS_KEPT = 8
 class Import:
     """Where a table comes from and goes to, and how far its import has come before."""
 
-    lake: Lake
+    session: Session
     log: Listing
     name: TableName
     mode: str
@@ -65,7 +62,7 @@ class ImportPreview:
 
 def look(job: Import) -> ImportPreview:
     """Go through the log, and see whether everything is there and as it should be."""
-    with job.lake._reading() as reader:
+    with job.session.reading() as reader:
         ground = ImportPlan(job.log.root, {}, held_files(job, reader), take_over=job.take_over)
         if job.before is not None:
             ground.ever = imports.paths(reader, job.before.table_id)
@@ -79,7 +76,7 @@ def look(job: Import) -> ImportPreview:
     if (cut := _sized(job, ground, steps)) > told:
         walk, steps = _walked(job, ground, cut)
     steps, doubtful = loosened(steps)
-    ground.counts = counted(job.lake._local, steps)
+    ground.counts = counted(job.session.local, steps)
     _check(job, ground, steps)
     notes = walk.notes + [
         f"column {name} may be null here: the log does not rule it out" for name in doubtful
@@ -93,7 +90,7 @@ def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
     if job.before is None:
         return {}
     table_id, at = job.before.table_id, snapshots.head_id(reader)
-    info = read.table(reader, at, table_id, job.lake.data_path)
+    info = read.table(reader, at, table_id, job.session.data_path)
     made = imports.copies(reader, table_id)
     found: dict[str, list[DataFile]] = defaultdict(list)
     for file in files.data_files(reader, at, table_id, info.path):
@@ -102,11 +99,11 @@ def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
 
 
 def _walked(job: Import, ground: ImportPlan, first: int) -> tuple[LogWalk, list[LogStep]]:
-    before, lake = job.before, job.lake
+    before, session = job.before, job.session
     walk = LogWalk(
-        store=lake._local.store,
+        store=session.local.store,
         log=job.log,
-        checkpoints=partial(read_checkpoint, lake._local),
+        checkpoints=partial(read_checkpoint, session.local),
         numbering=numbering_of(before.columns) if before else Numbering(),
         held=frozenset(ground.held),
         time=before.committed_at if before else None,
@@ -119,7 +116,7 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     the last one lacks some."""
     adds = {path: add for step in steps for path, add in _touched(step)}
     places = {place for _, add in _all(steps) if (place := _place(add, ground)) is not None}
-    ground.sizes = _sizes(job.lake, job.log.root, adds.keys() | places)
+    ground.sizes = _sizes(job.session, job.log.root, adds.keys() | places)
     missing: dict[str, str] = {}
     first = steps[0].version
     for step in steps:
@@ -149,9 +146,9 @@ def _place(add: Add, ground: ImportPlan) -> str | None:
     return None if add.vector is None else place_of(add.vector, ground.root)
 
 
-def _sizes(lake: Lake, root: str, wanted: Iterable[str]) -> dict[str, int]:
+def _sizes(session: Session, root: str, wanted: Iterable[str]) -> dict[str, int]:
     """How large those of the files are that are there."""
-    store, paths = lake._local.store, set(wanted)
+    store, paths = session.local.store, set(wanted)
     if len(paths) < _LISTED:
         return store.sizes(sorted(paths)) if paths else {}
     found = {each.uri: each.bytes for each in store.walk(root) if each.uri in paths}
@@ -170,7 +167,7 @@ def _gone(missing: Sequence[str]) -> Corrupt:
 
 def _check(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> None:
     """Partition values and deletion vectors must be what they should be."""
-    fetch = lru_cache(_VECTORS_KEPT)(job.lake._local.store.read)
+    fetch = lru_cache(_VECTORS_KEPT)(job.session.local.store.read)
     for step in steps:
         partition = step.shape.partition
         for _, add in _touched(step):

@@ -8,7 +8,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, snapshots
@@ -20,20 +19,19 @@ from tidelake.delta.importing.walk import LogStep, TableShape
 from tidelake.delta.log.read import listing
 from tidelake.delta.values.reports import Copy, Imported, ImportResult
 from tidelake.errors import Invalid, NotFound, Unsupported
-from tidelake.lake.transaction import Transaction
 from tidelake.model.change import Origin, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
 from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
 from tidelake.session.progress import progress
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local, local_path
 from tidelake.write.definitions import create, create_schema, schema_named
 from tidelake.write.rows import result
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 MODES = ("fast", "full-history")
 TAG = "tidelake.delta_version"
@@ -42,7 +40,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def import_delta(
-    lake: Lake,
+    session: Session,
     path: str,
     table: str,
     *,
@@ -52,22 +50,14 @@ def import_delta(
     take_over: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Make a Delta table a table of the lake. Its files stay where they are, and what they were:
-    the lake reads them, and never deletes them. With `take_over` they are handed over to the lake,
-    which deletes them when no snapshot needs them any more; the Delta table is broken then.
-
-    `mode` "fast" brings the table as it is, in one snapshot; "full-history" brings every version
-    that can still be read, each as a snapshot of its own, with its time. `resume` goes on with an
-    import that was broken off, or brings what has come since. All is looked at before anything is
-    written: what cannot be read exactly is refused, and nothing has happened.
-    """
+    """Make a Delta table a table of the lake, as `tidelake.import_delta` says."""
     if mode not in MODES:
         raise Invalid(f"mode={mode!r} is no way to import", hint=f"one of {', '.join(MODES)}")
-    if isinstance(lake, Transaction):
+    if session.is_transaction:
         raise Invalid("an import is not part of a transaction", hint="import into the lake itself")
     if not dry_run:
-        lake._check_writable()
-    job = _begun(lake, path, TableName.parse(table), mode, up_to_version, resume=resume)
+        session.check_writable()
+    job = _begun(session, path, TableName.parse(table), mode, up_to_version, resume=resume)
     job = replace(job, take_over=take_over)
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)
@@ -93,17 +83,17 @@ def _uncollected() -> Iterator[None]:
 
 
 def _begun(
-    lake: Lake, path: str, name: TableName, mode: str, version: int | None, *, resume: bool
+    session: Session, path: str, name: TableName, mode: str, version: int | None, *, resume: bool
 ) -> Import:
     if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
         raise Invalid(f"up_to_version={version!r} is no version", hint="give a number")
-    if lake.encrypted:
+    if session.encrypted:
         raise Unsupported(
             "this lake is encrypted, and files of others are not",
             hint="import into a lake that is not",
         )
-    log = listing(lake._local.store, _root(path))
-    with lake._reading() as reader:
+    log = listing(session.local.store, _root(path))
+    with session.reading() as reader:
         known, taken = _come(reader, name), _is_taken(reader, name)
     if taken and not resume:
         raise Invalid(
@@ -117,7 +107,7 @@ def _begun(
             f"{name} comes from {known.root}, not from {log.root}",
             hint="give the place that it was imported from, or another name",
         )
-    return Import(lake, log, name, mode, log.newest if version is None else version, known)
+    return Import(session, log, name, mode, log.newest if version is None else version, known)
 
 
 def _root(path: str) -> str:
@@ -141,7 +131,7 @@ def _is_taken(reader: Reader, name: TableName) -> bool:
 
 def _nothing(job: Import, before: Imported) -> ImportResult:
     """All is there already."""
-    with job.lake._reading() as reader:
+    with job.session.reading() as reader:
         held = held_files(job, reader)
     return ImportResult(
         table=str(job.name),
@@ -151,12 +141,17 @@ def _nothing(job: Import, before: Imported) -> ImportResult:
         snapshot_id=before.snapshot_id,
         snapshots=0,
         files=len(held),
-        rows=job.lake.table(str(job.name)).count(),
+        rows=_count(job.session, job.name),
     )
 
 
+def _count(session: Session, name: TableName) -> int:
+    known = session.row_count(name, None)
+    return int(session.engine.read(session.plan(name, None)).count()) if known is None else known
+
+
 def _told(job: Import, found: ImportPreview, *, dry_run: bool) -> ImportResult:
-    with job.lake._reading() as reader:
+    with job.session.reading() as reader:
         done = None if dry_run else _come(reader, job.name)
     return ImportResult(
         table=str(job.name),
@@ -173,15 +168,15 @@ def _told(job: Import, found: ImportPreview, *, dry_run: bool) -> ImportResult:
 
 
 def _run(job: Import, found: ImportPreview) -> None:
-    lake = job.lake
-    run_locked(lake, imports.ensure)
+    session = job.session
+    run_locked(session, imports.ensure)
     before = job.before.version if job.before else None
     total = sum(len(step.added) for step in found.steps)
     with progress(f"importing {job.name}", files=total) as tell:
         for step in found.steps:
             tell(phase=f"version {step.version}")
             one = _Step(job, found.ground, step, before)
-            done = lake._write(one.stage)
+            done = write(session, one.stage)
             assert done.snapshot_id is not None
             if step is not found.steps[-1]:
                 one.learn(done.snapshot_id)
@@ -202,12 +197,12 @@ class _Step:
         self._before = before
         self._copies: dict[str, Copy] = {}
 
-    def stage(self, tx: Transaction) -> WriteResult:
+    def stage(self, tx: Drafting) -> WriteResult:
         step, name = self._step, self._job.name
         self._check_turn(tx)
         draft = self._created(tx) if self._before is None else self._altered(tx)
         draft.depends_on_inserts = draft.depends_on_any_change = True
-        with tx._local.job(f"cannot import {name}") as job:
+        with tx.local.job(f"cannot import {name}") as job:
             staging = Staging(tx, draft, job, self._ground, step)
             staging.run()
         if not draft.change().changes_anything:
@@ -220,9 +215,9 @@ class _Step:
         files = list(draft.files.values())
         return result(files, rows=came + went, inserted=came, deleted=went, operation="import")
 
-    def _check_turn(self, tx: Transaction) -> None:
+    def _check_turn(self, tx: Drafting) -> None:
         """The table must be as the last step has left it."""
-        with tx._reading() as reader:
+        with tx.reading() as reader:
             known = _come(reader, self._job.name)
             if (known.version if known else None) != self._before:
                 raise Invalid(
@@ -236,7 +231,7 @@ class _Step:
                     hint="import the table anew under another name",
                 )
 
-    def _created(self, tx: Transaction) -> TableDraft:
+    def _created(self, tx: Drafting) -> TableDraft:
         shape, name = self._step.shape, self._job.name
         try:
             schema_named(tx, name.schema)
@@ -245,7 +240,7 @@ class _Step:
         tags = {"comment": shape.comment} if shape.comment else {}
         return create(tx, name, Schema(shape.columns), _keys(shape), tags)
 
-    def _altered(self, tx: Transaction) -> TableDraft:
+    def _altered(self, tx: Drafting) -> TableDraft:
         draft, shape = tx.draft(self._job.name), self._step.shape
         spec = draft.after.partitioning
         if (spec.keys if spec else ()) != _keys(shape):
@@ -263,14 +258,14 @@ class _Step:
         draft.facts = draft.facts.evolved(draft.after)
         return draft
 
-    def _sign(self, tx: Transaction) -> None:
+    def _sign(self, tx: Drafting) -> None:
         """What the commit says of itself, and what is kept of it."""
         step, job = self._step, self._job
         operation = step.said.get("operation")
         told = operation if isinstance(operation, str) else None
         who = next((step.said[k] for k in ("userName", "engineInfo") if step.said.get(k)), None)
-        tx._author = who if isinstance(who, str) else "Delta"
-        tx._message = f"Delta version {step.version}" + (f": {told}" if told else "")
+        tx.author = who if isinstance(who, str) else "Delta"
+        tx.message = f"Delta version {step.version}" + (f": {told}" if told else "")
         if job.mode == "full-history":
             when = _EPOCH + timedelta(milliseconds=step.time)
             tx.origin = Origin(step.version, when, told)
@@ -287,10 +282,10 @@ class _Step:
         ground, step = self._ground, self._step
         ground.copied |= {copy.source: copy.vector for copy in self._copies.values()}
         ground.ever |= step.added.keys()
-        with self._job.lake._reading() as reader:
+        with self._job.session.reading() as reader:
             table_id = read.find(reader, snapshot_id, "table", self._job.name)
             assert table_id is not None
-            info = read.table(reader, snapshot_id, table_id, self._job.lake.data_path)
+            info = read.table(reader, snapshot_id, table_id, self._job.session.data_path)
             next_id = file_history.next_file(reader, snapshot_id - 1)
             touched = file_history.touched(
                 reader, table_id, info.path, snapshot_id - 1, snapshot_id, next_id

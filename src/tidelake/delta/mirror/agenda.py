@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, files, inlined, snapshots
@@ -20,10 +19,9 @@ from tidelake.errors import NotFound
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.snapshot import Snapshot
+from tidelake.session.caches import Memory
 from tidelake.session.planning import TableMeta, mappings_of
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 _SHAPES = {"altered_table"}
 _OTHERS = {*_SHAPES, "dropped_table"}
@@ -56,14 +54,16 @@ class Agenda:
     head: int
 
 
-def agenda(lake: Lake, reader: Reader, mirror: Mirror) -> Agenda:
+def agenda(session: Session, reader: Reader, mirror: Mirror) -> Agenda:
     """Snapshots that cannot be shown are passed over. Where rows have been moved between files
     meanwhile, for the past too, or snapshots are missing, all files are looked at."""
-    return _agenda(lake, reader, mirror, lake._mirrored, _later(reader, mirror))
+    return _agenda(
+        session, reader, mirror, session.memory(DeclarationCache), _later(reader, mirror)
+    )
 
 
 def agenda_of_appends(
-    lake: Lake, reader: Reader, mirror: Mirror, known: DeclarationCache
+    session: Session, reader: Reader, mirror: Mirror, known: DeclarationCache
 ) -> Agenda | None:
     """The same, with few questions, if rows have been added since what the mirror shows and
     nothing else was done."""
@@ -71,18 +71,18 @@ def agenda_of_appends(
     words = {word for each in later.snapshots for word in words_of(each, mirror.table_id)}
     if not later.gapless or words != _APPENDS:
         return None
-    return _agenda(lake, reader, mirror, known, later)
+    return _agenda(session, reader, mirror, known, later)
 
 
 def _agenda(
-    lake: Lake, reader: Reader, mirror: Mirror, known: DeclarationCache, later: _Later
+    session: Session, reader: Reader, mirror: Mirror, known: DeclarationCache, later: _Later
 ) -> Agenda:
     touching = _touching(mirror, later.snapshots)
-    declared = [known.at(lake, reader, mirror.table_id, each) for each in touching]
+    declared = [known.at(session, reader, mirror.table_id, each) for each in touching]
     reasons = [None if each is None else each.reason for each in declared]
     fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
-    shown = _Dues(lake, reader, mirror, known, touching)
+    shown = _Dues(session, reader, mirror, known, touching)
     dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
     last = reasons[-1] if touching else mirror.reason
     head = later.snapshots[-1].snapshot_id if later.snapshots else mirror.snapshot_id
@@ -132,14 +132,16 @@ def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
     ]
 
 
-def then_at(lake: Lake, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
+def then_at(session: Session, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
-    (due,) = _Dues(lake, reader, mirror, lake._mirrored, []).of([snapshot], whole=True)
+    (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache), []).of(
+        [snapshot], whole=True
+    )
     return due.then
 
 
-class DeclarationCache:
+class DeclarationCache(Memory):
     """How tables are declared, as mirrors need it: that is the same for all snapshots of one
     version of the lake's schema. Of each table the last that was asked for is remembered."""
 
@@ -152,11 +154,13 @@ class DeclarationCache:
         if other is not None:
             self._known |= other._known
 
-    def at(self, lake: Lake, reader: Reader, table_id: int, snapshot: Snapshot) -> Declared | None:
+    def at(
+        self, session: Session, reader: Reader, table_id: int, snapshot: Snapshot
+    ) -> Declared | None:
         """None if there is no such table then."""
         version, found = self._known.get(table_id, (-1, None))
         if version != snapshot.schema_version or words_of(snapshot, table_id) & _OTHERS:
-            found = _declared(lake, reader, table_id, snapshot.snapshot_id)
+            found = _declared(session, reader, table_id, snapshot.snapshot_id)
             self._known[table_id] = snapshot.schema_version, found
         return found
 
@@ -170,12 +174,12 @@ class Declared:
     reason: str | None
 
 
-def _declared(lake: Lake, reader: Reader, table_id: int, at: int) -> Declared | None:
+def _declared(session: Session, reader: Reader, table_id: int, at: int) -> Declared | None:
     try:
-        info = read.table(reader, at, table_id, lake.data_path)
+        info = read.table(reader, at, table_id, session.data_path)
     except NotFound:
         return None
-    reasons = ["its files are encrypted"] if lake.encrypted else obstacles(info.schema)
+    reasons = ["its files are encrypted"] if session.encrypted else obstacles(info.schema)
     spans = type_spans(reader, table_id)
     return Declared(TableMeta.gather(reader, info), spans, "; ".join(reasons) or None)
 
@@ -185,13 +189,13 @@ class _Dues:
 
     def __init__(
         self,
-        lake: Lake,
+        session: Session,
         reader: Reader,
         mirror: Mirror,
         known: DeclarationCache,
         touching: Sequence[Snapshot],
     ) -> None:
-        self._lake = lake
+        self._session = session
         self._known = known
         self._reader = reader
         self._mirror = mirror
@@ -213,7 +217,7 @@ class _Dues:
 
     def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> DueSnapshot:
         at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader
-        declared = self._known.at(self._lake, reader, id_, snapshot)
+        declared = self._known.at(self._session, reader, id_, snapshot)
         if declared is None:
             self.before = mirrors.files(reader, id_)
             return DueSnapshot(snapshot, True, words)

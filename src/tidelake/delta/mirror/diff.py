@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader
@@ -33,9 +32,7 @@ from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
 from tidelake.delta.values.reports import OF_FILES, Finding, MirrorDiff, PublishCounts, Verdict
 from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.model.changes_made import named_tables
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 _TRIES = 5
 _WALKED = 1000
@@ -71,7 +68,7 @@ class _Log:
 
 
 def diff(
-    lake: Lake,
+    session: Session,
     mirror: Mirror,
     log_dir: str | None,
     *,
@@ -82,16 +79,16 @@ def diff(
         raise Invalid("thresholds are not negative", hint="0 tolerates nothing")
     root = mirror.root if log_dir is None else _root(log_dir.rstrip("/"))
     for _ in range(_TRIES):
-        log = _read_log(lake, root)
-        sql = _read_sql(lake, mirror.table_id, log)
+        log = _read_log(session, root)
+        sql = _read_sql(session, mirror.table_id, log)
         if sql is not None:
             break
     else:
         raise Conflict(
             f"the mirror at {root} is written to all the time", hint="compare again later"
         )
-    ours = _ours(lake, sql.mirror)
-    theirs, findings = _compared(lake, sql, log, ours)
+    ours = _ours(session, sql.mirror)
+    theirs, findings = _compared(session, sql, log, ours)
     return MirrorDiff(
         sql.table,
         root,
@@ -123,23 +120,23 @@ def _verdict(findings: list[Finding], lag: float, late: float, tolerated: int) -
     return "lagging" if lag > late else "ok"
 
 
-def _read_log(lake: Lake, root: str) -> _Log:
-    store = lake._local.store
+def _read_log(session: Session, root: str) -> _Log:
+    store = session.local.store
     try:
         log = listing(store, root)
     except NotFound:
         return _Log(root, None)
-    findings = [*holes(log), *_hint(lake, log)]
+    findings = [*holes(log), *_hint(session, log)]
     try:
-        return _Log(root, log, state_of(lake, log, log.newest), tuple(findings))
+        return _Log(root, log, state_of(session, log, log.newest), tuple(findings))
     except TidelakeError as error:
         finding = Finding("unreadable", str(log.newest), str(error))
         return _Log(root, log, None, (*findings, finding))
 
 
-def _hint(lake: Lake, log: Listing) -> Iterator[Finding]:
+def _hint(session: Session, log: Listing) -> Iterator[Finding]:
     """Readers that trust `_last_checkpoint` are lost if it names one that is not there."""
-    store = lake._local.store
+    store = session.local.store
     uri = log.uri(HINT)
     named = hinted(store.read(uri)) if store.exists(uri) else None
     if named is not None and named not in log.checkpoints:
@@ -147,9 +144,9 @@ def _hint(lake: Lake, log: Listing) -> Iterator[Finding]:
         yield Finding("checkpoint", str(named), said)
 
 
-def _read_sql(lake: Lake, table_id: int, log: _Log) -> _Sql | None:
+def _read_sql(session: Session, table_id: int, log: _Log) -> _Sql | None:
     """None if the log has gone on since it was read."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         mirror = mirrors.of_table(reader, table_id)
         if mirror is None:
             raise NotFound("the table is no longer mirrored", hint="lake.mirrors()")
@@ -167,25 +164,25 @@ def _read_sql(lake: Lake, table_id: int, log: _Log) -> _Sql | None:
 
 
 def _compared(
-    lake: Lake, sql: _Sql, log: _Log, ours: Mapping[str, ComparedFile]
+    session: Session, sql: _Sql, log: _Log, ours: Mapping[str, ComparedFile]
 ) -> tuple[dict[str, ComparedFile], list[Finding]]:
     """The files of the log, and all differences."""
-    findings = [*log.findings, *_versions(lake, sql, log)]
+    findings = [*log.findings, *_versions(session, sql, log)]
     if log.state is None:
         return {}, findings
-    state = _with_pending(lake, log.state, sql)
+    state = _with_pending(session, log.state, sql)
     protocol, metadata = sql.mirror.protocol, sql.mirror.metadata
     if protocol is not None and state.protocol is not None:
         findings += compare_protocol(protocol, state.protocol)
     if metadata is not None and state.metadata is not None:
         findings += compare_metadata(metadata, state.metadata)
-    theirs, unreadable = _theirs(lake, state, sql.mirror.root)
+    theirs, unreadable = _theirs(session, state, sql.mirror.root)
     findings += [*unreadable, *compare_files(ours, theirs)]
-    findings += compare_there(theirs.values(), _sizes(lake, log.root, theirs))
+    findings += compare_there(theirs.values(), _sizes(session, log.root, theirs))
     return theirs, findings
 
 
-def _versions(lake: Lake, sql: _Sql, log: _Log) -> Iterator[Finding]:
+def _versions(session: Session, sql: _Sql, log: _Log) -> Iterator[Finding]:
     if log.listing is None:
         if sql.mirror.published >= 0:
             yield Finding("gap", "0", f"there is no log at {log.root}")
@@ -196,16 +193,16 @@ def _versions(lake: Lake, sql: _Sql, log: _Log) -> Iterator[Finding]:
         yield Finding("ahead", str(log.newest), said)
     recent = range(max([0, *log.listing.checkpoints]), min(log.newest, newest) + 1)
     for version in recent:
-        found, known = digest_of(lake, log.listing, version), sql.digests.get(version)
+        found, known = digest_of(session, log.listing, version), sql.digests.get(version)
         if found is not None and known is not None and found != known:
             said = f"{commit_name(version)} was written by somebody else"
             yield Finding("foreign", str(version), said)
 
 
-def _with_pending(lake: Lake, state: State, sql: _Sql) -> State:
+def _with_pending(session: Session, state: State, sql: _Sql) -> State:
     """The log as it will be once all is in it that has been decided upon; of a copy that is late,
     what the log itself has."""
-    store = lake._local.store
+    store = session.local.store
     for commit in sql.pending:
         uri = f"{sql.mirror.root}{LOG}{commit_name(commit.version)}"
         if commit.version == state.version + 1 and (commit.content or store.exists(uri)):
@@ -214,12 +211,14 @@ def _with_pending(lake: Lake, state: State, sql: _Sql) -> State:
     return state
 
 
-def _theirs(lake: Lake, state: State, root: str) -> tuple[dict[str, ComparedFile], list[Finding]]:
+def _theirs(
+    session: Session, state: State, root: str
+) -> tuple[dict[str, ComparedFile], list[Finding]]:
     found: dict[str, ComparedFile] = {}
     findings = []
     for add in state.files.values():
         try:
-            gone = _positions(lake, add.vector, root)
+            gone = _positions(session, add.vector, root)
         except Corrupt as error:
             findings.append(Finding("deletes", add.path, str(error)))
             gone = None
@@ -234,31 +233,31 @@ def _seen(add: Add, gone: frozenset[int] | None) -> ComparedFile:
     return ComparedFile(add.path, add.size, row_count(parsed_stats(add.stats)), gone)
 
 
-def _positions(lake: Lake, vector: Vector | None, root: str) -> frozenset[int]:
+def _positions(session: Session, vector: Vector | None, root: str) -> frozenset[int]:
     if vector is None:
         return frozenset()
-    return frozenset(decoded(vector, root, lake._local.store.read))
+    return frozenset(decoded(vector, root, session.local.store.read))
 
 
-def _sizes(lake: Lake, root: str, theirs: Mapping[str, ComparedFile]) -> dict[str, int]:
+def _sizes(session: Session, root: str, theirs: Mapping[str, ComparedFile]) -> dict[str, int]:
     """How large the files of the log are that are there."""
     places = {located(path, root): path for path in theirs}
     if len(places) < _WALKED:
-        found = lake._local.store.sizes(list(places)) if places else {}
+        found = session.local.store.sizes(list(places)) if places else {}
     else:
-        found = {each.uri: each.bytes for each in lake._local.store.walk(root)}
+        found = {each.uri: each.bytes for each in session.local.store.walk(root)}
     return {places[uri]: size for uri, size in found.items() if uri in places}
 
 
-def _ours(lake: Lake, mirror: Mirror) -> dict[str, ComparedFile]:
+def _ours(session: Session, mirror: Mirror) -> dict[str, ComparedFile]:
     """The files that the log is to have, as the lake has them."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         known = mirrors.files(reader, mirror.table_id)
         at = None if mirror.version < 0 else _still_there(reader, mirror)
     if mirror.status == "stopped" or at is None:
-        return {file.path: _remembered(lake, mirror, file) for file in known.values()}
+        return {file.path: _remembered(session, mirror, file) for file in known.values()}
     found = {}
-    for file, gone in files_at(lake, mirror, at):
+    for file, gone in files_at(session, mirror, at):
         shown = known.get(file.id)
         path = spelled(file.path.removeprefix(mirror.root)) if shown is None else shown.path
         size = file.bytes if shown is None or not shown.copied else shown.size
@@ -275,6 +274,6 @@ def _still_there(reader: Reader, mirror: Mirror) -> int | None:
     return None if touched or not later else later[0].snapshot_id
 
 
-def _remembered(lake: Lake, mirror: Mirror, file: MirroredFile) -> ComparedFile:
+def _remembered(session: Session, mirror: Mirror, file: MirroredFile) -> ComparedFile:
     add = file.add(data_change=False)
-    return _seen(add, _positions(lake, file.vector, mirror.root))
+    return _seen(add, _positions(session, file.vector, mirror.root))

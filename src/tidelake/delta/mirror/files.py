@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tidelake.delta.log.names import spelled
@@ -23,9 +22,7 @@ from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.model.statistics import ColumnStats
 from tidelake.plan.target import Target
 from tidelake.session.planning import TableMeta, plan_all
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+from tidelake.session.session import Session
 
 COPY = "delta"
 """How names of copies end: nobody takes them for data files that were forgotten."""
@@ -69,26 +66,26 @@ def needs_look(mirror: Mirror, then: TableAt) -> bool:
 
 
 def shown(
-    lake: Lake, mirror: Mirror, then: TableAt, before: Mapping[int, MirroredFile]
+    session: Session, mirror: Mirror, then: TableAt, before: Mapping[int, MirroredFile]
 ) -> dict[int, MirroredFile]:
     """Those of the files that the snapshot sees rows of."""
     visible = then.visible
     if any(file.encryption_key for file in visible):
         raise Obstacle("its files are encrypted")
-    gone = positions_gone(lake, then, visible)
-    foreign = _foreign(then, visible) | _misnamed(lake, then, visible, before)
+    gone = positions_gone(session, then, visible)
+    foreign = _foreign(then, visible) | _misnamed(session, then, visible, before)
     found = {}
     for file in visible:
         positions = gone.get(file.id, ())
         if len(positions) < file.rows:
             is_itself = file.path.startswith(mirror.root) and file.id not in foreign
-            body = _body(lake, mirror, then, file, before.get(file.id), is_itself)
-            found[file.id] = _as_shown(lake, mirror, body, positions, before.get(file.id))
+            body = _body(session, mirror, then, file, before.get(file.id), is_itself)
+            found[file.id] = _as_shown(session, mirror, body, positions, before.get(file.id))
     return found
 
 
 def _as_shown(
-    lake: Lake,
+    session: Session,
     mirror: Mirror,
     body: MirroredFile,
     positions: Sequence[int],
@@ -96,36 +93,36 @@ def _as_shown(
 ) -> MirroredFile:
     """With a vector of the positions, whose file is in place before anything names it. What the
     mirror has already is not written again."""
-    if known is not None and _same(lake, mirror, known, positions):
+    if known is not None and _same(session, mirror, known, positions):
         if known.path == body.path:
             return known
         vector = known.vector
     else:
-        vector = _vector(lake, mirror, positions) if positions else None
+        vector = _vector(session, mirror, positions) if positions else None
     if vector is None:
         return body
     loose = body.stats.replace('"tightBounds":true', '"tightBounds":false', 1)
     return replace(body, stats=loose, vector=vector)
 
 
-def _vector(lake: Lake, mirror: Mirror, positions: Sequence[int]) -> Vector:
+def _vector(session: Session, mirror: Mirror, positions: Sequence[int]) -> Vector:
     uuid = uuid4()
     vector, data = encoded(positions, uuid)
     if data is not None:
-        lake._local.store.create(f"{mirror.root}{file_name(uuid)}", data)
+        session.local.store.create(f"{mirror.root}{file_name(uuid)}", data)
     return vector
 
 
-def _same(lake: Lake, mirror: Mirror, known: MirroredFile, positions: Sequence[int]) -> bool:
+def _same(session: Session, mirror: Mirror, known: MirroredFile, positions: Sequence[int]) -> bool:
     """Whether a file is shown without just these positions. Rows that a snapshot does not see may
     be others, but as many, only where rows have been moved."""
     if known.vector is None or known.vector.cardinality != len(positions):
         return known.vector is None and not positions
-    return decoded(known.vector, mirror.root, lake._local.store.read) == list(positions)
+    return decoded(known.vector, mirror.root, session.local.store.read) == list(positions)
 
 
 def _body(
-    lake: Lake,
+    session: Session,
     mirror: Mirror,
     then: TableAt,
     file: DataFile,
@@ -142,7 +139,7 @@ def _body(
     shape = _shape(then)
     if known is not None and known.copied == shape:
         return replace(known, stats=_tight(known.stats), vector=None)
-    return _copied(lake, mirror, then, file, shape)
+    return _copied(session, mirror, then, file, shape)
 
 
 def _tight(stats: str) -> str:
@@ -194,7 +191,7 @@ def _doubtful(
 
 
 def _misnamed(
-    lake: Lake, then: TableAt, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
+    session: Session, then: TableAt, visible: Iterable[DataFile], before: Mapping[int, MirroredFile]
 ) -> set[int]:
     doubtful = [file for file in _doubtful(then, visible, before) if file.mapping_id is None]
     if not doubtful:
@@ -203,7 +200,7 @@ def _misnamed(
     named = {
         below.id: physical[below.id] for column in then.facts.info.schema for below in column.walk()
     }
-    given = names_by_id(lake._local, [file.path for file in doubtful])
+    given = names_by_id(session.local, [file.path for file in doubtful])
     return {
         file.id
         for file in doubtful
@@ -222,7 +219,9 @@ def _shape(then: TableAt) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
 
 
-def _copied(lake: Lake, mirror: Mirror, then: TableAt, file: DataFile, shape: str) -> MirroredFile:
+def _copied(
+    session: Session, mirror: Mirror, then: TableAt, file: DataFile, shape: str
+) -> MirroredFile:
     """The same rows in the same order, so that positions stay what they are."""
     facts = then.facts
     columns = facts.info.schema.columns
@@ -236,7 +235,7 @@ def _copied(lake: Lake, mirror: Mirror, then: TableAt, file: DataFile, shape: st
         file_bytes=_EVER,
         suffix=COPY,
     )
-    with lake._local.job(f"cannot mirror {facts.info.name}") as job:
+    with session.local.job(f"cannot mirror {facts.info.name}") as job:
         job.scan(_ROWS, replace(plan, files=(file.as_written(),), mappings=then.mappings))
         listed = ", ".join(map(quote, names))
         numbered = file.row_id_start is None
@@ -258,7 +257,9 @@ def _stats(then: TableAt, known: Mapping[int, ColumnStats], rows: int) -> str:
     return stats_text(facts.info.schema, facts.history.physical, known, rows, tight=True)
 
 
-def positions_gone(lake: Lake, then: TableAt, visible: Sequence[DataFile]) -> dict[int, list[int]]:
+def positions_gone(
+    session: Session, then: TableAt, visible: Sequence[DataFile]
+) -> dict[int, list[int]]:
     """Positions that the snapshot does not see, by file: deleted by then, or not there yet."""
     at = then.snapshot_id
     found: dict[int, set[int]] = defaultdict(set)
@@ -266,7 +267,7 @@ def positions_gone(lake: Lake, then: TableAt, visible: Sequence[DataFile]) -> di
     partial = [file for file in visible if file.is_partial_at(at)]
     if not deleted and not partial:
         return {}
-    with lake._local.job(f"cannot mirror {then.facts.info.name}") as job:
+    with session.local.job(f"cannot mirror {then.facts.info.name}") as job:
         if deleted:
             job.deletions(_GONE, deleted)
             sql = f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {_GONE} WHERE deleted_at <= {at}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.coverage.overlap import AppendedRows
 from tidelake.delta.importing.adopt import parsed_stats, row_count
@@ -22,15 +22,14 @@ from tidelake.model.file import MappedField
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import Drafting
+from tidelake.session.landing import transaction
 from tidelake.session.planning import ReadRequest
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.session.staging import POINTERS, plan_of
 from tidelake.write.rows import add_rows, writable
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.transaction import Transaction
-    from tidelake.session.draft import TableDraft
 
 _SAME = {"boolean", "int8", "int16", "int32", "int64", "float32", "float64"} | {
     *("date", "timestamp", "timestamptz", "varchar", "blob", "struct", "list", "map")
@@ -49,30 +48,30 @@ class _Foreign:
     went: Mapping[int, frozenset[int] | None]
 
 
-def reject(lake: Lake, mirror: Mirror) -> Mirror:
+def reject(session: Session, mirror: Mirror) -> Mirror:
     """The mirror once its log shows the lake again."""
-    lake._check_writable()
-    where = standing(lake, mirror)
+    session.check_writable()
+    where = standing(session, mirror)
     first = _first(where, mirror)
-    return realign(lake, _halted(lake, mirror.table_id), where.log, first)
+    return realign(session, _halted(session, mirror.table_id), where.log, first)
 
 
-def accept(lake: Lake, name: TableName, mirror: Mirror) -> WriteResult:
+def accept(session: Session, name: TableName, mirror: Mirror) -> WriteResult:
     """Do in one commit what others did, then go on in the log. If it is interrupted in between,
     only the second is left to do."""
-    lake._check_writable()
-    where = standing(lake, mirror)
+    session.check_writable()
+    where = standing(session, mirror)
     first = _first(where, mirror)
     word = f"the lake has followed up to version {where.newest}, and the log is to go on"
     done = WriteResult(None, operation="accept")
     if mirror.reason != word:
-        foreign = _foreign(lake, mirror, where, first)
-        _halted(lake, mirror.table_id)
-        with lake.transaction() as tx:
+        foreign = _foreign(session, mirror, where, first)
+        _halted(session, mirror.table_id)
+        with transaction(session) as tx:
             tx.in_commit = lambda writer: mirrors.stop(writer, mirror.table_id, "drifted", word)
-            tx._write(lambda tx: _followed(tx, name, foreign))
+            tx.do(lambda tx: _followed(tx, name, foreign))
         done = tx.result or done
-    realign(lake, _halted(lake, mirror.table_id), where.log, first)
+    realign(session, _halted(session, mirror.table_id), where.log, first)
     return done
 
 
@@ -85,23 +84,23 @@ def _first(where: Standing, mirror: Mirror) -> int:
     return where.first_foreign
 
 
-def _halted(lake: Lake, table_id: int) -> Mirror:
+def _halted(session: Session, table_id: int) -> Mirror:
     """The mirror once nobody publishes to it."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         (mirror,) = mirrors.every(reader, table_id)
     if mirror.status in ("active", "blocked"):
         reason = "somebody else has written to its log"
-        run_locked(lake, mirrors.stop, table_id, "drifted", reason)
+        run_locked(session, mirrors.stop, table_id, "drifted", reason)
         return replace(mirror, status="drifted", reason=reason)
     return mirror
 
 
-def _foreign(lake: Lake, mirror: Mirror, where: Standing, first: int) -> _Foreign:
-    before = state_of(lake, where.log, first - 1) if first else State()
-    after = state_of(lake, where.log, where.newest)
+def _foreign(session: Session, mirror: Mirror, where: Standing, first: int) -> _Foreign:
+    before = state_of(session, where.log, first - 1) if first else State()
+    after = state_of(session, where.log, where.newest)
     _check_same_table(mirror, before, after)
-    read = lake._local.store.read
-    with lake._reading() as reader:
+    read = session.local.store.read
+    with session.reading() as reader:
         ours = {file.path: file.file_id for file in mirrors.files(reader, mirror.table_id).values()}
     left = {add.path: add for add in after.files.values()}
     went: dict[int, frozenset[int] | None] = {}
@@ -153,7 +152,7 @@ def _check_same_table(mirror: Mirror, before: State, after: State) -> None:
         )
 
 
-def _followed(tx: Transaction, name: TableName, foreign: _Foreign) -> WriteResult:
+def _followed(tx: Drafting, name: TableName, foreign: _Foreign) -> WriteResult:
     draft = writable(tx, name)
     if foreign.came:
         _check_types(draft)
@@ -175,9 +174,9 @@ def _check_types(draft: TableDraft) -> None:
                 )
 
 
-def _leave(tx: Transaction, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
+def _leave(tx: Drafting, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
     """Delete rows of ours by where they lie."""
-    plan = tx._plan(draft.after.name, None, ReadRequest(POINTERS))
+    plan = tx.plan(draft.after.name, None, ReadRequest(POINTERS))
     draft.depends_on_inserts = True
     missing = went.keys() - {file.id for file in plan.files}
     if missing:
@@ -204,18 +203,18 @@ def _listed(positions: frozenset[int]) -> str:
     return ", ".join(map(str, sorted(positions))) or "NULL"
 
 
-def _come(tx: Transaction, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
+def _come(tx: Drafting, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
     """Write the rows of their files into files of ours; how many, file by file."""
     physical = draft.target.physical
     mapping = tuple(_mapped(column, physical) for column in draft.columns)
     listed = ", ".join(quote(column.name) for column in draft.columns)
-    with tx._local.job(f"cannot take over rows for {draft.after.name}") as job:
+    with tx.local.job(f"cannot take over rows for {draft.after.name}") as job:
         for number, add in enumerate(foreign.came):
             path = located(add.path, foreign.root)
             file = NewFile(path, 0, add.size, None, mapping=mapping)
             scanned = f"foreign_{number}"
             job.scan(scanned, plan_of(tx, draft, files=(draft.as_staged(-1, file),), mapping=file))
-            gone = _positions(add.vector, foreign.root, tx._local.store.read)
+            gone = _positions(add.vector, foreign.root, tx.local.store.read)
             sql = f"SELECT {listed} FROM {scanned}"
             sql += f" WHERE {ROW_POSITION} NOT IN ({_listed(frozenset(gone))})" if gone else ""
             done = add_rows(tx, draft, job, AppendedRows(sql, None, True), None)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from tidelake.delta.mirror import counts as mirror_counts
 from tidelake.delta.values.reports import PublishCounts
+from tidelake.session.caches import HasDatabase, Memory
 from tidelake.session.short_transactions import run_locked
 
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
+
+class Published(Memory):
+    """The versions of logs that this session has published itself, by table."""
+
+    def __init__(self) -> None:
+        self.versions: dict[int, int] = {}
 
 
-class Tally:
+class Tally(Memory):
     """What has come to pass, by table, since the catalog was last told."""
 
     def __init__(self) -> None:
@@ -29,8 +33,8 @@ class Tally:
     def _add(self, table_id: int, more: PublishCounts) -> None:
         self._counts[table_id] = self._counts.get(table_id, PublishCounts()) + more
 
-    def note(self, lake: Lake) -> None:
+    def settle(self, session: HasDatabase) -> None:
         """Tell the catalog."""
         if self._counts:
             counts, self._counts = self._counts, {}
-            run_locked(lake, mirror_counts.add, counts)
+            run_locked(session, mirror_counts.add, counts)

@@ -17,11 +17,13 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
 from tidelake.model.table import TableInfo
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
+from tidelake.write.options import set_option
 
 if TYPE_CHECKING:
     from tidelake.delta.values.reports import MirrorDiff
-    from tidelake.lake.lake import Lake
 
 ENDED = "it was stopped"
 
@@ -29,8 +31,8 @@ ENDED = "it was stopped"
 class DeltaMirror:
     """The mirror of one table: its Delta log, which shows what the lake has committed."""
 
-    def __init__(self, lake: Lake, name: TableName, table_id: int) -> None:
-        self._lake = lake
+    def __init__(self, session: Session, name: TableName, table_id: int) -> None:
+        self._session = session
         self._name = name
         self._table_id = table_id
 
@@ -46,7 +48,7 @@ class DeltaMirror:
     @property
     def state(self) -> Mirror:
         """What has been decided upon, and what stands in the way if anything does."""
-        with self._lake._reading() as reader:
+        with self._session.reading() as reader:
             found = mirrors.of_table(reader, self._table_id)
         if found is None:
             raise NotFound(
@@ -58,12 +60,12 @@ class DeltaMirror:
     def status(self) -> MirrorStatus:
         """What is published, and how far behind the table it is."""
         _ = self.state
-        return statuses(self._lake, self._table_id)[0]
+        return statuses(self._session, self._table_id)[0]
 
     def sync(self) -> Mirror:
         """Publish what has not been published yet."""
-        self._lake._check_writable()
-        return sync(self._lake, self._table_id) or self.state
+        self._session.check_writable()
+        return sync(self._session, self._table_id) or self.state
 
     def diff(
         self,
@@ -77,7 +79,7 @@ class DeltaMirror:
         from tidelake.delta.mirror.diff import diff
 
         return diff(
-            self._lake,
+            self._session,
             self.state,
             log_dir,
             lag_threshold_seconds=lag_threshold_seconds,
@@ -89,70 +91,70 @@ class DeltaMirror:
         where that cannot be told exactly."""
         from tidelake.delta.mirror.foreign import accept
 
-        return accept(self._lake, self._name, self.state)
+        return accept(self._session, self._name, self.state)
 
     def reject_foreign(self) -> Mirror:
         """Publish on top of what somebody else has put into the log: one more version, which takes
         back what they did."""
         from tidelake.delta.mirror.foreign import reject
 
-        return reject(self._lake, self.state)
+        return reject(self._session, self.state)
 
     def stop(self) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
-        self._lake._write(lambda tx: with_tag(tx, self._name, None))
-        run_locked(self._lake, mirrors.stop, self._table_id, "stopped", ENDED)
+        write(self._session, lambda tx: with_tag(tx, self._name, None))
+        run_locked(self._session, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
         return f"<DeltaMirror of {self._name}>"
 
 
-def mirror(lake: Lake, name: TableName, kind: str, *, history: bool = False) -> DeltaMirror:
+def mirror(session: Session, name: TableName, kind: str, *, history: bool = False) -> DeltaMirror:
     if kind != KIND:
         raise Invalid(f"mirrors are of no kind {kind!r}", hint='lake.mirror("t", "delta")')
-    lake._check_writable()
-    info = lake.table(str(name)).info
-    with lake._reading() as reader:
+    session.check_writable()
+    info = session.newest_info(name)
+    with session.reading() as reader:
         known = mirrors.of_table(reader, info.id)
-    log = _log(lake, info) if known is None or known.status == "stopped" else None
+    log = _log(session, info) if known is None or known.status == "stopped" else None
     if log is not None:
-        lake.set_option("data_inlining_row_limit", 0, table=str(name))
-        _resume(lake, info, known, log)
+        set_option(session, "data_inlining_row_limit", 0, table=name)
+        _resume(session, info, known, log)
     if MIRROR_TAG not in info.tags:
-        lake._write(lambda tx: with_tag(tx, name, kind))
-    begin(lake, info.id, history=history)
-    sync(lake, info.id)
-    return DeltaMirror(lake, info.name, info.id)
+        write(session, lambda tx: with_tag(tx, name, kind))
+    begin(session, info.id, history=history)
+    sync(session, info.id)
+    return DeltaMirror(session, info.name, info.id)
 
 
-def mirrored(lake: Lake, name: TableName) -> DeltaMirror:
+def mirrored(session: Session, name: TableName) -> DeltaMirror:
     """The mirror of a table that has one, or had one until it was dropped."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         known = {each.table_id for each in mirrors.every(reader)}
         names = read.every_name(reader)
     ids = [id_ for id_ in known if TableName.parse(names[id_]) == name]
     if not ids:
         raise NotFound(f"{name} is not mirrored", hint=f"lake.mirror({str(name)!r})")
-    return DeltaMirror(lake, name, max(ids))
+    return DeltaMirror(session, name, max(ids))
 
 
-def _log(lake: Lake, info: TableInfo) -> Listing | None:
+def _log(session: Session, info: TableInfo) -> Listing | None:
     """The log that is in the table's folder already. Of one that another table of the lake has
     there `sync` knows what to do."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         roots = {each.root for each in mirrors.every(reader) if each.table_id != info.id}
     if info.path in roots:
         return None
     try:
-        return listing(lake._local.store, info.path)
+        return listing(session.local.store, info.path)
     except NotFound:
         return None
 
 
-def _resume(lake: Lake, info: TableInfo, left: Mirror | None, log: Listing) -> None:
+def _resume(session: Session, info: TableInfo, left: Mirror | None, log: Listing) -> None:
     """Go on in a log that was left, if it still is as it was then."""
-    mirror = left or Mirror(info.id, _left_by(lake, info, log), info.path, published=log.newest)
-    where = standing(lake, mirror)
+    mirror = left or Mirror(info.id, _left_by(session, info, log), info.path, published=log.newest)
+    where = standing(session, mirror)
     if where.first_foreign is not None or where.newest < mirror.published:
         raise Conflict(
             f"the log at {info.path} is not as it was left: it has come to version"
@@ -160,12 +162,12 @@ def _resume(lake: Lake, info: TableInfo, left: Mirror | None, log: Listing) -> N
             hint="reject_foreign() takes back what somebody else has put there, or move"
             " _delta_log away to begin a new one",
         )
-    realign(lake, mirror, where.log, mirror.published + 1)
+    realign(session, mirror, where.log, mirror.published + 1)
 
 
-def _left_by(lake: Lake, info: TableInfo, log: Listing) -> str:
+def _left_by(session: Session, info: TableInfo, log: Listing) -> str:
     """The id of the Delta table whose log is in the table's folder, if it is this very table's."""
-    _, metadata = state_of(lake, log, log.newest).checked(log.root)
+    _, metadata = state_of(session, log, log.newest).checked(log.root)
     said = metadata.configuration.get(PROPERTY)
     if said is None or declared(said, log.root).uuid != info.uuid:
         raise Conflict(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import files, snapshots
 from tidelake.delta.log.checkpoint import read_checkpoint
@@ -16,17 +15,16 @@ from tidelake.delta.log.read import Listing, commit_time, listing, state_at
 from tidelake.delta.log.replay import State
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE
+from tidelake.delta.mirror.metrics import Published
 from tidelake.delta.mirror.publish import publish
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import whole_step
 from tidelake.delta.values.actions import Add, Metadata
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, Ratified
 from tidelake.errors import Conflict
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local, local_path
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,14 @@ class Standing:
         return self.log.newest
 
 
-def standing(lake: Lake, mirror: Mirror) -> Standing:
+def standing(session: Session, mirror: Mirror) -> Standing:
     """Where a mirror's log has come to, and from where on it is somebody else's."""
-    log = listing(lake._local.store, mirror.root)
-    with lake._reading() as reader:
+    log = listing(session.local.store, mirror.root)
+    with session.reading() as reader:
         ours = mirrors.known_versions(reader, mirror.table_id)
     for version in range(mirror.published + 1, log.newest + 1):
         known = ours.get(version)
-        if known is None or digest_of(lake, log, version) != known[2]:
+        if known is None or digest_of(session, log, version) != known[2]:
             return Standing(log, version)
     return Standing(log, None)
 
@@ -61,24 +59,24 @@ def folder_of(place: str) -> str:
     return place.rstrip("/") + "/"
 
 
-def digest_of(lake: Lake, log: Listing, version: int) -> str | None:
+def digest_of(session: Session, log: Listing, version: int) -> str | None:
     if version not in log.commits:
         return None
-    return hashlib.sha256(lake._local.store.read(log.uri(commit_name(version)))).hexdigest()
+    return hashlib.sha256(session.local.store.read(log.uri(commit_name(version)))).hexdigest()
 
 
-def state_of(lake: Lake, log: Listing, version: int) -> State:
-    engine = lake._local
+def state_of(session: Session, log: Listing, version: int) -> State:
+    engine = session.local
     return state_at(engine.store, log, version, lambda paths: read_checkpoint(engine, paths))
 
 
-def realign(lake: Lake, mirror: Mirror, log: Listing, since: int) -> Mirror:
+def realign(session: Session, mirror: Mirror, log: Listing, since: int) -> Mirror:
     """The mirror once its log shows the newest snapshot, on top of all that is in it. What was
     decided upon from version `since` on, and never got there, is forgotten."""
-    state = state_of(lake, log, log.newest)
+    state = state_of(session, log, log.newest)
     protocol, metadata = state.checked(log.root)
     check_readable(protocol)
-    before = _as_mirrored(state, _known(lake, mirror))
+    before = _as_mirrored(state, _known(session, mirror))
     base = replace(
         mirror,
         status="active",
@@ -91,22 +89,22 @@ def realign(lake: Lake, mirror: Mirror, log: Listing, since: int) -> Mirror:
         protocol=protocol,
         metadata=_to_follow(mirror.metadata or metadata, state),
     )
-    step = whole_step(lake, base, before)
+    step = whole_step(session, base, before)
     gone = {file.file_id for file, _ in step.went}
     shown = {id_: file for id_, file in before.items() if id_ not in gone}
     shown |= {file.file_id: file for file in step.come}
-    step = replace(step, before=mirror, commits=step.commits or _same(lake, log, step))
-    if not run_locked(lake, mirrors.rebase, step, list(shown.values()), since):
+    step = replace(step, before=mirror, commits=step.commits or _same(session, log, step))
+    if not run_locked(session, mirrors.rebase, step, list(shown.values()), since):
         raise Conflict(
             f"the mirror at {mirror.root} was changed meanwhile", hint="look at it, then try again"
         )
-    lake._published.pop(mirror.table_id, None)
-    return publish(lake, mirror.table_id) or step.after
+    session.memory(Published).versions.pop(mirror.table_id, None)
+    return publish(session, mirror.table_id) or step.after
 
 
-def _known(lake: Lake, mirror: Mirror) -> dict[str, tuple[int, str | None]]:
+def _known(session: Session, mirror: Mirror) -> dict[str, tuple[int, str | None]]:
     """Which files paths of the log stand for, and of which shape those are that are copies."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         at, root = snapshots.head_id(reader), mirror.root
         there = files.data_files(reader, at, mirror.table_id, root)
         shown = mirrors.files(reader, mirror.table_id).values()
@@ -151,9 +149,9 @@ def _to_follow(ours: Metadata, state: State) -> Metadata:
     return ours if same else replace(ours, schema="")
 
 
-def _same(lake: Lake, log: Listing, step: MirrorStep) -> tuple[Ratified, ...]:
+def _same(session: Session, log: Listing, step: MirrorStep) -> tuple[Ratified, ...]:
     """The newest version of the log, where it shows already what it is to show."""
-    digest = digest_of(lake, log, log.newest)
+    digest = digest_of(session, log, log.newest)
     at = step.after.committed_at
     found = Ratified(log.newest, step.after.snapshot_id, at, digest or "")
     return (found,) if step.after.status == "active" else ()

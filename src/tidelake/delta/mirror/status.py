@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader
@@ -15,18 +14,16 @@ from tidelake.delta.log.names import LOG, commit_name
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.values.mirror import Mirror, MirrorStatus
 from tidelake.model.changes_made import named_tables
+from tidelake.session.session import Session
 from tidelake.store.files import Store
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
 
 KIND = "delta"
 
 
-def statuses(lake: Lake, table_id: int | None = None) -> list[MirrorStatus]:
+def statuses(session: Session, table_id: int | None = None) -> list[MirrorStatus]:
     """Of all mirrors, or of that of one table; by name."""
-    store = lake._local.store
-    with lake._reading() as reader:
+    store = session.local.store
+    with session.reading() as reader:
         names = read.every_name(reader)
         found = [
             _status(reader, names[mirror.table_id], as_published(store, mirror))
@@ -72,13 +69,13 @@ def unseen(reader: Reader, mirror: Mirror) -> Iterator[datetime]:
             yield snapshot.time
 
 
-def delta_versions(lake: Lake, moment: int | str | datetime | None) -> dict[str, int | None]:
+def delta_versions(session: Session, moment: int | str | datetime | None) -> dict[str, int | None]:
     """Which Delta version of every mirrored table shows it as of a snapshot; None where that is
     not in the log (yet)."""
-    store = lake._local.store
-    with lake._reading() as reader:
-        at = lake._at(reader) if moment is None else lake._snapshot(reader, moment).snapshot_id
-        names = dict(lake._object_names(reader, at, "table"))
+    store = session.local.store
+    with session.reading() as reader:
+        at = session.at(reader) if moment is None else session.resolve(reader, moment).snapshot_id
+        names = dict(session.view.names(reader, at, "table"))
         known = mirrors.versions_at(reader, at)
         found: dict[str, int | None] = {}
         for mirror in mirrors.every(reader):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tidelake.catalog.database.database import Reader, Writer
@@ -29,6 +28,7 @@ from tidelake.delta.mirror.agenda import (
 from tidelake.delta.mirror.compose import Moment, PublishedShape, composed
 from tidelake.delta.mirror.declaration import declaration_text
 from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, shown
+from tidelake.delta.mirror.metrics import Published
 from tidelake.delta.mirror.publish import publish, publish_now
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
@@ -38,11 +38,11 @@ from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
+from tidelake.session.drafting import Drafting
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.transaction import Transaction
+from tidelake.write.options import set_option
 
 DELTA = "delta"
 DROPPED = "the table was dropped"
@@ -53,27 +53,27 @@ _SHAPES = {"altered_table"}
 class DeltaMirroring:
     """What mirrors have to do when others commit to a lake, or tidy it up."""
 
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def commit(self, change: Change) -> CommitPublisher:
-        return CommitPublisher(self._lake, change)
+        return CommitPublisher(self._session, change)
 
     def before_expiry(self) -> None:
         """Mirrors that show the newest snapshot let those before it go."""
-        settle_all(self._lake)
+        settle_all(self._session)
 
     def before_cleanup(self) -> None:
         """Logs are no longer to show what is to go."""
-        sync_all(self._lake)
+        sync_all(self._session)
 
 
 class CommitPublisher:
     """What one commit does for the mirrors of the tables that it changes. Nothing that goes wrong
     with a log makes the commit fail: it is told as a warning, and done by whoever comes next."""
 
-    def __init__(self, lake: Lake, change: Change) -> None:
-        self._lake = lake
+    def __init__(self, session: Session, change: Change) -> None:
+        self._session = session
         self._tables = [
             table.before.id
             for table in change.tables
@@ -89,20 +89,20 @@ class CommitPublisher:
 
     def beside(self, writer: Writer) -> None:
         """What is found out here holds only if the commit lands."""
-        self._declarations = DeclarationCache(self._lake._mirrored)
-        self._steps = ratify_beside(self._lake, writer, self._tables, self._declarations)
+        self._declarations = DeclarationCache(self._session.memory(DeclarationCache))
+        self._steps = ratify_beside(self._session, writer, self._tables, self._declarations)
 
     def landed(self) -> None:
-        self._lake._mirrored.take(self._declarations)
+        self._session.memory(DeclarationCache).take(self._declarations)
         ratified = {step.before.table_id: step for step in self._steps}
         for table_id in self._tables:
             step = ratified.get(table_id)
             with told("a commit has landed, but could not be published to Delta yet"):
-                if step is None or not publish_now(self._lake, step):
-                    sync(self._lake, table_id)
+                if step is None or not publish_now(self._session, step):
+                    sync(self._session, table_id)
         for name in self._created:
             with told("a table has been created, but could not be mirrored yet"):
-                sync(self._lake, self._lake.table(str(name)).info.id)
+                sync(self._session, self._session.newest_info(name).id)
 
 
 @contextmanager
@@ -114,33 +114,33 @@ def told(what: str) -> Iterator[None]:
         warnings.warn(f"{what}: {error}", TidelakeWarning, stacklevel=4)
 
 
-def sync(lake: Lake, table_id: int) -> Mirror | None:
+def sync(session: Session, table_id: int) -> Mirror | None:
     """Bring a mirror up to the newest snapshot, as far as that can be done. A table that is to be
     mirrored, and is not yet, is from now on."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         known = mirrors.of_table(reader, table_id)
     if known is None:
-        begin(lake, table_id)
-    while (found := _next_step(lake, table_id)) is not None:
-        run_locked(lake, _ratified, *found)
-    return publish(lake, table_id)
+        begin(session, table_id)
+    while (found := _next_step(session, table_id)) is not None:
+        run_locked(session, _ratified, *found)
+    return publish(session, table_id)
 
 
-def sync_all(lake: Lake) -> list[Mirror]:
+def sync_all(session: Session) -> list[Mirror]:
     """Bring all mirrors up to date, and begin those that are missing. What goes wrong with one is
     told as a warning."""
-    for table_id in _wanted(lake):
+    for table_id in _wanted(session):
         with told("a mirror could not be brought up to date"):
-            sync(lake, table_id)
-    with lake._reading() as reader:
+            sync(session, table_id)
+    with session.reading() as reader:
         return mirrors.every(reader)
 
 
-def settle_all(lake: Lake) -> None:
+def settle_all(session: Session) -> None:
     """Bring all mirrors up to date, and have them show the newest snapshot where that changes
     nothing: snapshots before it may go then."""
-    if sync_all(lake):
-        run_locked(lake, _settled)
+    if sync_all(session):
+        run_locked(session, _settled)
 
 
 def _settled(writer: Writer) -> None:
@@ -153,10 +153,10 @@ def _settled(writer: Writer) -> None:
             mirrors.advance(writer, mirror.table_id, head)
 
 
-def _wanted(lake: Lake) -> list[int]:
+def _wanted(session: Session) -> list[int]:
     """Tables that are mirrored, bear the tag, or are to be mirrored by an option of the lake or
     of their schema, and were not: DuckDB does not know of it."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         head = snapshots.head_id(reader)
         known = {each.table_id for each in mirrors.every(reader)}
         tagged = set(read.tagged(reader, head, MIRROR_TAG))
@@ -168,11 +168,11 @@ def _wanted(lake: Lake) -> list[int]:
                 if kind and table_id not in known | tagged:
                     others[table_id] = name
     for name in others.values():
-        lake._write(partial(with_tag, name=name, kind=DELTA))
+        write(session, partial(with_tag, name=name, kind=DELTA))
     return sorted(known | tagged | others.keys())
 
 
-def with_tag(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
+def with_tag(tx: Drafting, name: TableName, kind: str | None) -> WriteResult:
     """Have a table bear the tag of those that are mirrored, or no more."""
     draft = tx.draft(name)
     others = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
@@ -180,37 +180,37 @@ def with_tag(tx: Transaction, name: TableName, kind: str | None) -> WriteResult:
     return WriteResult(None, operation="mirror")
 
 
-def begin(lake: Lake, table_id: int, *, history: bool = False) -> None:
+def begin(session: Session, table_id: int, *, history: bool = False) -> None:
     """Have a mirror of a table that bears the tag, from the newest snapshot on, or with all that
     are left."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         try:
-            info = read.table(reader, snapshots.head_id(reader), table_id, lake.data_path)
+            info = read.table(reader, snapshots.head_id(reader), table_id, session.data_path)
         except NotFound:
             return
     if MIRROR_TAG in info.tags:
-        lake.set_option("data_inlining_row_limit", 0, table=str(info.name))
+        set_option(session, "data_inlining_row_limit", 0, table=info.name)
         first = OLDEST if history else NEWEST
         run_locked(
-            lake, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first)
+            session, mirrors.put_new, Mirror(table_id, str(uuid4()), info.path, snapshot_id=first)
         )
 
 
-def flush(lake: Lake, table_id: int) -> bool:
+def flush(session: Session, table_id: int) -> bool:
     """Put rows that the catalog keeps into files: a log knows no others. False if there is no such
     table any more."""
     from tidelake.upkeep.compact import flush_rows
 
-    with lake._reading() as reader:
+    with session.reading() as reader:
         name = dict(read.names(reader, snapshots.head_id(reader), "table")).get(table_id)
     if name is not None:
         with suppress(NotFound):
-            flush_rows(lake, name)
+            flush_rows(session, name)
     return name is not None
 
 
 def ratify_beside(
-    lake: Lake, writer: Writer, table_ids: Iterable[int], declarations: DeclarationCache
+    session: Session, writer: Writer, table_ids: Iterable[int], declarations: DeclarationCache
 ) -> list[MirrorStep]:
     """Decide upon what a commit does to mirrored tables in its own transaction, where it only adds
     rows and that takes no look at files; what is left is for `sync`."""
@@ -219,11 +219,11 @@ def ratify_beside(
         mirror = mirrors.of_table(writer, table_id)
         if mirror is None or mirror.status != "active" or mirror.snapshot_id < 0:
             continue
-        known = lake._published.get(table_id, -1)
+        known = session.memory(Published).versions.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
-        due = agenda_of_appends(lake, writer, mirror, declarations)
+        due = agenda_of_appends(session, writer, mirror, declarations)
         if due and not any(each.then and needs_look(mirror, each.then) for each in due.dues):
-            step = _step(lake, mirror, due)
+            step = _step(session, mirror, due)
             mirrors.decide(writer, step)
             found.append(step)
     return found
@@ -237,44 +237,44 @@ def _ratified(writer: Writer, step: MirrorStep, head: int) -> bool:
     return mirrors.ratify(writer, step)
 
 
-def _next_step(lake: Lake, table_id: int) -> tuple[MirrorStep, int] | None:
+def _next_step(session: Session, table_id: int) -> tuple[MirrorStep, int] | None:
     """What is to be decided upon next, and the newest snapshot when it was looked at."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         mirror = mirrors.of_table(reader, table_id)
         if mirror is None or mirror.status not in ("active", "blocked"):
             return None
-        due = agenda(lake, reader, mirror)
+        due = agenda(session, reader, mirror)
         other = _other(reader, mirror)
     if other is not None:
-        step = _after_other(lake, mirror, other)
+        step = _after_other(session, mirror, other)
     else:
         if any(each.then is not None and each.then.kept for each in due.dues):
-            if flush(lake, mirror.table_id):
-                return _next_step(lake, table_id)
+            if flush(session, mirror.table_id):
+                return _next_step(session, table_id)
             due = dropped(due)
-        step = _step(lake, mirror, due)
+        step = _step(session, mirror, due)
     return None if step == MirrorStep(mirror, mirror) else (step, due.head)
 
 
-def whole_step(lake: Lake, mirror: Mirror, before: Mapping[int, MirroredFile]) -> MirrorStep:
+def whole_step(session: Session, mirror: Mirror, before: Mapping[int, MirroredFile]) -> MirrorStep:
     """One more version, from files that a log shows to what the newest snapshot has."""
-    with lake._reading() as reader:
-        found = agenda(lake, reader, replace(mirror, snapshot_id=NEWEST))
+    with session.reading() as reader:
+        found = agenda(session, reader, replace(mirror, snapshot_id=NEWEST))
     if any(due.then is not None and due.then.kept for due in found.dues):
-        flush(lake, mirror.table_id)
-        return whole_step(lake, mirror, before)
+        flush(session, mirror.table_id)
+        return whole_step(session, mirror, before)
     counted = replace(mirror, file_count=len(before))
-    return _step(lake, counted, replace(found, before=dict(before)))
+    return _step(session, counted, replace(found, before=dict(before)))
 
 
 def files_at(
-    lake: Lake, mirror: Mirror, snapshot_id: int
+    session: Session, mirror: Mirror, snapshot_id: int
 ) -> Iterator[tuple[DataFile, Sequence[int]]]:
     """The files of which a snapshot sees rows, and the positions in them that it does not see."""
-    with lake._reading() as reader:
-        then = then_at(lake, reader, mirror, snapshot_id)
+    with session.reading() as reader:
+        then = then_at(session, reader, mirror, snapshot_id)
     visible = [] if then is None else then.visible
-    gone = {} if then is None else positions_gone(lake, then, visible)
+    gone = {} if then is None else positions_gone(session, then, visible)
     for file in visible:
         if len(gone.get(file.id, ())) < file.rows:
             yield file, gone.get(file.id, ())
@@ -289,9 +289,9 @@ def _other(reader: Reader, mirror: Mirror) -> Mirror | None:
     return max(others, key=lambda each: each.version, default=None)
 
 
-def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> MirrorStep:
+def _after_other(session: Session, mirror: Mirror, other: Mirror) -> MirrorStep:
     """The log of a table that was dropped goes on as that of the one in its place."""
-    last = sync(lake, other.table_id) or other
+    last = sync(session, other.table_id) or other
     if last.reason == DROPPED and last.published == last.version:
         taken = replace(last, table_id=mirror.table_id, snapshot_id=mirror.snapshot_id)
         return MirrorStep(mirror, replace(taken, status="active", reason=None))
@@ -299,7 +299,7 @@ def _after_other(lake: Lake, mirror: Mirror, other: Mirror) -> MirrorStep:
     return MirrorStep(mirror, replace(mirror, status="blocked", reason=reason))
 
 
-def _step(lake: Lake, mirror: Mirror, found: Agenda) -> MirrorStep:
+def _step(session: Session, mirror: Mirror, found: Agenda) -> MirrorStep:
     """Versions for the snapshots, one after the other, up to one that cannot be shown."""
     current, following = dict(found.before), mirror
     commits: list[Ratified] = []
@@ -307,7 +307,7 @@ def _step(lake: Lake, mirror: Mirror, found: Agenda) -> MirrorStep:
     reason = found.reason
     for due in found.dues:
         try:
-            after = {} if due.then is None else shown(lake, mirror, due.then, current)
+            after = {} if due.then is None else shown(session, mirror, due.then, current)
         except Obstacle as obstacle:
             reason = str(obstacle)
             break

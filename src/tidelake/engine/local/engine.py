@@ -38,11 +38,11 @@ class LocalEngine:
     def __init__(
         self, storage_options: Mapping[str, str] | None = None, temp_directory: str | None = None
     ) -> None:
-        self._options = dict(storage_options or {})
+        self.options = dict(storage_options or {})
         self._temp_directory = temp_directory
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
-        self.store = Store(self._options)
+        self.store = Store(self.options)
         tell_after_fork(self)
 
     def after_fork(self) -> None:
@@ -54,7 +54,7 @@ class LocalEngine:
         self._opening = Lock()
 
     def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str], str | None]]:
-        return LocalEngine, (self._options, self._temp_directory)
+        return LocalEngine, (self.options, self._temp_directory)
 
     def workbench(self) -> Workbench:
         with self._opening:
@@ -62,7 +62,7 @@ class LocalEngine:
                 scratch = Scratch(self._temp_directory)
                 self._duck = _duckdb(scratch), scratch
             connection, scratch = self._duck
-            return Workbench(connection.cursor(), self._options, scratch)
+            return Workbench(connection.cursor(), self.options, scratch)
 
     def close(self) -> None:
         """Let DuckDB go, and what it spilled, as soon as the last rows have been read."""

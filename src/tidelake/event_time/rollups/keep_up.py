@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
@@ -18,13 +17,12 @@ from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, spelled
 from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
+from tidelake.session.drafting import Drafting
 from tidelake.session.planning import BoundRequest, TableMeta, plan_scan
 from tidelake.session.progress import progress
+from tidelake.session.replay import write
+from tidelake.session.session import Session
 from tidelake.upkeep.values import RollupAction
-
-if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-    from tidelake.lake.transaction import Transaction
 
 _FACTS = "_tidelake_facts"
 
@@ -38,7 +36,7 @@ class DueRollups:
 
 
 def roll_up(
-    lake: Lake, name: TableName, as_of: object, every: object, keep: object
+    session: Session, name: TableName, as_of: object, every: object, keep: object
 ) -> Rollup | list[Rollup]:
     """One rollup as of a moment, or a policy and what it wants now."""
     if (as_of is None) == (every is None):
@@ -48,73 +46,77 @@ def roll_up(
         )
     if every is None and keep is not None:
         raise Invalid("keep goes with every", hint='t.rollup(every="1mo", keep=36)')
-    making.check_place(lake, name)
+    making.check_place(session, name)
     if every is None:
-        return making.make(lake, name, as_moment(as_of))
+        return making.make(session, name, as_moment(as_of))
     policy = RollupPolicy.checked(every, keep)
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        table = lake._table_info(reader, at, name)
-    if len(_boundaries(lake, table, EventTime.of(table, at), policy)) > MOST:
+    with session.reading() as reader:
+        at = session.at(reader)
+        table = session.table_info(reader, at, name)
+    if len(_boundaries(session, table, EventTime.of(table, at), policy)) > MOST:
         raise Invalid(
             f"every={policy.every!r} makes more than {MOST:,} rollups of {name}",
             hint="take a longer span, or say how many to keep: keep=36",
         )
     if table.tags.get(TAG) != policy.text():
-        lake._write(lambda tx: set_policy(tx, name, policy))
-    before = {each.id for each in _listed(lake, name)}
-    _keep_up(lake, name)
-    return [each for each in _listed(lake, name) if each.id not in before]
+        write(session, lambda tx: set_policy(tx, name, policy))
+    before = {each.id for each in _listed(session, name)}
+    _keep_up(session, name)
+    return [each for each in _listed(session, name) if each.id not in before]
 
 
-def _listed(lake: Lake, name: TableName) -> list[Rollup]:
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        return making.listed(lake, reader, at, lake._table_info(reader, at, name))
+def _listed(session: Session, name: TableName) -> list[Rollup]:
+    with session.reading() as reader:
+        at = session.at(reader)
+        return making.listed(session, reader, at, session.table_info(reader, at, name))
 
 
-def drop_all(lake: Lake, name: TableName, *, policy: bool) -> int:
-    making.check_place(lake, name)
-    found = _listed(lake, name)
+def drop_all(session: Session, name: TableName, *, policy: bool) -> int:
+    making.check_place(session, name)
+    found = _listed(session, name)
     if policy:
-        lake._write(lambda tx: set_policy(tx, name, None))
-    making.drop(lake, found)
+        write(session, lambda tx: set_policy(tx, name, None))
+    making.drop(session, found)
     return len(found)
 
 
-def set_policy(tx: Transaction, name: TableName, policy: RollupPolicy | None) -> WriteResult:
+def set_policy(tx: Drafting, name: TableName, policy: RollupPolicy | None) -> WriteResult:
     """Have rollups made whenever the table is compacted; None ends it."""
     draft = tx.draft(name)
     if policy is not None:
-        EventTime.of(draft.after, tx._base)
+        EventTime.of(draft.after, tx.base)
     rest = {key: value for key, value in draft.after.tags.items() if key != TAG}
     tags = rest if policy is None else {**rest, TAG: policy.text()}
     draft.after = replace(draft.after, tags=tags)
     return WriteResult(None, operation="rollup")
 
 
-def keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
+def keep_up(
+    session: Session, name: TableName, *, dry_run: bool = False
+) -> tuple[RollupAction, ...]:
     """What compaction does for the rollups of a table. Where its facts cannot be put in order, or
     it has been dropped meanwhile, that is nothing: whoever reads the table is told."""
     try:
-        return _keep_up(lake, name, dry_run=dry_run)
+        return _keep_up(session, name, dry_run=dry_run)
     except (Invalid, NotFound):
         return ()
 
 
-def _keep_up(lake: Lake, name: TableName, *, dry_run: bool = False) -> tuple[RollupAction, ...]:
+def _keep_up(
+    session: Session, name: TableName, *, dry_run: bool = False
+) -> tuple[RollupAction, ...]:
     """Make the rollups that are due, the earliest first so that each begins with the one before,
     and drop those that are not wanted or can never be used again."""
-    due = _due(lake, name)
+    due = _due(session, name)
     if not dry_run:
-        making.drop(lake, due.drop)
-        due = replace(due, make=_made(lake, name, due.make))
+        making.drop(session, due.drop)
+        due = replace(due, make=_made(session, name, due.make))
     made = [RollupAction(str(name), spelled(moment), "make") for moment in due.make]
     gone = [RollupAction(str(name), spelled(each.as_of), "drop") for each in due.drop]
     return (*gone, *made)
 
 
-def _made(lake: Lake, name: TableName, moments: Sequence[int]) -> tuple[int, ...]:
+def _made(session: Session, name: TableName, moments: Sequence[int]) -> tuple[int, ...]:
     """Those that could be made: where others have written or expired meanwhile, the next run
     does what is left."""
     made = []
@@ -122,25 +124,25 @@ def _made(lake: Lake, name: TableName, moments: Sequence[int]) -> tuple[int, ...
         for moment in moments:
             tell(phase=spelled(moment))
             try:
-                making.make(lake, name, moment)
+                making.make(session, name, moment)
             except Conflict:
                 continue
             made.append(moment)
     return tuple(made)
 
 
-def _due(lake: Lake, name: TableName) -> DueRollups:
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        table = lake._table_info(reader, at, name)
-        found = making.listed(lake, reader, at, table)
+def _due(session: Session, name: TableName) -> DueRollups:
+    with session.reading() as reader:
+        at = session.at(reader)
+        table = session.table_info(reader, at, name)
+        found = making.listed(session, reader, at, table)
         there = set(snapshots.ids(reader)) if found else set()
         good = {each.as_of for each in found if each.usable and _helps(reader, each)}
     lost = [each for each in found if each.valid_through not in there]
     event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
     if event is None or policy is None:
         return DueRollups(drop=tuple(lost))
-    wanted = _boundaries(lake, table, event, policy)
+    wanted = _boundaries(session, table, event, policy)
     make = tuple(moment for moment in wanted if moment not in good)
     rest = [each for each in found if each not in lost and each.settings == settings_text(event)]
     return DueRollups(make, (*lost, *_beyond(policy, wanted, rest)))
@@ -158,11 +160,13 @@ def _beyond(policy: RollupPolicy, wanted: Sequence[int], found: Iterable[Rollup]
     return [each for each in found if each.as_of < wanted[0] and policy.is_boundary(each.as_of)]
 
 
-def _boundaries(lake: Lake, table: TableInfo, event: EventTime, policy: RollupPolicy) -> list[int]:
+def _boundaries(
+    session: Session, table: TableInfo, event: EventTime, policy: RollupPolicy
+) -> list[int]:
     """The moments of which there should be rollups."""
-    with lake._reading() as reader:
+    with session.reading() as reader:
         found = rollups.bounds(reader, table.id, event.time.id)
-    span = _moments(*(found or _bounds_of_rows(lake, table.name, event)))
+    span = _moments(*(found or _bounds_of_rows(session, table.name, event)))
     return [] if span is None else policy.boundaries(*span)
 
 
@@ -178,14 +182,16 @@ def _moments(low: str | None, high: str | None) -> tuple[int, int] | None:
     return int(min(max(first, earliest), now)), int(min(max(last, earliest), now))
 
 
-def _bounds_of_rows(lake: Lake, name: TableName, event: EventTime) -> tuple[str | None, str | None]:
+def _bounds_of_rows(
+    session: Session, name: TableName, event: EventTime
+) -> tuple[str | None, str | None]:
     """The first and the last event from the rows, where nothing is known of the column."""
-    with lake._reading() as reader:
-        at = lake._at(reader)
-        facts = TableMeta.gather(reader, lake._table_info(reader, at, name))
+    with session.reading() as reader:
+        at = session.at(reader)
+        facts = TableMeta.gather(reader, session.table_info(reader, at, name))
         plan = plan_scan(reader, at, facts, BoundRequest((event.time.name,)))
     time = quote(event.time.name)
-    with lake._engine.job(f"cannot look at {name}") as job:
+    with session.engine.job(f"cannot look at {name}") as job:
         job.scan(_FACTS, plan)
         sql = f"SELECT CAST(min({time}) AS VARCHAR), CAST(max({time}) AS VARCHAR) FROM {_FACTS}"
         ((low, high),) = job.rows(sql)

@@ -1,0 +1,245 @@
+"""What a lake and a transaction can both do: look around, read, define and query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from tidelake.catalog.read import snapshots, tags
+from tidelake.catalog.read import tables as read
+from tidelake.delta.values.mirror import MirrorStatus
+from tidelake.errors import NotFound
+from tidelake.history import consumer_records as consumers
+from tidelake.history import log
+from tidelake.history.diff import LakeDiff, diff_lake
+from tidelake.history.values import ConsumerState, LogEntry, checked_limit
+from tidelake.lake.table import Table
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.snapshot import Snapshot
+from tidelake.model.table import MacroInfo, ViewInfo
+from tidelake.model.tag import Tag
+from tidelake.session.replay import write
+from tidelake.session.session import Session
+from tidelake.session.source import Source
+from tidelake.sql.query import check_view
+from tidelake.write import definitions
+
+
+class Browsable:
+    """`session` is for those who build on Tidelake: what features work with."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @property
+    def url(self) -> str:
+        """The catalog's address, without its password."""
+        return str(self.session.database.url)
+
+    @property
+    def data_path(self) -> str:
+        """The folder that the lake's files are in."""
+        return self.session.data_path
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether files are encrypted, as DuckDB does it."""
+        return self.session.encrypted
+
+    @property
+    def engine(self) -> str:
+        """`local` or `spark`. A copy that was sent to where there is no Spark session is local."""
+        return self.session.engine_name
+
+    def schemas(self) -> list[str]:
+        self.session.reads.names("schema")
+        with self.session.reading() as reader:
+            return [s.name for s in self.session.view.schemas(reader, self.session.at(reader))]
+
+    def tables(self) -> list[str]:
+        """Qualified names, each fit for `table()`."""
+        return self._names("table")
+
+    def views(self) -> list[str]:
+        return self._names("view")
+
+    def macros(self) -> list[MacroInfo]:
+        self.session.reads.names("macro")
+        with self.session.reading() as reader:
+            return read.macros(reader, self.session.at(reader))
+
+    def _names(self, kind: str) -> list[str]:
+        self.session.reads.names(kind)
+        with self.session.reading() as reader:
+            found = self.session.view.names(reader, self.session.at(reader), kind)
+        return [str(name) for _, name in found]
+
+    def names(self) -> dict[int, str]:
+        """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
+        table, view and macro that ever was."""
+        self.session.reads.everything()
+        with self.session.reading() as reader:
+            return read.every_name(reader)
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot that has not been expired, oldest first."""
+        self.session.reads.everything()
+        with self.session.reading() as reader:
+            at = self.session.at(reader)
+            return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
+
+    def log(self, limit: int | None = None) -> list[LogEntry]:
+        """What every snapshot did, to which tables and how many rows, oldest first; the newest
+        `limit` of them."""
+        self.session.reads.everything()
+        with self.session.reading() as reader:
+            found = snapshots.newest(reader, self.session.at(reader), checked_limit(limit))
+            return log.entries(reader, found)
+
+    def table(self, name: str) -> Table:
+        """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
+        parsed = TableName.parse(name)
+        with self.session.reading() as reader:
+            at = self.session.at(reader)
+            if self.session.view.find(reader, at, "table", parsed) is None:
+                raise self.session.view.unknown(reader, at, parsed)
+        return Table(Source(self.session, parsed, self.session.pinned))
+
+    def view(self, name: str) -> ViewInfo:
+        """A view's definition; its rows come from `sql("SELECT * FROM …")`."""
+        parsed = TableName.parse(name)
+        with self.session.reading() as reader:
+            at = self.session.at(reader)
+            view_id = self.session.view.find(reader, at, "view", parsed)
+            if view_id is None:
+                raise NotFound(f"there is no view {parsed} at snapshot {at}")
+            return self.session.view.view_info(reader, at, view_id)
+
+    def create_schema(self, name: str) -> WriteResult:
+        return write(self.session, lambda tx: definitions.create_schema(tx, name))
+
+    def drop_schema(self, name: str, *, cascade: bool = False) -> WriteResult:
+        """Drop a schema; with `cascade`, also all that is in it."""
+        return write(self.session, lambda tx: definitions.drop_schema(tx, name, cascade=cascade))
+
+    def create_table(
+        self,
+        name: str,
+        schema: Any,
+        *,
+        partition_by: str | Sequence[str] = (),
+        sort_by: str | Sequence[str] = (),
+        comment: str | None = None,
+        **settings: Any,
+    ) -> Table:
+        """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string.
+
+        `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
+        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `entity`,
+        `bucket` and `overlap` for series whose coverage is kept.
+        """
+        parsed = TableName.parse(name)
+        checked = definitions.known_settings(settings)
+        write(
+            self.session,
+            lambda tx: definitions.create_table(
+                tx,
+                parsed,
+                schema,
+                partition_by=partition_by,
+                sort_by=sort_by,
+                comment=comment,
+                settings=checked,
+            ),
+        )
+        return self.table(name)
+
+    def create_view(
+        self, name: str, sql: str, *, columns: Sequence[str] = (), replace: bool = False
+    ) -> WriteResult:
+        """A view in DuckDB's SQL over this lake's tables."""
+        parsed = TableName.parse(name)
+        return write(
+            self.session,
+            lambda tx: definitions.create_view(
+                tx, parsed, sql, columns=columns, replaces=replace, check=check_view
+            ),
+        )
+
+    def drop(self, name: str) -> WriteResult:
+        """Drop a table or a view. Its past stays readable."""
+        parsed = TableName.parse(name)
+        return write(self.session, lambda tx: definitions.drop(tx, parsed))
+
+    def undrop(
+        self, name: str, *, as_: str | None = None, known_at: int | str | datetime | None = None
+    ) -> WriteResult:
+        """Have a dropped table or view again: the one that was dropped last under this name, or
+        that which had it at `known_at`; under another name with `as_`. A table comes with its
+        rows, their ids, its settings and its past, as long as its last snapshot is kept."""
+        from tidelake.write.undrop import undrop
+
+        old = TableName.parse(name)
+        new = old if as_ is None else definitions.moved(old, as_)
+        return write(self.session, lambda tx: undrop(tx, old, new, known_at, check_view))
+
+    def rename(self, name: str, new: str) -> WriteResult:
+        """Give a table another name, in the same schema or (`schema.name`) in another."""
+        old = TableName.parse(name)
+        target = definitions.moved(old, new)
+        return write(self.session, lambda tx: definitions.rename(tx, old, target))
+
+    def sql(
+        self,
+        query: str,
+        parameters: Sequence[object] | Mapping[str, object] | None = None,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+    ) -> Any:
+        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
+
+        A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
+        `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
+        id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
+        not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
+        `:name`).
+
+        INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
+        a WriteResult.
+        """
+        from tidelake.sql.query import run
+
+        return run(self.session, query, parameters, as_of, known_at)
+
+    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
+        """What differs from one snapshot, time or tag to another (None: now), table by table."""
+        self.session.reads.everything()
+        return diff_lake(self.session.committed, a, self.session.last if b is None else b)
+
+    def mirrors(self) -> list[MirrorStatus]:
+        """All mirrors by the names of their tables: what is published, what stands in the way, and
+        how far behind they are."""
+        from tidelake.delta.mirror.status import statuses
+
+        return statuses(self.session)
+
+    def delta_versions(self, known_at: int | str | datetime | None = None) -> dict[str, int | None]:
+        """The Delta version of each mirrored table that shows it as of a snapshot, the newest
+        unless another is given: read at these, several logs agree. None where a log has no such
+        version: not yet, or because the mirror began later."""
+        from tidelake.delta.mirror.status import delta_versions
+
+        return delta_versions(self.session, known_at)
+
+    def consumers(self) -> list[ConsumerState]:
+        """All consumers, how far they have come and who holds them."""
+        with self.session.reading() as reader:
+            return consumers.every(reader)
+
+    def tags(self) -> list[Tag]:
+        """All tags, by snapshot."""
+        with self.session.reading() as reader:
+            return tags.every(reader)

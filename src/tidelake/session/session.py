@@ -1,0 +1,302 @@
+"""A session: what everything that works on a lake needs of it.
+
+`Lake` and `Transaction` are faces for users; behind each stands a session, and what features do
+they do with that. `drafting.Drafting` is the session of a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tidelake.catalog.annex import Annex
+from tidelake.catalog.database.database import Database, Reader
+from tidelake.catalog.database.url import CatalogUrl
+from tidelake.catalog.read import snapshots, tags
+from tidelake.engine import Engine
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.session import active_session
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
+from tidelake.model.extras import require
+from tidelake.model.names import TableName
+from tidelake.model.snapshot import Snapshot
+from tidelake.model.table import TableInfo
+from tidelake.plan.scan import ScanPlan
+from tidelake.session.caches import Caches, MemoryT
+from tidelake.session.draft import Observers, TableDraft
+from tidelake.session.hooks import Hook, Wired
+from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
+from tidelake.session.reads import Reads
+from tidelake.session.view import View
+from tidelake.store.files import Store
+
+if TYPE_CHECKING:
+    from tidelake.engine.spark.engine import SparkEngine
+
+
+class Session:
+    """An open lake, at its newest state or `pinned` to a snapshot. Threads may share it."""
+
+    def __init__(
+        self,
+        database: Database,
+        data_path: str,
+        local: LocalEngine,
+        engine: str,
+        spark: Any = None,
+        pinned: int | None = None,
+        *,
+        encrypted: bool = False,
+        wired: Wired,
+    ) -> None:
+        self.wired = wired
+        self.database = database
+        self.data_path = data_path
+        self.local = local
+        self.opened_for = engine
+        self.spark = spark
+        self.pinned = pinned
+        self.encrypted = encrypted
+        self.view = View(data_path)
+        self.caches = Caches()
+        self.reads = Reads()
+        self.is_marked = True
+        self.has_moved = False
+        """It is a copy that was sent to another process."""
+        self.remembers = True
+        """Whether what is found out on the way may be kept in the catalog."""
+        self._closed = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies, in this process or another, open the lake again: passwords and keys go along, a
+        Spark session does not."""
+        self.check_not_closed()
+        opened = (self.database.url, self.database.read_only, self.data_path, self.local)
+        settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
+        return reopened, (*opened, *settings)
+
+    # Where it is, and what it works with.
+
+    @property
+    def store(self) -> Store:
+        return self.local.store
+
+    @property
+    def engine_name(self) -> str:
+        """Executors have no Spark session, and what was opened for Spark is read there all the
+        same."""
+        stranded = self.has_moved and self.opened_for == "spark" and active_session() is None
+        return "local" if stranded else self.opened_for
+
+    @property
+    def engine(self) -> Engine:
+        """The one that works for this lake unless another is asked for."""
+        return self.local if self.engine_name == "local" else self.spark_engine(None)
+
+    def spark_engine(self, spark: Any) -> SparkEngine:
+        """On a Spark session, that of the lake if none is given."""
+        require("pyspark", "the Spark engine")
+        from tidelake.engine.spark.engine import SparkEngine
+
+        return SparkEngine(spark or self.spark, self.local)
+
+    @property
+    def annexes(self) -> tuple[Annex, ...]:
+        """All that keep something beside the lake."""
+        return self.wired().annexes
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """All that have something to do when the lake is committed to, or tidied up."""
+        return self.wired().hooks(self)
+
+    @property
+    def observers(self) -> Observers:
+        """All that look at files as they are written."""
+        return self.wired().observers
+
+    def memory(self, kind: type[MemoryT]) -> MemoryT:
+        """What a feature remembers in this session."""
+        return self.caches.memory(kind)
+
+    def known_at(self, snapshot_id: int) -> Session:
+        """The lake pinned to a snapshot."""
+        return Session(
+            self.database,
+            self.data_path,
+            self.local,
+            self.engine_name,
+            self.spark,
+            snapshot_id,
+            encrypted=self.encrypted,
+            wired=self.wired,
+        )
+
+    @property
+    def committed(self) -> Session:
+        """The lake as everybody sees it."""
+        return self
+
+    @property
+    def is_transaction(self) -> bool:
+        """Whether there may be writes in it that nobody else sees."""
+        return self.committed is not self
+
+    def moved(self, data_path: str) -> None:
+        """The lake's files are somewhere else now."""
+        self.data_path = data_path
+        self.view = View(data_path)
+        self.caches.forget()
+
+    def close(self) -> None:
+        """Give the catalog's connections back."""
+        if not self._closed:
+            for memory in self.caches.memories():
+                with suppress(TidelakeError):
+                    memory.settle(self)
+        self._closed = True
+        self.database.close()
+        self.local.close()
+
+    # What may be done.
+
+    def check_not_closed(self) -> None:
+        if self._closed:
+            raise Invalid("this lake has been closed", hint="connect() again")
+
+    def check_writable(self) -> None:
+        self.check_not_closed()
+        if self.pinned is not None:
+            raise Denied(
+                f"the lake is pinned to snapshot {self.pinned}, and the past does not change",
+                hint="write to the unpinned lake",
+            )
+        if self.database.read_only:
+            raise Denied(
+                f"{self.database.url} was opened read-only", hint="connect without read_only=True"
+            )
+
+    # Which moment is read.
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        self.check_not_closed()
+        with self.database.reading() as reader:
+            yield reader
+
+    def at(self, reader: Reader, /) -> int:
+        """The snapshot that is read unless another is asked for."""
+        if self.pinned is not None:
+            snapshots.check_there(reader, self.pinned)
+            return self.pinned
+        return snapshots.head_id(reader)
+
+    def between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
+        """The catalog's head, and the snapshot that is to be read."""
+        head = snapshots.head_id(reader)
+        if snapshot_id not in (None, head):
+            snapshots.check_there(reader, snapshot_id or 0)
+        return head, self.at(reader) if snapshot_id is None else snapshot_id
+
+    def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
+        """The snapshot of an id, a time or a tag."""
+        found = tags.resolve(reader, moment)
+        if self.pinned is not None and found.snapshot_id > self.pinned:
+            raise Denied(
+                f"snapshot {found.snapshot_id} is after {self.pinned}, to which the lake is pinned",
+                hint="ask the unpinned lake",
+            )
+        return found
+
+    @property
+    def last(self) -> int | None:
+        """The snapshot up to which the past is told; None: the newest."""
+        return self.pinned
+
+    # What is there.
+
+    def table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
+        return self.view.table_info(reader, at, name)
+
+    def newest_info(self, name: TableName) -> TableInfo:
+        """What is declared of a table now."""
+        with self.reading() as reader:
+            return self.table_info(reader, self.at(reader), name)
+
+    def schema_id(self, name: str) -> int:
+        with self.reading() as reader:
+            known = {each.name: each.id for each in self.view.schemas(reader, self.at(reader))}
+        if name not in known:
+            raise NotFound(f"there is no schema {name!r}", hint=f"there are: {', '.join(known)}")
+        return known[name]
+
+    def meta(self, reader: Reader, head: int, at: int, name: TableName) -> TableMeta:
+        """All that planning needs to know of a table; kept as plans are."""
+        key = repr((head, at, name))
+        if (kept := self.caches.metas.get(key)) is not None:
+            return kept
+        meta = TableMeta.gather(reader, self.table_info(reader, at, name))
+        self.caches.metas.keep(key, meta)
+        return meta
+
+    def plan(self, name: TableName, snapshot_id: int | None, asked: ReadRequest = ALL) -> ScanPlan:
+        """Plan a read of a table. Plans are kept as long as the catalog's head stands still:
+        maintenance may change the files even of old snapshots, and it moves the head. Expiry does
+        not, so the snapshot must still be there."""
+        with self.reading() as reader:
+            head, at = self.between(reader, snapshot_id)
+            key = repr((head, at, name, asked))
+            if (kept := self.caches.plans.get(key)) is not None:
+                return kept
+            meta = self.meta(reader, head, at, name)
+            request = asked.of(meta.info.schema)
+            plan = plan_scan(reader, at, meta, request, counted=asked.counted)
+        self.caches.plans.keep(key, plan)
+        return plan
+
+    def row_count(self, name: TableName, snapshot_id: int | None) -> int | None:
+        """How many rows a table has, if the catalog alone can tell."""
+        with self.reading() as reader:
+            at = self.at(reader) if snapshot_id is None else snapshot_id
+            if snapshot_id is not None:
+                snapshots.check_there(reader, at)
+            return self.view.row_count(reader, at, name)
+
+    def drafted(self, _: Reader, _name: TableName, _at: int | None, /) -> TableDraft | None:
+        """The table as an open transaction has changed it; outside of one, nobody has."""
+        return None
+
+    # What is read, for those who remember it.
+
+    def note_rows(self, name: TableName, snapshot_id: int | None, /) -> None:
+        """All rows of a table are read."""
+
+    def note_declared(self, found: TableInfo, /) -> None:
+        """So is all that is declared of a table."""
+
+    def read_meta(self, _: Reader, _name: TableName, _at: int | None, /) -> TableMeta | None:
+        """What is known of a table of which rows are read, if reads are remembered."""
+        return None
+
+
+def reopened(
+    url: CatalogUrl,
+    read_only: bool,
+    data_path: str,
+    local: LocalEngine,
+    engine: str,
+    pinned: int | None,
+    encrypted: bool,
+    is_marked: bool,
+    wired: Wired,
+) -> Session:
+    """The catalog is not asked before something is read."""
+    database = Database(url, read_only=read_only)
+    session = Session(
+        database, data_path, local, engine, None, pinned, encrypted=encrypted, wired=wired
+    )
+    session.has_moved = True
+    session.is_marked = is_marked
+    return session

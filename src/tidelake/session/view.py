@@ -1,0 +1,57 @@
+"""What is in a lake at a snapshot, by name."""
+
+from __future__ import annotations
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import counting, dropped
+from tidelake.catalog.read import tables as read
+from tidelake.errors import Invalid, NotFound, TidelakeError
+from tidelake.model.names import TableName
+from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
+
+
+class View:
+    """As it is committed."""
+
+    def __init__(self, data_path: str) -> None:
+        self.data_path = data_path
+
+    def find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
+        """The id of a table or a view."""
+        return read.find(reader, at, kind, name)
+
+    def names(self, reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
+        """All tables or views."""
+        return read.names(reader, at, kind)
+
+    def schemas(self, reader: Reader, at: int) -> list[SchemaInfo]:
+        return read.schemas(reader, at, self.data_path)
+
+    def table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
+        table_id = self.find(reader, at, "table", name)
+        if table_id is None:
+            raise self.unknown(reader, at, name)
+        return read.table(reader, at, table_id, self.data_path)
+
+    def view_info(self, reader: Reader, at: int, view_id: int) -> ViewInfo:
+        return read.view(reader, at, view_id)
+
+    def row_count(self, reader: Reader, at: int, name: TableName) -> int | None:
+        """How many rows a table has, if the catalog alone can tell."""
+        return counting.row_count(reader, at, self.table_info(reader, at, name).id)
+
+    def unknown(self, reader: Reader, at: int, name: TableName) -> TidelakeError:
+        """For a name that is no table's."""
+        if self.find(reader, at, "view", name) is not None:
+            return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
+        known = [str(other) for _, other in self.names(reader, at, "table")]
+        listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        gone = [each for each in dropped.named(reader, "table", name) if each.at <= at]
+        if gone:
+            return NotFound(
+                f"there is no table {name} at snapshot {at}: snapshot {gone[0].at} dropped it",
+                hint=f"lake.undrop({str(name)!r}); there are: {listed or 'none'}",
+            )
+        return NotFound(
+            f"there is no table {name} at snapshot {at}", hint=f"there are: {listed or 'none'}"
+        )

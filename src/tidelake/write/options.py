@@ -1,0 +1,30 @@
+"""DuckLake's options, of the lake, a schema or a table."""
+
+from __future__ import annotations
+
+from tidelake.catalog.read import options
+from tidelake.errors import Invalid
+from tidelake.model.names import TableName
+from tidelake.session.session import Session
+
+
+def set_option(
+    session: Session,
+    name: str,
+    value: object,
+    *,
+    table: TableName | None = None,
+    schema: str | None = None,
+) -> None:
+    """This makes no snapshot."""
+    session.check_writable()
+    if table is not None and schema is not None:
+        raise Invalid("an option is of a table or of a schema", hint="set it twice")
+    scope, scope_id = None, None
+    if table is not None:
+        scope, scope_id = "table", session.newest_info(table).id
+    if schema is not None:
+        scope, scope_id = "schema", session.schema_id(schema)
+    with session.database.writing() as writer:
+        options.set_option(writer, name, value, scope, scope_id)
+    session.caches.declarations.clear()
