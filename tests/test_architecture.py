@@ -350,6 +350,32 @@ def _of_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
 
 
+_OF_TRANSFORMS = re.compile(r"identity|year|month|day|hour|bucket\(.*")
+
+
+def readers_of_transforms() -> Iterator[str]:
+    """Whoever looks into the text of a partition transform, which `transform_of` is to do."""
+    for module, source in modules().items():
+        if not module.startswith("tidelake.plan.partitioning."):
+            yield from (f"transform {module} {what}" for what in texts_of_transforms(source))
+
+
+def texts_of_transforms(source: str) -> Iterator[str]:
+    """Names of transforms as constants; and `key.transform` compared, cut up or written out."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if _OF_TRANSFORMS.fullmatch(node.value):
+                yield repr(node.value)
+        elif isinstance(node, ast.Compare | ast.Attribute | ast.Subscript | ast.FormattedValue):
+            used = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.value]
+            yield from ("read" for each in used if _is_transform(each))
+
+
+def _is_transform(node: ast.expr) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+    return name == "transform"
+
+
 RULES = {
     "upward": upward,
     "circle": circular,
@@ -359,6 +385,7 @@ RULES = {
     "database": about_databases,
     "long": too_long,
     "private": private_reach,
+    "transform": readers_of_transforms,
 }
 
 
@@ -422,6 +449,34 @@ def test_a_forbidden_import_is_found(module, source, problem):
 )
 def test_an_allowed_import_is_let_through(module, source):
     assert violations(source, f"tidelake.{module}") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "key.transform == kind",
+        "transform in ('x', 'y')",
+        "key.transform.startswith('bu')",
+        "key.transform[:6]",
+        "f'{key.transform} of it'",
+        "PartitionKey(1, 'identity')",
+        "PARTS = {'year': 1}",
+        "text = 'bucket(8)'",
+    ],
+)
+def test_whoever_looks_into_a_transform_is_found(source):
+    assert len(list(texts_of_transforms(source))) == 1
+
+
+def test_a_transform_may_be_passed_on():
+    assert list(texts_of_transforms("f(key.transform); kept = [k.transform]; 'bucket'")) == []
+
+
+def test_every_transform_is_looked_for():
+    from tidelake.plan.partitioning.transforms import KINDS
+
+    words = [f"{kind.word}(8)" if kind.parameters else kind.word for kind in KINDS]
+    assert all(_OF_TRANSFORMS.fullmatch(word) for word in words)
 
 
 def test_a_circle_is_found():

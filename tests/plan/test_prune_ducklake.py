@@ -17,7 +17,7 @@ from tidelake.model.predicate import And, Compare, In, IsNull, Not, Or, Predicat
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats
 from tidelake.model.table import PartitionKey, PartitionSpec
-from tidelake.plan.partitioning.matches import Values
+from tidelake.plan.partitioning.interface import Values
 from tidelake.plan.prune import prune
 from tidelake.testing.duck import duck_connection
 

@@ -16,13 +16,9 @@ from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
 from tidelake.history.changes import Span, define, known, plan_changes
 from tidelake.history.changes_sql import feed_names
+from tidelake.history.declared_diff import declared_differences
 from tidelake.history.diff_sql import DiffPlan
-from tidelake.history.values_diff import (
-    Difference,
-    FileDifference,
-    RowDifference,
-    declared_differences,
-)
+from tidelake.history.values_diff import Difference, FileDifference, RowDifference
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_NUMBER, Column, Schema

@@ -21,6 +21,7 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.table import TableInfo
 from tidelake.plan.differs import differs
+from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
@@ -123,7 +124,7 @@ def _must_write_all(now: TableInfo, then: TableInfo) -> bool:
         for column in top.walk()
     )
     keys = then.partitioning.keys if then.partitioning else ()
-    bucketed = any(key.transform.startswith("bucket") for key in keys)
+    bucketed = any(transform_of(key.transform).exclusive for key in keys)
     return retyped or (bucketed and keys != (now.partitioning.keys if now.partitioning else ()))
 
 

@@ -19,7 +19,7 @@ from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.table import SortKey
-from tidelake.plan.partitioning.sql import allow_buckets, key_sql
+from tidelake.plan.partitioning.sql import allow_keys, key_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path
@@ -155,7 +155,7 @@ def partition_sizes(
 ) -> list[tuple[tuple[str | None, ...], int]]:
     """How many rows of the plan each partition would get."""
     assert target.partitioning is not None
-    allow_buckets(work.connection)
+    allow_keys(work.connection)
     by_id = {column.id: column for column in columns}
     keys = [
         key_sql(by_id[key.column_id], key.transform, f"r.{quote(by_id[key.column_id].name)}")

@@ -14,7 +14,9 @@ from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, Column
 from tidelake.model.statistics import UNCOUNTED, ColumnStats
 from tidelake.model.table import PartitionSpec
-from tidelake.plan.partitioning.sql import allow_buckets, key_sql
+from tidelake.plan.partitioning.interface import Transform
+from tidelake.plan.partitioning.sql import allow_keys, key_sql
+from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.verify.footers import deleted_twice, problem
 from tidelake.verify.values import CheckedFile, Problem
 
@@ -179,12 +181,12 @@ def _partition_values(
         if file.id in partitions:
             by_spec[partitions[file.id][0]].append(file)
     by_id = {column.id: column for column in columns}
-    allow_buckets(work.connection)
+    allow_keys(work.connection)
     for spec, group in by_spec.items():
         keys = []
         for place, key in enumerate(spec.keys):
             column = by_id.get(key.column_id)
-            if column is not None and _is_certain(column, key.transform):
+            if column is not None and _is_certain(column, transform_of(key.transform)):
                 keys.append((place, key_sql(column, key.transform, quote(column.name))))
         for place, sql in keys:
             rows = work.connection.execute(
@@ -206,9 +208,9 @@ def _partition_values(
                     )
 
 
-def _is_certain(column: Column, transform: str) -> bool:
+def _is_certain(column: Column, key: Transform) -> bool:
     """Parts of a timestamptz depend on the session that wrote them."""
-    return column.type != "timestamptz" or not transform.isalpha() or transform == "identity"
+    return column.type != "timestamptz" or not key.zoned
 
 
 def check_deletes(work: Workbench, deletes: Sequence[CheckedFile]) -> Iterator[Problem]:

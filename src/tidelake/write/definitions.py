@@ -27,12 +27,8 @@ from tidelake.model.table import (
     TableInfo,
     ViewInfo,
 )
-from tidelake.plan.partitioning.parse import (
-    keeps_buckets,
-    parse_partitioning,
-    parse_sorting,
-    sorted_column,
-)
+from tidelake.plan.partitioning.parse import parse_partitioning, parse_sorting, sorted_column
+from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import Drafting
@@ -232,7 +228,7 @@ def set_partitioning(tx: Drafting, name: TableName, by: str | Sequence[str]) -> 
     before = draft.after.partitioning
     if keys == (before.keys if before else ()):
         return DONE
-    if any(key.transform.startswith("bucket") for key in keys) and _has_rows(tx, draft):
+    if any(transform_of(key.transform).exclusive for key in keys) and _has_rows(tx, draft):
         raise Invalid(
             f"{name} has rows already, and DuckDB would not find them by their buckets",
             hint="create a new table partitioned so, and copy the rows into it",
@@ -302,11 +298,11 @@ def _check_dropped(draft: TableDraft, after: Schema) -> None:
 
 def _check_widened(draft: TableDraft, after: Schema) -> None:
     spec = draft.after.partitioning
-    hashed = {k.column_id for k in spec.keys if k.transform.startswith("bucket")} if spec else set()
+    keys = [(key.column_id, transform_of(key.transform)) for key in (spec.keys if spec else ())]
     new = {column.id: column.type for column in after}
     for column in draft.after.schema:
         kind = new.get(column.id, column.type)
-        if column.id in hashed and not keeps_buckets(column.type, kind):
+        if any(i == column.id and not key.stays(column.type, kind) for i, key in keys):
             raise Invalid(
                 f"column {column.name!r} cannot become {kind}: it would change buckets",
                 hint="create a new table and copy the rows into it",

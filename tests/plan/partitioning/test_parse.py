@@ -7,9 +7,9 @@ import pytest
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.schema import Column
 from tidelake.model.table import PartitionKey, SortKey
+from tidelake.plan.partitioning.bucket_hash import keeps_buckets
 from tidelake.plan.partitioning.parse import (
     _KEYWORDS,
-    keeps_buckets,
     parse_partitioning,
     parse_sorting,
     sorted_column,

@@ -12,7 +12,7 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.comparable import comparable
 from tidelake.model.schema import Column
 from tidelake.plan.partitioning.bucket_hash import bucket, buckets_of
-from tidelake.plan.partitioning.sql import allow_buckets, key_column, key_sql, partition_values
+from tidelake.plan.partitioning.sql import allow_keys, key_column, key_sql, partition_values
 from tidelake.testing.duck import duck_connection
 
 PARTS = ("year", "month", "day", "hour")
@@ -114,7 +114,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyCo
     )
     # A folder cannot have a name as long as some of the values.
     connection.execute("CALL lake.set_option('hive_file_pattern', false)")
-    allow_buckets(connection)
+    allow_keys(connection)
     yield connection
     connection.close()
 
@@ -289,6 +289,6 @@ def test_no_buckets_at_all_are_refused():
 
 def test_allowing_buckets_again_is_harmless_also_in_a_transaction(lake):
     lake.execute("BEGIN")
-    allow_buckets(lake)
+    allow_keys(lake)
     assert lake.execute(f"SELECT {key_sql(column_of('int32'), 'bucket(4)', '34')}").fetchone()
     lake.execute("COMMIT")

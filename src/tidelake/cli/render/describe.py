@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.cli import render
 from tidelake.cli.render import log
+from tidelake.plan.partitioning.transforms import transform_of
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
@@ -57,17 +58,10 @@ def _column(column: Column) -> dict[str, Any]:
 def _partitioning(spec: PartitionSpec | None, schema: Schema) -> list[str]:
     """`day(ts)`, `bucket(8, symbol)`, or the column's name alone."""
     names = {column.id: column.name for column in schema}
-    told = []
-    for key in spec.keys if spec else ():
-        column = names.get(key.column_id, f"column {key.column_id}")
-        transform, _, count = key.transform.partition("(")
-        if transform == "identity":
-            told.append(column)
-        else:
-            told.append(
-                f"{transform}({count[:-1]}, {column})" if count else f"{transform}({column})"
-            )
-    return told
+    return [
+        transform_of(key.transform).shown(names.get(key.column_id, f"column {key.column_id}"))
+        for key in (spec.keys if spec else ())
+    ]
 
 
 def _sort_key(key: SortKey) -> str:

@@ -23,6 +23,7 @@ from tidelake.model.change import Origin, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
+from tidelake.plan.partitioning.transforms import Identity
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import Drafting
 from tidelake.session.progress import progress
@@ -302,4 +303,4 @@ class _Step:
 
 
 def _keys(shape: TableShape) -> tuple[PartitionKey, ...]:
-    return tuple(PartitionKey(column.id, "identity") for column in shape.partition.values())
+    return tuple(PartitionKey(column.id, Identity().text) for column in shape.partition.values())

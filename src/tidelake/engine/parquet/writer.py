@@ -19,7 +19,7 @@ from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_ID_FIELD, ROW_NUMBER, ROW_SNAPSHOT_FIELD, Column
-from tidelake.plan.partitioning.sql import allow_buckets, key_column, key_sql, partition_values
+from tidelake.plan.partitioning.sql import allow_keys, key_column, key_sql, partition_values
 from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path
 
@@ -94,7 +94,7 @@ def _copy_partitions(
     would each come in many files, as DuckDB keeps only so many open. It is one sort for both
     orders, because a second one need not keep the first."""
     assert target.partitioning is not None
-    allow_buckets(work.connection)
+    allow_keys(work.connection)
     keys = [key_column(n) for n in range(len(target.partitioning.keys))]
     chosen = [*_written_columns(target), *_carried_columns(carried), *keys]
     options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]

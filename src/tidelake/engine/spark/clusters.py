@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from tidelake.engine.spark.tasks import KeyQuery
+from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tidelake.model.table import PartitionKey
     from tidelake.plan.target import Target
 
-_HOUR = 3_600_000_000
 _HASHED = (
     t.BooleanType,
     t.NumericType,
@@ -38,39 +38,36 @@ def clustered(
     rows: DataFrame, target: Target, names: Mapping[int, str], local: LocalEngine
 ) -> DataFrame:
     """`names` tell, by id, which column of the rows becomes a column of the partitioning."""
-    if target.partitioning is None:
-        return rows
+    found, labels = with_keys(rows, target, names, local)
+    return found.hint("rebalance", *labels).drop(*labels) if labels else rows
+
+
+def with_keys(
+    rows: DataFrame, target: Target, names: Mapping[int, str], local: LocalEngine
+) -> tuple[DataFrame, list[str]]:
+    """The rows with a column for each key of the partitioning, and the names of these columns."""
     kinds = {field.name: field.dataType for field in rows.schema}
     labels = []
     found = rows
-    for place, key in enumerate(target.partitioning.keys):
+    for place, key in enumerate(target.partitioning.keys if target.partitioning else ()):
         name = names.get(key.column_id)
         if name is None:
             continue
         labels.append(f"__tidelake_key_{place}")
-        said = _expression(key.transform, ticked(name), kinds[name])
+        said = _expression(key, ticked(name), kinds[name])
         if said is None:
             told = _asked(key, target, local)
             found = found.withColumn(labels[-1], told(found[ticked(name)]))
         else:
             found = found.selectExpr("*", f"{said} AS {labels[-1]}")
-    return found.hint("rebalance", *labels).drop(*labels) if labels else rows
+    return found, labels
 
 
-def _expression(transform: str, value: str, kind: t.DataType) -> str | None:
+def _expression(key: PartitionKey, value: str, kind: t.DataType) -> str | None:
     """What Spark itself can tell partitions by."""
-    if transform == "identity" and isinstance(kind, _HASHED):
-        return value
-    if transform not in ("year", "month", "day", "hour"):
+    if not isinstance(kind, _HASHED):
         return None
-    if isinstance(kind, t.DateType | t.TimestampNTZType):
-        return f"{transform}({value})"
-    if not isinstance(kind, t.TimestampType):
-        return None
-    hours = f"CAST(floor(unix_micros({value}) / {_HOUR}) AS INT)"
-    if transform == "hour":
-        return f"pmod({hours}, 24)"
-    return f"{transform}(date_from_unix_date(CAST(floor({hours} / 24) AS INT)))"
+    return transform_of(key.transform).spark_sql(value, kind.typeName())
 
 
 def _asked(key: PartitionKey, target: Target, local: LocalEngine) -> Callable[..., Any]:

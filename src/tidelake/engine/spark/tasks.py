@@ -24,7 +24,7 @@ from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_POSITION, Column
-from tidelake.plan.partitioning.sql import allow_buckets, key_sql
+from tidelake.plan.partitioning.sql import allow_keys, key_sql
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
@@ -147,7 +147,7 @@ class KeyQuery:
         column = replace(self.column, nullable=True)
         key = key_sql(column, self.transform, quote(column.name))
         with _one_thread(self.local, f"cannot write {self.table}") as work:
-            allow_buckets(work.connection)
+            allow_keys(work.connection)
             for array in arrays:
                 data = pa.table([array], [column.name])
                 found = bring(work.connection, "arrow_rows", data, [column], table=self.table)

@@ -10,7 +10,7 @@ from tidelake.model.comparable import FLOATS, Comparable, decimal_shape, is_deci
 
 SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
-_LONG_DECIMAL_DIGITS = 18
+LONG_DECIMAL_DIGITS = 18
 _NANOS_PER_UNIT = {
     "date": instant.DAY,
     "timestamp_s": instant.SECOND,
@@ -55,6 +55,17 @@ def buckets_of(
             return None
         found.update(bucket(data, count) for data in encodings)
     return frozenset(found) if kinds else None
+
+
+def keeps_buckets(old: str, new: str) -> bool:
+    """Whether a value hashes into the same bucket after its column has gone to a wider type."""
+    if old == new or any({old, new} <= alike for alike in (SIGNED, UNSIGNED, FLOATS)):
+        return True
+    if is_decimal(old) and is_decimal(new):
+        (width, scale), (wide, wide_scale) = decimal_shape(old), decimal_shape(new)
+        is_long = [digits > LONG_DECIMAL_DIGITS for digits in (width, wide)]
+        return scale == wide_scale and is_long[0] == is_long[1]
+    return False
 
 
 def bucket(data: bytes, count: int) -> int:
@@ -128,7 +139,7 @@ def _of_decimal(value: int | float | Decimal, kind: str) -> list[bytes] | None:
     if shift < 0 and number % 10**-shift:
         return []
     number = number * 10**shift if shift >= 0 else number // 10**-shift
-    if width <= _LONG_DECIMAL_DIGITS:
+    if width <= LONG_DECIMAL_DIGITS:
         return _long(-number if sign else number)
     text = str(number).rjust(scale if scale == width else scale + 1, "0")
     text = f"{text[:-scale]}.{text[-scale:]}" if scale else text

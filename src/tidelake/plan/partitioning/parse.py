@@ -6,30 +6,21 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.comparable import FLOATS, TIMESTAMPS, decimal_shape, is_decimal
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column, Schema
 from tidelake.model.table import PartitionKey, SortKey
-from tidelake.plan.partitioning.bucket_hash import SIGNED, UNSIGNED
+from tidelake.plan.partitioning.interface import Transform
+from tidelake.plan.partitioning.transforms import HINT, INSTEAD, KINDS, Identity
 
 _NAME = r'"(?:[^"]|"")+"|[^\s"(),]+'
 _KEY = re.compile(rf"\s*(?:(?P<function>\w+)\s*\((?P<arguments>.*)\)|(?P<name>{_NAME}))\s*", re.S)
 _ONE = re.compile(rf"\s*(?P<name>{_NAME})\s*")
-_COUNTED = re.compile(rf"\s*(?P<count>[^,]*?)\s*,\s*(?P<name>{_NAME})\s*")
+_ARGUMENTS = re.compile(rf"\s*(?:(?P<parameter>[^,]*?)\s*,\s*)??(?P<name>{_NAME})\s*")
 _SORT = re.compile(
     rf"\s*(?P<name>{_NAME})(?:\s+(?P<way>ASC|DESC)(?:ENDING)?)?"
     r"(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?\s*",
     re.I,
 )
-_CALENDAR = ("year", "month", "day", "hour")
-_INSTEAD = {
-    **{f"{unit}s": f"{unit}(…)" for unit in _CALENDAR},
-    "date": "year(…), month(…), day(…)",
-    "identity": "the column's name alone",
-}
-_MAX_BUCKETS = 2**31 - 1
-_WITHOUT_TEXT = frozenset({"struct", "list", "map", "blob", "variant", "geometry"})
-_UNHASHED = frozenset({"struct", "list", "map", "variant", "geometry", "interval", "timetz"})
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.I)
 _KEYWORDS = """
     all analyse analyze and anti any array as asc asof asymmetric at authorization between
@@ -46,8 +37,6 @@ _KEYWORDS = """
     when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces
     xmlparse xmlpi xmlroot xmlserialize xmltable
 """
-_LONG_DECIMAL_DIGITS = 18
-_SPELLINGS = "partition by column, year(column), month(…), day(…), hour(…) or bucket(8, column)"
 
 
 def parse_partitioning(
@@ -58,79 +47,40 @@ def parse_partitioning(
     Only columns of the table itself, not fields inside them, and no key twice.
     """
     schema = Schema(tuple(columns))
-    keys: list[PartitionKey] = []
+    keys: dict[tuple[int, type[Transform]], PartitionKey] = {}
     for text in [texts] if isinstance(texts, str) else texts:
-        key = _partition_key(text, schema)
-        if any(_is_same(key, other) for other in keys):
+        column, transform = _partition_key(text, schema)
+        if (column.id, type(transform)) in keys:
             raise Invalid(f"{text!r} partitions by the same thing twice", hint="name it once")
-        keys.append(key)
-    return tuple(keys)
+        keys[column.id, type(transform)] = PartitionKey(column.id, transform.text)
+    return tuple(keys.values())
 
 
-def _is_same(key: PartitionKey, other: PartitionKey) -> bool:
-    def kind(each: PartitionKey) -> str:
-        return each.transform.partition("(")[0]
-
-    return (key.column_id, kind(key)) == (other.column_id, kind(other))
-
-
-def _partition_key(text: str, schema: Schema) -> PartitionKey:
+def _partition_key(text: str, schema: Schema) -> tuple[Column, Transform]:
     match = _KEY.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise Invalid(f"cannot partition by {text!r}", hint=_SPELLINGS)
+        raise Invalid(f"cannot partition by {text!r}", hint=HINT)
     if match["name"]:
-        column = _column(match["name"], schema, text)
-        if column.type in _WITHOUT_TEXT:
-            raise Invalid(
-                f"cannot partition by {column.name!r}: {_article(column)} has no name for a folder",
-                hint="partition by bucket(8, …) of it"
-                if column.type == "blob"
-                else "partition by another column",
-            )
-        return PartitionKey(column.id, "identity")
-    function = match["function"].lower()
-    if function in _CALENDAR:
-        return _calendar_key(function, match["arguments"], text, schema)
-    if function == "bucket":
-        return _bucket_key(match["arguments"], text, schema)
-    instead = _INSTEAD.get(function)
-    raise Invalid(
-        f"cannot partition by {text!r}: DuckLake has no {function}()",
-        hint=f"write {instead}" if instead else _SPELLINGS,
-    )
+        name, transform = match["name"], Identity.written(None, text)
+    else:
+        name, transform = _called(match["function"].lower(), match["arguments"], text)
+    column = _column(name, schema, text)
+    transform.check(column, text)
+    return column, transform
 
 
-def _calendar_key(unit: str, arguments: str, text: str, schema: Schema) -> PartitionKey:
-    match = _ONE.fullmatch(arguments)
+def _called(function: str, arguments: str, text: str) -> tuple[str, Transform]:
+    kind = next((kind for kind in KINDS if kind.word == function), None)
+    if kind is None or kind is Identity:
+        instead = INSTEAD.get(function)
+        raise Invalid(
+            f"cannot partition by {text!r}: DuckLake has no {function}()",
+            hint=f"write {instead}" if instead else HINT,
+        )
+    match = _ARGUMENTS.fullmatch(arguments)
     if match is None:
-        raise Invalid(f"cannot partition by {text!r}", hint=f"write {unit}(column)")
-    column = _column(match["name"], schema, text)
-    if column.type in TIMESTAMPS or (column.type == "date" and unit != "hour"):
-        return PartitionKey(column.id, unit)
-    fit = "timestamps" if unit == "hour" else "dates and timestamps"
-    raise Invalid(
-        f"cannot partition by {text!r}: {column.name!r} is {_article(column)}",
-        hint=f"{unit}() is for {fit}",
-    )
-
-
-def _bucket_key(arguments: str, text: str, schema: Schema) -> PartitionKey:
-    match = _COUNTED.fullmatch(arguments)
-    count = match["count"] if match else ""
-    if match is None or not (count.isascii() and count.isdecimal()):
-        raise Invalid(f"cannot partition by {text!r}", hint="write bucket(8, column)")
-    if not 1 <= int(count) <= _MAX_BUCKETS:
-        raise Invalid(
-            f"cannot partition by {text!r}: {count} buckets",
-            hint=f"choose a number from 1 to {_MAX_BUCKETS}",
-        )
-    column = _column(match["name"], schema, text)
-    if column.type in _UNHASHED:
-        raise Invalid(
-            f"cannot partition by {text!r}: {column.name!r} is {_article(column)}",
-            hint="bucket() is for numbers, texts, bytes, dates, times and UUIDs",
-        )
-    return PartitionKey(column.id, f"bucket({int(count)})")
+        raise Invalid(f"cannot partition by {text!r}", hint=f"write {kind.usage}")
+    return match["name"], kind.written(match["parameter"], text)
 
 
 def parse_sorting(texts: str | Sequence[str], columns: Iterable[Column]) -> tuple[SortKey, ...]:
@@ -174,10 +124,6 @@ def _column(name: str, schema: Schema, text: str) -> Column:
         raise NotFound(f"{text!r}: no column {name!r}", hint=error.hint) from error
 
 
-def _article(column: Column) -> str:
-    return f"{'an' if column.type[0] in 'aeiou' else 'a'} {column.type}"
-
-
 def sorted_column(key: SortKey, columns: Iterable[Column]) -> Column | None:
     """The column that a sort key names; None if it is a computed expression."""
     match = _ONE.fullmatch(key.expression)
@@ -185,14 +131,3 @@ def sorted_column(key: SortKey, columns: Iterable[Column]) -> Column | None:
         return _column(match["name"], Schema(tuple(columns)), key.expression) if match else None
     except (NotFound, Invalid):
         return None
-
-
-def keeps_buckets(old: str, new: str) -> bool:
-    """Whether a value hashes into the same bucket after its column has gone to a wider type."""
-    if old == new or any({old, new} <= alike for alike in (SIGNED, UNSIGNED, FLOATS)):
-        return True
-    if is_decimal(old) and is_decimal(new):
-        (width, scale), (wide, wide_scale) = decimal_shape(old), decimal_shape(new)
-        is_long = [digits > _LONG_DECIMAL_DIGITS for digits in (width, wide)]
-        return scale == wide_scale and is_long[0] == is_long[1]
-    return False
