@@ -54,15 +54,15 @@ OWNERS = {
     "obstore": {"store"},
     "pandas": {"engine"},
     "polars": {"engine"},
-    "psycopg": {"catalog"},
+    "psycopg": {"catalog/database/postgresql"},
     "pyarrow": {"coverage", "delta", "engine", "upkeep", "verify"},
-    "pymysql": {"catalog"},
+    "pymysql": {"catalog/database/mysql"},
     "pyroaring": {"coverage", "delta", "engine/parquet", "model"},
     "pyspark": {"engine/spark"},
     "rich": {"cli", "coverage/draw", "session/progress"},
-    "sqlalchemy": {"catalog"},
+    "sqlalchemy": {"catalog/database"},
     "sqlglot": {"engine", "plan", "sql"},
-    "sqlite3": {"catalog"},
+    "sqlite3": {"catalog/database/sqlite"},
 }
 
 PUBLIC = [
