@@ -30,14 +30,14 @@ _MAY_REFUSE = (
 
 def _cases() -> list[object]:
     """All scripts but those that hide what Spark has no type for inside a type that it has.
-    By default every fourth: a case costs some Spark jobs."""
+    By default every eighth: a case costs some Spark jobs."""
     scripts = [script for script in CORPUS.values() if "beyond_spark" not in script.tags]
     return [
         pytest.param(
             script,
             limit,
             id=f"{script.name}-{limit}",
-            marks=[] if limit == script.limits()[0] and place % 4 == 0 else [pytest.mark.slow],
+            marks=[] if limit == script.limits()[0] and place % 8 == 0 else [pytest.mark.slow],
         )
         for place, script in enumerate(scripts)
         for limit in script.limits()

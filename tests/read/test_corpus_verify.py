@@ -4,7 +4,7 @@ import pytest
 
 import tidelake
 from tests.read.conftest import Lakes
-from tests.read.corpus import CORPUS, is_usual
+from tests.read.corpus import CORPUS, is_one_of, is_usual
 from tests.read.scripts.script import Script
 
 pytestmark = pytest.mark.xdist_group("corpus")
@@ -25,7 +25,7 @@ def _cases() -> list[object]:
             limit,
             id=f"{script.name}-{catalog}-{limit}",
             marks=[]
-            if is_usual(script, catalog, limit) and script.tags & _TELLING
+            if is_usual(script, catalog, limit) and script.tags & _TELLING and is_one_of(script, 2)
             else [pytest.mark.slow],
         )
         for script in CORPUS.values()

@@ -11,7 +11,7 @@ import pytest
 
 import tidelake
 from tests.read.conftest import Lakes
-from tests.read.corpus import CORPUS
+from tests.read.corpus import CORPUS, is_one_of
 from tests.read.scripts.script import Script
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
@@ -67,7 +67,19 @@ def _differences(lake: tidelake.Lake, name: str, random: Random) -> Iterator[str
                 yield f"{name} where {condition}: {got} rows, not {expected}"
 
 
-@pytest.mark.parametrize("script", CORPUS.values(), ids=lambda script: script.name)
+def _cases() -> list[object]:
+    """By default every third script."""
+    return [
+        pytest.param(
+            script,
+            id=script.name,
+            marks=[] if is_one_of(script, 3) else [pytest.mark.slow],
+        )
+        for script in CORPUS.values()
+    ]
+
+
+@pytest.mark.parametrize("script", _cases())
 def test_conditions_find_what_is_there(lakes: Lakes, script: Script) -> None:
     made, _ = lakes.get(script, script.catalogs[0], script.limits()[0])
     random = Random(script.name)
