@@ -8,8 +8,9 @@ import pytest
 from tidelake.catalog import create, own_tables
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.read import tags
+from tidelake.catalog.read import registrations, tags
 from tidelake.history import consumer_records as consumers
+from tidelake.lake.wiring import FEATURES
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mysql"]
 SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}
@@ -34,7 +35,14 @@ def test_a_table_that_is_not_there_is_empty(database: Database) -> None:
         assert consumers.every(reader) == []
 
 
-@pytest.mark.parametrize("name", own_tables.LAYOUT)
+OWN = [
+    tags.TABLE,
+    registrations.TABLE,
+    *(name for annex in FEATURES.annexes for name in annex.tables),
+]
+
+
+@pytest.mark.parametrize("name", OWN)
 def test_made_once_when_needed(database: Database, name: str) -> None:
     for _ in range(2):
         with database.writing() as writer:

@@ -47,30 +47,6 @@ NEEDED: dict[str, str] = {
 }
 """Columns without which a row of DuckLake's says nothing."""
 
-_OWN_NEEDED: dict[str, str] = {
-    "tidelake_tag": "tag_name snapshot_id created_at",
-    "tidelake_consumer": "consumer_name updated_at",
-    "tidelake_fingerprint": "table_id snapshot_id row_count content_hash made_at",
-    "tidelake_rollup": (
-        "rollup_id table_id as_of snapshot_id next_row_id next_file_id settings record_count"
-        " file_size_bytes made_at"
-    ),
-    "tidelake_rollup_file": "rollup_id file_index table_id path record_count file_size_bytes",
-    "tidelake_mirror": "table_id delta_id root status",
-    "tidelake_mirror_count": "table_id publishes publish_ms failures",
-    "tidelake_mirror_commit": "table_id version snapshot_id committed_at digest",
-    "tidelake_mirror_file": "table_id data_file_id removed_at path size modified",
-    "tidelake_import": (
-        "table_id root delta_id version snapshot_id next_file_id committed_at columns"
-    ),
-    "tidelake_import_file": "table_id data_file_id source",
-    "tidelake_coverage": (
-        "table_id series entity_hash data_file_id part begin_snapshot first_bucket last_bucket"
-        " bucket_count entity"
-    ),
-    "tidelake_coverage_file": "table_id series data_file_id",
-    "tidelake_zone": "table_id column_id zone",
-}
 _INLINED = {
     "ducklake_inlined_data_": "row_id int, begin_snapshot int, end_snapshot int",
     "ducklake_inlined_delete_": "file_id int, row_id int, begin_snapshot int",
@@ -89,11 +65,15 @@ _SQLITE_TYPES: dict[str, frozenset[type]] = {
 _KIND_WORDS = {"int": "number", "bool": "truth value", "time": "timestamp", "blob": "bytes"}
 _SHOWN = 60
 _KNOWN: dict[str, str] = TABLES | OWN_TABLES
+_NEEDED: dict[str, str] = NEEDED | {"tidelake_zone": "table_id column_id zone"}
 
 
-def know(layouts: Mapping[str, str]) -> None:
-    """Of tables that are made later, what their columns are."""
+def know(layouts: Mapping[str, str], needed: Mapping[str, str]) -> None:
+    """Of tables that are made later, what their columns are, and which a row needs."""
     _KNOWN.update(layouts)
+    _NEEDED.update(needed)
+    _wanted.cache_clear()
+    _layout.cache_clear()
 
 
 def check(sql: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, typed: bool) -> None:
@@ -149,7 +129,7 @@ def _layout(table: str) -> dict[str, tuple[str, bool]]:
         if table.startswith(prefix) and table not in TABLES:
             return {name: (kind, name in _INLINED_NEEDED) for name, kind in _pairs(layout)}
     layout = _KNOWN.get(table, "")
-    needed = (NEEDED | _OWN_NEEDED).get(table, "").split()
+    needed = _NEEDED.get(table, "").split()
     return {name: (kind, name in needed) for name, kind in _pairs(layout)}
 
 

@@ -14,6 +14,7 @@ from tidelake.catalog import own_tables
 from tidelake.catalog.annex import Execute, Rows
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.tables import visible
 from tidelake.coverage.values.clock import SIGN
@@ -22,6 +23,22 @@ from tidelake.coverage.values.series import hash_of
 
 TABLE = "tidelake_coverage"
 FILES = "tidelake_coverage_file"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
+            " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"
+            " bucket_count int, entity text, buckets blob",
+            needed="table_id series entity_hash data_file_id part begin_snapshot first_bucket"
+            " last_bucket bucket_count entity",
+            index=("tidelake_coverage_of_file", "table_id, data_file_id"),
+        ),
+        FILES: OwnTable(
+            "table_id int!, series int!, data_file_id int!, deleted_through int",
+            needed="table_id series data_file_id",
+        ),
+    }
+)
 _COLUMNS = (
     "table_id",
     "series",

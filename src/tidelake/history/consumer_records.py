@@ -11,11 +11,20 @@ from datetime import datetime, timedelta
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read.snapshots import as_instant
 from tidelake.errors import Conflict, NotFound
 from tidelake.history.values import ConsumerState
 
 TABLE = "tidelake_consumer"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "consumer_name name!, snapshot_id int, owner text, lease_until time, updated_at time",
+            needed="consumer_name updated_at",
+        )
+    }
+)
 
 
 def every(reader: Reader) -> list[ConsumerState]:

@@ -7,9 +7,18 @@ from datetime import UTC, datetime
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.verify.values import Fingerprint
 
 TABLE = "tidelake_fingerprint"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "table_id int!, snapshot_id int!, row_count int, content_hash text, made_at time",
+            needed="table_id snapshot_id row_count content_hash made_at",
+        )
+    }
+)
 _COLUMNS = ("table_id", "snapshot_id", "row_count", "content_hash", "made_at")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tidelake.catalog import own_tables
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import paths
 from tidelake.catalog.read.files import chunks
 from tidelake.catalog.read.tables import join_path
@@ -16,6 +17,14 @@ from tidelake.model.file import DataFile
 from tidelake.model.ownership import Registration, is_own, is_written
 
 TABLE = "tidelake_registered_file"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "data_file_id int!, table_id int, path text, path_is_relative bool, taken_over bool",
+            needed="",
+        )
+    }
+)
 _COLUMNS = ("data_file_id", "table_id", "path", "path_is_relative", "taken_over")
 
 

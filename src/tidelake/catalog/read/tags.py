@@ -6,12 +6,21 @@ from datetime import datetime
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, NotFound
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import Tag, parse_moment
 
 TABLE = "tidelake_tag"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "tag_name name!, snapshot_id int, created_at time, author text, message text",
+            needed="tag_name snapshot_id created_at",
+        )
+    }
+)
 _LISTED = 8
 
 

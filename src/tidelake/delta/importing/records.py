@@ -7,6 +7,7 @@ from dataclasses import astuple, replace
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import inlined, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.file_history import next_file
@@ -16,6 +17,19 @@ from tidelake.model.names import TableName
 
 TABLE = "tidelake_import"
 FILES = "tidelake_import_file"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "table_id int!, root text, delta_id text, version int, snapshot_id int,"
+            " next_file_id int, committed_at int, columns text",
+            needed="table_id root delta_id version snapshot_id next_file_id committed_at columns",
+        ),
+        FILES: OwnTable(
+            "table_id int!, data_file_id int!, source text, vector text",
+            needed="table_id data_file_id source",
+        ),
+    }
+)
 _COLUMNS = (
     "table_id",
     "root",

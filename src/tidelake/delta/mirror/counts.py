@@ -6,9 +6,18 @@ from collections.abc import Mapping
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.delta.values.reports import PublishCounts
 
 TABLE = "tidelake_mirror_count"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "table_id int!, publishes int, publish_ms int, failures int",
+            needed="table_id publishes publish_ms failures",
+        )
+    }
+)
 _COLUMNS = ("table_id", "publishes", "publish_ms", "failures")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.expire.remove import KEPT, SCHEDULE
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import paths
 from tidelake.catalog.read.files import among, chunks
 from tidelake.delta.values.actions import Metadata, Protocol, Remove, Vector
@@ -17,6 +18,26 @@ from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified, ShownFi
 TABLE = "tidelake_mirror"
 COMMITS = "tidelake_mirror_commit"
 FILES = "tidelake_mirror_file"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "table_id int!, delta_id text, root text, status text, reason text, snapshot_id int,"
+            " version int, published int, checkpoint int, committed_at int, file_count int,"
+            " protocol text, metadata text",
+            needed="table_id delta_id root status",
+        ),
+        COMMITS: OwnTable(
+            "table_id int!, version int!, snapshot_id int, committed_at int, digest text,"
+            " content blob",
+            needed="table_id version snapshot_id committed_at digest",
+        ),
+        FILES: OwnTable(
+            "table_id int!, data_file_id int!, removed_at int!, path text, size int, modified int,"
+            " stats text, first_row int, copied text, vector text",
+            needed="table_id data_file_id removed_at path size modified",
+        ),
+    }
+)
 _COLUMNS = (
     "table_id",
     "delta_id",

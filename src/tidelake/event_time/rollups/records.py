@@ -13,6 +13,7 @@ from datetime import datetime
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
+from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import paths, snapshots
 from tidelake.catalog.read.tables import join_path
 from tidelake.errors import Conflict
@@ -20,6 +21,22 @@ from tidelake.event_time.values.rollup import Rollup, RollupFile, lacks_text, pa
 
 TABLE = "tidelake_rollup"
 FILES = "tidelake_rollup_file"
+own_tables.know(
+    {
+        TABLE: OwnTable(
+            "rollup_id int!, table_id int, as_of int, snapshot_id int, valid_through int,"
+            " next_row_id int, next_file_id int, settings text, lacks text, record_count int,"
+            " file_size_bytes int, made_at time",
+            needed="rollup_id table_id as_of snapshot_id next_row_id next_file_id settings"
+            " record_count file_size_bytes made_at",
+        ),
+        FILES: OwnTable(
+            "rollup_id int!, file_index int!, table_id int, path text, path_is_relative bool,"
+            " record_count int, file_size_bytes int, footer_size int, ended_at time",
+            needed="rollup_id file_index table_id path record_count file_size_bytes",
+        ),
+    }
+)
 _COLUMNS = (
     "rollup_id",
     "table_id",
