@@ -4,13 +4,13 @@ minds a NULL that makes no sense: what our code relies on is checked as it is re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 from types import NoneType
 from typing import Any
 
-from tidelake.catalog.layout import OWN_TABLES, TABLES
+from tidelake.catalog.layout import OWN_TABLES, TABLES, definitions_of
 from tidelake.errors import Corrupt
 
 NEEDED: dict[str, str] = {
@@ -127,16 +127,15 @@ def _layout(table: str) -> dict[str, tuple[str, bool]]:
     """The kinds of a table's columns, and whether they are needed."""
     for prefix, layout in _INLINED.items():
         if table.startswith(prefix) and table not in TABLES:
-            return {name: (kind, name in _INLINED_NEEDED) for name, kind in _pairs(layout)}
+            return _kinds(layout, _INLINED_NEEDED)
     layout = _KNOWN.get(table, "")
     needed = _NEEDED.get(table, "").split()
-    return {name: (kind, name in needed) for name, kind in _pairs(layout)}
+    return _kinds(layout, needed)
 
 
-def _pairs(layout: str) -> Iterator[tuple[str, str]]:
-    for definition in filter(None, layout.split(", ")):
-        name, kind = definition.split(" ")
-        yield name, kind.rstrip("!")
+def _kinds(layout: str, needed: Collection[str]) -> dict[str, tuple[str, bool]]:
+    found = definitions_of(layout)
+    return {each.column: (each.kind, each.column in needed) for each in found}
 
 
 def _wrong(sql: str, column: str, kind: str, row: Sequence[Any], place: int) -> Corrupt:

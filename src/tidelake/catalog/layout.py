@@ -2,12 +2,14 @@
 
 The order of columns is part of the format: DuckDB inserts by position. Kinds: `id` and
 `int` are 64-bit, `text`, `bool`, `time` (an instant), `uuid`, `name` (a text short enough for
-a key on every database); `!` marks the columns of the primary key.
+a key on every database); `!` marks the columns of the primary key, and what comes after `=` is
+what a column holds unless somebody says otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 VERSION = "1.0"
 
@@ -133,18 +135,41 @@ COVERING_INDEXES = INDEXES | {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One column of a layout."""
+
+    column: str
+    kind: str
+    in_key: bool
+    default: str | None
+
+    def sql(self, types: Mapping[str, str]) -> str:
+        default = "" if self.default is None else f" DEFAULT '{self.default}'"
+        return f'"{self.column}" {types[self.kind]}{default}'
+
+
+def definitions_of(layout: str) -> list[Definition]:
+    found = []
+    for text in filter(None, layout.split(", ")):
+        column, kind = text.split(" ")
+        kind, _, default = kind.partition("=")
+        found.append(Definition(column, kind.rstrip("!"), kind.endswith("!"), default or None))
+    return found
+
+
 def create_table(
     name: str, types: Mapping[str, str], layout: Mapping[str, str] = TABLES | OWN_TABLES
 ) -> str:
     """The CREATE TABLE statement, with the database's own `types` for our kinds."""
-    definitions = [definition.split(" ") for definition in layout[name].split(", ")]
-    keys = [column for column, kind in definitions if kind.endswith("!")]
+    definitions = definitions_of(layout[name])
+    keys = [each.column for each in definitions if each.in_key]
     columns = []
-    for column, kind in definitions:
-        constraint = " PRIMARY KEY" if keys == [column] else ""
-        if (name, column) in _NOT_NULL:
+    for each in definitions:
+        constraint = " PRIMARY KEY" if keys == [each.column] else ""
+        if (name, each.column) in _NOT_NULL:
             constraint = " NOT NULL"
-        columns.append(f'"{column}" {types[kind.rstrip("!")]}{constraint}')
+        columns.append(each.sql(types) + constraint)
     if len(keys) > 1:
         columns.append(f"PRIMARY KEY ({', '.join(keys)})")
     return f'CREATE TABLE "{name}" ({", ".join(columns)})'

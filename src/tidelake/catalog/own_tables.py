@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.layout import create_table
+from tidelake.catalog.layout import create_table, definitions_of
 from tidelake.catalog.read.snapshots import as_instant
 
 
@@ -48,6 +48,23 @@ def ensure(writer: Writer, name: str) -> None:
         if table.index is not None:
             index, columns = table.index
             writer.execute(f"CREATE INDEX {index} ON {name} ({columns})")
+
+
+def add_to_key(writer: Writer, name: str, column: str) -> None:
+    """Give a table that was made without it a column of its key. All rows get its default."""
+    layout, types = _KNOWN[name].columns, writer.dialect.types
+    definitions = definitions_of(layout)
+    (new,) = (each for each in definitions if each.column == column)
+    if writer.dialect.rekey is not None:
+        key = ", ".join(each.column for each in definitions if each.in_key)
+        writer.execute(writer.dialect.rekey.format(table=name, column=new.sql(types), key=key))
+        return
+    others = ", ".join(f'"{each.column}"' for each in definitions if each != new)
+    fresh = f"{name}_rekeyed"
+    writer.execute(create_table(fresh, types, {fresh: layout}))
+    writer.execute(f'INSERT INTO "{fresh}" ({others}) SELECT {others} FROM "{name}"')
+    writer.execute(f'DROP TABLE "{name}"')
+    writer.execute(f'ALTER TABLE "{fresh}" RENAME TO "{name}"')
 
 
 def clock(reader: Reader) -> datetime:

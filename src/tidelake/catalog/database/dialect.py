@@ -58,6 +58,9 @@ class Dialect(Protocol):
     """Whether a text of any length can be in an index."""
     commits_create: bool = False
     """Whether CREATE commits at once, with all that came before it."""
+    rekey: str | None = None
+    """Gives a {table} one more {column} and a {key} with it, where that is one statement; elsewhere
+    the table is made anew."""
     brief_wait: str | None = None
     """Has this transaction wait for locks no longer than a second, where it would wait long."""
 

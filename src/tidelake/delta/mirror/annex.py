@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tidelake.catalog.annex import Annex, HeldFiles
-from tidelake.catalog.database.database import Reader
-from tidelake.delta.mirror import counts, records
+from tidelake.catalog.database.database import Reader, Writer
 from tidelake.delta.mirror.held_files import held
+from tidelake.delta.mirror.tables import COMMITS, COUNTS, FILES, TABLE, bring_up
+from tidelake.model.change import Change
+from tidelake.model.settings import MIRROR_TAG
 
 
 class DeltaMirrorsAnnex(Annex):
-    tables = (records.TABLE, counts.TABLE, records.COMMITS, records.FILES)
-    paths: ClassVar = {records.TABLE: "root"}
+    tables = (TABLE, COUNTS, COMMITS, FILES)
+    paths: ClassVar = {TABLE: "root"}
+
+    def prepare(self, writer: Writer, change: Change, /) -> None:
+        """What mirrors show after the commit is decided upon with it."""
+        if any(each.before and MIRROR_TAG in each.before.tags for each in change.tables):
+            bring_up(writer)
 
     def held(self, reader: Reader, _data_path: str, /) -> HeldFiles:
         return held(reader)

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.own_tables import OwnTable
+from tidelake.delta.mirror.tables import COUNTS, DELTA, ensure, source
 from tidelake.delta.values.reports import PublishCounts
 
-TABLE = "tidelake_mirror_count"
-own_tables.know(
-    {
-        TABLE: OwnTable(
-            "table_id int!, publishes int, publish_ms int, failures int",
-            needed="table_id publishes publish_ms failures",
-        )
-    }
-)
-_COLUMNS = ("table_id", "publishes", "publish_ms", "failures")
+_COLUMNS = ("table_id", "format", "publishes", "publish_ms", "failures")
 
 
 def of_table(reader: Reader, table_id: int) -> PublishCounts:
-    if not reader.has_table(TABLE):
+    if not reader.has_table(COUNTS):
         return PublishCounts()
     row = reader.row(
-        f"SELECT publishes, publish_ms, failures FROM {TABLE} WHERE table_id = :id", id=table_id
+        f"SELECT publishes, publish_ms, failures FROM {source(reader, COUNTS)}"
+        " WHERE table_id = :id AND format = :format",
+        id=table_id,
+        format=DELTA,
     )
     return PublishCounts() if row is None else PublishCounts(row[0], row[1] / 1000, row[2])
 
 
 def add(writer: Writer, more: Mapping[int, PublishCounts]) -> None:
-    own_tables.ensure(writer, TABLE)
+    ensure(writer)
     for table_id, counts in more.items():
         total = of_table(writer, table_id) + counts
-        writer.execute(f"DELETE FROM {TABLE} WHERE table_id = :id", id=table_id)
-        row = (table_id, total.publishes, round(total.seconds * 1000), total.failures)
-        writer.insert_values(TABLE, _COLUMNS, [row])
+        writer.execute(
+            f"DELETE FROM {COUNTS} WHERE table_id = :id AND format = :format",
+            id=table_id,
+            format=DELTA,
+        )
+        row = (table_id, DELTA, total.publishes, round(total.seconds * 1000), total.failures)
+        writer.insert_values(COUNTS, _COLUMNS, [row])

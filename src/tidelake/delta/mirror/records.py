@@ -9,35 +9,13 @@ from dataclasses import dataclass, replace
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.expire.remove import KEPT, SCHEDULE
-from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import paths
 from tidelake.catalog.read.files import among, chunks
+from tidelake.delta.mirror.tables import COMMITS, DELTA, FILES, TABLE, bring_up, ensure, source
 from tidelake.delta.values.actions import Metadata, Protocol, Remove, Vector
 from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified, ShownFiles
 
-TABLE = "tidelake_mirror"
-COMMITS = "tidelake_mirror_commit"
-FILES = "tidelake_mirror_file"
-own_tables.know(
-    {
-        TABLE: OwnTable(
-            "table_id int!, delta_id text, root text, status text, reason text, snapshot_id int,"
-            " version int, published int, checkpoint int, committed_at int, file_count int,"
-            " protocol text, metadata text",
-            needed="table_id delta_id root status",
-        ),
-        COMMITS: OwnTable(
-            "table_id int!, version int!, snapshot_id int, committed_at int, digest text,"
-            " content blob",
-            needed="table_id version snapshot_id committed_at digest",
-        ),
-        FILES: OwnTable(
-            "table_id int!, data_file_id int!, removed_at int!, path text, size int, modified int,"
-            " stats text, first_row int, copied text, vector text",
-            needed="table_id data_file_id removed_at path size modified",
-        ),
-    }
-)
+_OURS = f"format = '{DELTA}'"
 _COLUMNS = (
     "table_id",
     "delta_id",
@@ -97,8 +75,11 @@ class Holding:
 def every(reader: Reader, table_id: int | None = None) -> list[Mirror]:
     if not reader.has_table(TABLE):
         return []
-    which = "" if table_id is None else f" WHERE table_id = {table_id}"
-    rows = reader.rows(f"SELECT {', '.join(_COLUMNS)} FROM {TABLE}{which} ORDER BY table_id")
+    which = "" if table_id is None else f" AND table_id = {table_id}"
+    rows = reader.rows(
+        f"SELECT {', '.join(_COLUMNS)} FROM {source(reader, TABLE)} WHERE {_OURS}{which}"
+        " ORDER BY table_id"
+    )
     return [_mirror(row) for row in rows]
 
 
@@ -108,10 +89,9 @@ def of_table(reader: Reader, table_id: int) -> Mirror | None:
 
 def put(writer: Writer, mirror: Mirror) -> None:
     """Keep a mirror, in place of what was known of it."""
-    for name in (TABLE, COMMITS, FILES):
-        own_tables.ensure(writer, name)
-    writer.execute(f"DELETE FROM {TABLE} WHERE table_id = :id", id=mirror.table_id)
-    writer.insert_values(TABLE, _COLUMNS, [_row(mirror)])
+    ensure(writer)
+    writer.execute(f"DELETE FROM {TABLE} WHERE table_id = :id AND {_OURS}", id=mirror.table_id)
+    _insert(writer, TABLE, _COLUMNS, [_row(mirror)])
 
 
 def put_new(writer: Writer, mirror: Mirror) -> None:
@@ -121,9 +101,10 @@ def put_new(writer: Writer, mirror: Mirror) -> None:
 
 
 def remove(writer: Writer, table_id: int) -> None:
+    bring_up(writer)
     for name in (TABLE, COMMITS, FILES):
         if writer.has_table(name):
-            writer.execute(f"DELETE FROM {name} WHERE table_id = :id", id=table_id)
+            writer.execute(f"DELETE FROM {name} WHERE table_id = :id AND {_OURS}", id=table_id)
 
 
 def files(
@@ -133,8 +114,8 @@ def files(
     if not reader.has_table(FILES):
         return {}
     listed = (
-        f"SELECT {', '.join(_FILE_COLUMNS[2:])} FROM {FILES} WHERE table_id = :id"
-        f" AND removed_at = {_SHOWN}"
+        f"SELECT {', '.join(_FILE_COLUMNS[2:])} FROM {source(reader, FILES)}"
+        f" WHERE table_id = :id AND {_OURS} AND removed_at = {_SHOWN}"
     )
     rows = []
     for some in [None] if ids is None else chunks(ids):
@@ -146,8 +127,8 @@ def files(
 def shown(reader: Reader, table_id: int) -> ShownFiles:
     """All files that the mirror has, in the order of their ids."""
     rows = reader.rows(
-        f"SELECT path, size, modified, stats, first_row, vector FROM {FILES}"
-        f" WHERE table_id = :id AND removed_at = {_SHOWN} ORDER BY data_file_id",
+        f"SELECT path, size, modified, stats, first_row, vector FROM {source(reader, FILES)}"
+        f" WHERE table_id = :id AND {_OURS} AND removed_at = {_SHOWN} ORDER BY data_file_id",
         id=table_id,
     )
     if not rows:
@@ -159,8 +140,8 @@ def shown(reader: Reader, table_id: int) -> ShownFiles:
 
 def ratify(writer: Writer, step: MirrorStep) -> bool:
     """Decide upon versions; False if somebody else has gone on from there meanwhile."""
-    table_id = step.before.table_id
-    known = of_table(writer, table_id)
+    bring_up(writer)
+    known = of_table(writer, step.before.table_id)
     if known is None or (known.version, known.snapshot_id) != (
         step.before.version,
         step.before.snapshot_id,
@@ -171,35 +152,42 @@ def ratify(writer: Writer, step: MirrorStep) -> bool:
 
 
 def decide(writer: Writer, step: MirrorStep) -> None:
-    """Decide upon versions. Requires: nobody else can have gone on."""
+    """Decide upon versions. Requires: nobody else can have gone on, and tables of today."""
     table_id = step.before.table_id
     _update(writer, step.after)
     commits = [
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
         for each in step.commits
     ]
-    writer.insert_values(COMMITS, _COMMIT_COLUMNS, commits)
+    _insert(writer, COMMITS, _COMMIT_COLUMNS, commits)
     for some in chunks({file.file_id for file, _ in step.went}):
         writer.execute(
-            f"DELETE FROM {FILES} WHERE table_id = :id AND removed_at = {_SHOWN}{among(some)}",
+            f"DELETE FROM {FILES} WHERE table_id = :id AND {_OURS} AND removed_at = {_SHOWN}"
+            f"{among(some)}",
             id=table_id,
         )
     rows = [_file_row(table_id, replace(file, stats=""), at) for file, at in step.went]
     rows += [_file_row(table_id, file, _SHOWN) for file in step.come]
-    writer.insert_values(FILES, _FILE_COLUMNS, rows)
+    _insert(writer, FILES, _FILE_COLUMNS, rows)
+
+
+def _insert(
+    writer: Writer, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
+    writer.insert_values(name, (*columns, "format"), [(*row, DELTA) for row in rows])
 
 
 def _update(writer: Writer, mirror: Mirror) -> None:
     values = dict(zip(_COLUMNS, _row(mirror), strict=True))
     set_to = ", ".join(f"{name} = :{name}" for name in _COLUMNS[1:])
-    writer.execute(f"UPDATE {TABLE} SET {set_to} WHERE table_id = :table_id", **values)
+    writer.execute(f"UPDATE {TABLE} SET {set_to} WHERE table_id = :table_id AND {_OURS}", **values)
 
 
 def _empty(writer: Writer, table_id: int, published: int) -> None:
     """The bytes of commits need not be kept once they are in the log."""
     writer.execute(
-        f"UPDATE {COMMITS} SET content = NULL WHERE table_id = :id AND version <= :published"
-        " AND content IS NOT NULL",
+        f"UPDATE {COMMITS} SET content = NULL WHERE table_id = :id AND {_OURS}"
+        " AND version <= :published AND content IS NOT NULL",
         id=table_id,
         published=published,
     )
@@ -208,8 +196,9 @@ def _empty(writer: Writer, table_id: int, published: int) -> None:
 def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
     """Versions that are not known to be in the log, in order."""
     rows = reader.rows(
-        f"SELECT version, snapshot_id, committed_at, digest, content FROM {COMMITS}"
-        " WHERE table_id = :id AND version > :published ORDER BY version",
+        "SELECT version, snapshot_id, committed_at, digest, content"
+        f" FROM {source(reader, COMMITS)} WHERE table_id = :id AND {_OURS}"
+        " AND version > :published ORDER BY version",
         id=mirror.table_id,
         published=mirror.published,
     )
@@ -228,7 +217,7 @@ def rebase(writer: Writer, step: MirrorStep, files: Sequence[MirroredFile], sinc
         return False
     put(writer, step.after)
     writer.execute(
-        f"DELETE FROM {COMMITS} WHERE table_id = :id AND version >= :since",
+        f"DELETE FROM {COMMITS} WHERE table_id = :id AND {_OURS} AND version >= :since",
         id=table_id,
         since=min([since, *(each.version for each in step.commits)]),
     )
@@ -236,21 +225,24 @@ def rebase(writer: Writer, step: MirrorStep, files: Sequence[MirroredFile], sinc
         (table_id, each.version, each.snapshot_id, each.committed_at, each.digest, each.content)
         for each in step.commits
     ]
-    writer.insert_values(COMMITS, _COMMIT_COLUMNS, commits)
+    _insert(writer, COMMITS, _COMMIT_COLUMNS, commits)
     writer.execute(
-        f"DELETE FROM {FILES} WHERE table_id = :id AND removed_at = {_SHOWN}", id=table_id
+        f"DELETE FROM {FILES} WHERE table_id = :id AND {_OURS} AND removed_at = {_SHOWN}",
+        id=table_id,
     )
     rows = [_file_row(table_id, replace(file, stats=""), at) for file, at in step.went]
     rows += [_file_row(table_id, file, _SHOWN) for file in files]
-    writer.insert_values(FILES, _FILE_COLUMNS, rows)
+    _insert(writer, FILES, _FILE_COLUMNS, rows)
     return True
 
 
 def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None:
     """Versions up to one are in the log, and there is a checkpoint of one."""
+    bring_up(writer)
     for name, value in {"published": published, "checkpoint": checkpoint}.items():
         writer.execute(
-            f"UPDATE {TABLE} SET {name} = :value WHERE table_id = :id AND {name} < :value",
+            f"UPDATE {TABLE} SET {name} = :value WHERE table_id = :id AND {_OURS}"
+            f" AND {name} < :value",
             id=table_id,
             value=value,
         )
@@ -259,16 +251,19 @@ def mark(writer: Writer, table_id: int, published: int, checkpoint: int) -> None
 
 def advance(writer: Writer, table_id: int, snapshot_id: int) -> None:
     """What the mirror shows is the table as of a later snapshot, too."""
+    bring_up(writer)
     writer.execute(
-        f"UPDATE {TABLE} SET snapshot_id = :at WHERE table_id = :id AND status = 'active'",
+        f"UPDATE {TABLE} SET snapshot_id = :at WHERE table_id = :id AND {_OURS}"
+        " AND status = 'active'",
         id=table_id,
         at=snapshot_id,
     )
 
 
 def stop(writer: Writer, table_id: int, status: str, reason: str) -> None:
+    bring_up(writer)
     writer.execute(
-        f"UPDATE {TABLE} SET status = :status, reason = :reason WHERE table_id = :id",
+        f"UPDATE {TABLE} SET status = :status, reason = :reason WHERE table_id = :id AND {_OURS}",
         id=table_id,
         status=status,
         reason=reason,
@@ -280,7 +275,8 @@ def versions_at(reader: Reader, snapshot_id: int) -> dict[int, int]:
     if not reader.has_table(COMMITS):
         return {}
     rows = reader.rows(
-        f"SELECT table_id, max(version) FROM {COMMITS} WHERE snapshot_id <= :at GROUP BY table_id",
+        f"SELECT table_id, max(version) FROM {source(reader, COMMITS)}"
+        f" WHERE {_OURS} AND snapshot_id <= :at GROUP BY table_id",
         at=snapshot_id,
     )
     return {row[0]: row[1] for row in rows}
@@ -328,8 +324,9 @@ def _file_row(table_id: int, file: MirroredFile, removed_at: int) -> tuple[objec
 def removed(reader: Reader, table_id: int, since: int) -> list[Remove]:
     """Files that the mirror has shown, and no longer does since some moment in milliseconds."""
     rows = reader.rows(
-        f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {FILES} WHERE table_id = :id"
-        " AND removed_at > :since ORDER BY removed_at, data_file_id",
+        f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {source(reader, FILES)}"
+        f" WHERE table_id = :id AND {_OURS} AND removed_at > :since"
+        " ORDER BY removed_at, data_file_id",
         id=table_id,
         since=max(since, _SHOWN),
     )
@@ -342,7 +339,9 @@ def holdings(reader: Reader) -> list[Holding]:
     known = {mirror.table_id: mirror for mirror in every(reader)}
     if not known:
         return []
-    rows = reader.rows(f"SELECT {', '.join(_FILE_COLUMNS)} FROM {FILES}")
+    rows = reader.rows(
+        f"SELECT {', '.join(_FILE_COLUMNS)} FROM {source(reader, FILES)} WHERE {_OURS}"
+    )
     return [
         Holding(known[row[0]], _file(row[2:]), None if row[1] == _SHOWN else row[1])
         for row in rows
@@ -352,8 +351,10 @@ def holdings(reader: Reader) -> list[Holding]:
 
 def forget(writer: Writer, until: int) -> None:
     """Forget files that have not been shown since a moment in milliseconds, or longer."""
+    bring_up(writer)
     writer.execute(
-        f"DELETE FROM {FILES} WHERE removed_at > {_SHOWN} AND removed_at <= :until", until=until
+        f"DELETE FROM {FILES} WHERE {_OURS} AND removed_at > {_SHOWN} AND removed_at <= :until",
+        until=until,
     )
 
 
@@ -380,7 +381,8 @@ def known_versions(reader: Reader, table_id: int) -> Mapping[int, Sequence[objec
     if not reader.has_table(COMMITS):
         return {}
     rows = reader.rows(
-        f"SELECT version, snapshot_id, committed_at, digest FROM {COMMITS} WHERE table_id = :id",
+        "SELECT version, snapshot_id, committed_at, digest"
+        f" FROM {source(reader, COMMITS)} WHERE table_id = :id AND {_OURS}",
         id=table_id,
     )
     return {row[0]: tuple(row[1:]) for row in rows}

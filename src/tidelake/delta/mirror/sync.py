@@ -31,6 +31,7 @@ from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, sh
 from tidelake.delta.mirror.metrics import Published
 from tidelake.delta.mirror.publish import publish, publish_now
 from tidelake.delta.mirror.records import MirrorStep
+from tidelake.delta.mirror.tables import DELTA
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.change import Change, WriteResult
@@ -44,7 +45,6 @@ from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.write.options import set_option
 
-DELTA = "delta"
 DROPPED = "the table was dropped"
 _DELETES = {"deleted_from_table", "inlined_delete"}
 _SHAPES = {"altered_table"}

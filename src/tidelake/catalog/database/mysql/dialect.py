@@ -40,6 +40,7 @@ class MySQLDialect(Dialect):
         hex_text="X'{x}'",
     )
     clock = "UTC_TIMESTAMP(6)"
+    rekey = 'ALTER TABLE "{table}" ADD COLUMN {column}, DROP PRIMARY KEY, ADD PRIMARY KEY ({key})'
     prefixed = "CONCAT({}, {})"
     commits_create = True
     widest = 180  # a row is 8,126 bytes, of which a text needs 41

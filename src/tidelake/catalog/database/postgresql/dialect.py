@@ -58,6 +58,10 @@ class PostgreSQLDialect(Dialect):
         hex_text="convert_from(decode('{x}', 'hex'), 'UTF8')",
     )
     clock = "clock_timestamp()"
+    rekey = (
+        'ALTER TABLE "{table}" ADD COLUMN {column}, DROP CONSTRAINT "{table}_pkey",'
+        " ADD PRIMARY KEY ({key})"
+    )
     schema_exists = "SELECT 1 FROM pg_namespace WHERE nspname = :name"
     brief_wait = "SET LOCAL lock_timeout = '1s'"
     widest = 300  # a row is 8,160 bytes, of which a long decimal needs 24
