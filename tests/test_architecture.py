@@ -253,13 +253,22 @@ def built_at_run_time() -> Iterator[str]:
                 yield f"run-time-name {module}"
 
 
+def loads_a_heavy_library(name: str) -> bool:
+    """Whether the module does so as soon as it is imported."""
+    home = home_of(name)
+    found = (each for each in imports_of(modules()[home], home) if not each.typing_only)
+    return any(each.name.split(".")[0] in NOT_AT_IMPORT for each in found if not each.inside)
+
+
 def imported_inside() -> Iterator[str]:
-    """Our own modules, where a function imports them; the face may, so that it opens quickly."""
+    """Our own modules, where a function imports them; the face may, so that it opens quickly, and
+    who now and then needs one that loads a heavy library."""
     for module, source in modules().items():
         if package_of(module) in ("lake", "cli", "tidelake", "join"):
             continue
         for each in imports_of(source, module):
-            if each.inside and not each.typing_only and each.name.startswith("tidelake"):
+            ours = each.name.startswith("tidelake") and not loads_a_heavy_library(each.name)
+            if each.inside and not each.typing_only and ours:
                 yield f"inside {module} {home_of(each.name)}"
 
 

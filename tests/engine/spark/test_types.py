@@ -6,7 +6,8 @@ import pytest
 
 from tests.engine.plans import DuckLake, by_arrow, differences, sorted_rows
 from tidelake.engine.local.engine import LocalEngine
-from tidelake.engine.spark.engine import SparkEngine, spark_schema
+from tidelake.engine.spark.engine import SparkEngine
+from tidelake.engine.spark.types import spark_schema
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
 

@@ -8,6 +8,12 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
+from tidelake.engine.declare.arrow import (
+    arrow_column,
+    arrow_columns,
+    arrow_field,
+    arrow_schema,
+)
 from tidelake.engine.declare.ddl import from_ddl, from_definitions, from_duckdb_type
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.column_rules import check_names, numbered
@@ -90,8 +96,6 @@ def _library(thing: object) -> str:
 def _from_frame(schema: Any) -> Sequence[Column]:
     import pyarrow as pa
 
-    from tidelake.engine.declare.arrow import arrow_columns, arrow_schema
-
     try:
         return arrow_columns(arrow_schema(schema))
     except (pa.ArrowException, TypeError) as error:
@@ -135,8 +139,6 @@ def type_of(name: str, kind: Any) -> Column:
 
         return spark_column(name, kind)
     if _library(kind) in {"pyarrow", "polars"}:
-        from tidelake.engine.declare.arrow import arrow_column, arrow_field
-
         return arrow_column(arrow_field(name, kind))
     raise Unsupported(
         f"column {name!r}: {kind!r} is not a type of a table's column", hint=_hint(kind)

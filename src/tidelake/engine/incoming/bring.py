@@ -69,29 +69,7 @@ def bring(
     as it is for pyarrow; in all other data NaN is a number. The connection must be in UTC.
     What can be gone through only once comes from the `supply`, which then has to run the SELECT.
     """
-    take = _Taking(connection, name, columns, str(table), defaults, supply)
-    if isinstance(data, Mapping):
-        return take.rows([data])
-    if isinstance(data, str | Path):
-        return take.files([data])
-    if isinstance(data, SourceFiles):
-        return take.files(data.paths, data)
-    if _is_a(data, "pandas", "DataFrame"):
-        return take.pandas(data)
-    if _is_a(data, "pandas", "Series", "Index"):
-        raise take.unknown(data)
-    if _is_a(data, "polars", "DataFrame", "LazyFrame"):
-        return take.polars(data)
-    if is_spark_frame(data):
-        raise Unsupported(
-            f"{table}: a Spark DataFrame cannot be read by the local engine",
-            hint="open the lake with engine='spark', or hand over df.toArrow()",
-        )
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return take.arrow(data)
-    if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray):
-        return take.items(data)
-    raise take.unknown(data)
+    return _Taking(connection, name, columns, str(table), defaults, supply).taken(data)
 
 
 def _is_a(data: object, library: str, *names: str) -> bool:
@@ -108,6 +86,30 @@ class _Taking:
     place: str
     defaults: bool
     supply: Supply | None = None
+
+    def taken(self, data: Any) -> Incoming:
+        if isinstance(data, Mapping):
+            return self.rows([data])
+        if isinstance(data, str | Path):
+            return self.files([data])
+        if isinstance(data, SourceFiles):
+            return self.files(data.paths, data)
+        if _is_a(data, "pandas", "DataFrame"):
+            return self.pandas(data)
+        if _is_a(data, "pandas", "Series", "Index"):
+            raise self.unknown(data)
+        if _is_a(data, "polars", "DataFrame", "LazyFrame"):
+            return self.polars(data)
+        if is_spark_frame(data):
+            raise Unsupported(
+                f"{self.place}: a Spark DataFrame cannot be read by the local engine",
+                hint="open the lake with engine='spark', or hand over df.toArrow()",
+            )
+        if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+            return self.arrow(data)
+        if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray):
+            return self.items(data)
+        raise self.unknown(data)
 
     def unknown(self, data: object) -> Invalid:
         kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.engine.local.errors import translated
+from tidelake.engine.local.job import LocalJob
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.selection import Selection
 from tidelake.engine.local.workbench import Workbench
@@ -23,8 +24,6 @@ from tidelake.store.files import Store
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
-
-    from tidelake.engine.local.job import LocalJob
 
 
 class LocalEngine:
@@ -82,9 +81,7 @@ class LocalEngine:
 
     def job(self, doing: str) -> LocalJob:
         """The statements of one write; `doing` says which, should it fail."""
-        from tidelake.engine.local.job import LocalJob
-
-        return LocalJob(self, doing)
+        return LocalJob(self.workbench, doing)
 
     def query(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
@@ -33,18 +33,15 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 
-if TYPE_CHECKING:
-    from tidelake.engine.local.engine import LocalEngine
-
 
 class LocalJob:
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
     in_process = True
 
-    def __init__(self, engine: LocalEngine, doing: str) -> None:
-        self._engine = engine
-        self._work = engine.workbench()
+    def __init__(self, workbench: Callable[[], Workbench], doing: str) -> None:
+        self._workbench = workbench
+        self._work = workbench()
         self._doing = doing
         self._csv: tuple[CsvSource, ...] = ()
 
@@ -217,7 +214,7 @@ class LocalJob:
     ) -> Iterator[Answer]:
         """What came of each piece of work, one after the other, each on a connection of its own."""
         for task in tasks:
-            work = self._engine.workbench()
+            work = self._workbench()
             try:
                 made = work.run(self._doing, partial(do, work, task))
             finally:

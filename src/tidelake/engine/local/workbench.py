@@ -12,6 +12,7 @@ from tidelake.engine.local.object_stores import allow_remote
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.local.supply import Answer, Supply
 from tidelake.engine.parquet.footer_shape import named_shape, shapes
+from tidelake.engine.parquet.puffin import positions
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
@@ -150,8 +151,6 @@ class Workbench:
         ]
 
     def _vector(self, delete: DeleteFile) -> list[int]:
-        from tidelake.engine.parquet.puffin import positions
-
         return positions(self.store.read(delete.path), delete.path)
 
     def _register(self, inlined: InlinedRows) -> str:

@@ -16,7 +16,6 @@ from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidelake.engine.local.engine import LocalEngine
     from tidelake.engine.local.workbench import Workbench
 
 DELETED_AT = "deleted_at"
@@ -49,9 +48,8 @@ def deletions_sql(work: Workbench, files: Sequence[DataFile]) -> str:
     )
 
 
-def batches(local: LocalEngine, files: Sequence[DataFile], rows: int) -> Iterator[pa.RecordBatch]:
+def batches(work: Workbench, files: Sequence[DataFile], rows: int) -> Iterator[pa.RecordBatch]:
     """The same as a stream of Arrow batches."""
-    work = local.workbench()
     yield from work.connection.execute(deletions_sql(work, files)).to_arrow_reader(rows)
 
 

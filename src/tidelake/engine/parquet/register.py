@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelake.engine.parquet.footer import Footer, footers
@@ -51,19 +52,21 @@ def found_files(
         _check_nulls(footer, match, columns, known)
     values = found_values(connection, partition, columns, facts, [f.path for f, _ in found])
     return [
-        NewFile(
-            path=footer.path,
-            rows=footer.rows,
-            bytes=footer.bytes,
-            footer_size=footer.size,
-            columns=tuple(known[at] for at in sorted(known)),
-            partition_values=value,
-            mapping=match.mapping,
-            was_there=True,
-        )
+        replace(_new_file(footer, known), mapping=match.mapping, partition_values=value)
         for (footer, match), known, value in zip(found, facts, values, strict=True)
         if footer.rows
     ]
+
+
+def _new_file(footer: Footer, known: Facts) -> NewFile:
+    return NewFile(
+        path=footer.path,
+        rows=footer.rows,
+        bytes=footer.bytes,
+        footer_size=footer.size,
+        columns=tuple(known[at] for at in sorted(known)),
+        was_there=True,
+    )
 
 
 def _check_distinct(paths: Sequence[str]) -> None:

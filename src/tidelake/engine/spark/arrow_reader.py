@@ -61,7 +61,8 @@ def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[Data
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for found in deletions.batches(local, pickle.loads(tasks[number]), _BATCH_ROWS):
+                files = pickle.loads(tasks[number])
+                for found in deletions.batches(local.workbench(), files, _BATCH_ROWS):
                     yield cast_batch(found, schema)
 
     ids = spark.range(0, len(tasks), 1, max(len(tasks), 1))

@@ -1,74 +1,42 @@
-"""The Spark engine: plans become DataFrames, on a classic session and on Spark Connect alike."""
+"""The Spark engine: plans and queries run on a classic session and on Spark Connect alike."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
-
-from tidelake.engine.export import as_polars, checked_rows, frame_of
 from tidelake.engine.protocols import Engine, Reading
-from tidelake.engine.spark import arrow_reader as spark_arrow
-from tidelake.engine.spark.columns import reads_exactly
-from tidelake.engine.spark.errors import translated
-from tidelake.engine.spark.native_reader import FIELD_IDS, NativeReader
-from tidelake.engine.spark.paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
-from tidelake.engine.spark.query import Statement
-from tidelake.engine.spark.relation import Executors, Relation
-from tidelake.engine.spark.scalar import Speech, said
-from tidelake.engine.spark.session import active_session
-from tidelake.engine.spark.sql import parsed, spark_text
-from tidelake.engine.spark.tasks import ROWS
-from tidelake.engine.spark.types import is_exact, spark_schema
-from tidelake.errors import Invalid, Unsupported
-from tidelake.model.file import DataFile
-from tidelake.model.names import fold, quote
-from tidelake.model.schema import LINEAGE, ROW_ID, ROW_NUMBER, Column, Schema
-from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
-from tidelake.plan.condition import VIRTUAL
+from tidelake.engine.spark.arrow_reader import output_columns
+from tidelake.engine.spark.job import SparkJob
+from tidelake.engine.spark.plan_frames import PlanFrames
+from tidelake.engine.spark.query import Query
+from tidelake.engine.spark.reading import SparkReading
+from tidelake.engine.spark.relation import Relation
+from tidelake.model.names import quote
+from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.spark_condition import render
-from tidelake.plan.spark_literal import ticked
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from tidelake.engine.local.engine import LocalEngine
-    from tidelake.engine.spark.job import SparkJob
-
-__all__ = ["SparkEngine", "SparkReading", "spark_schema"]
-
-_FACTS = "_tidelake_all"
-_TIME_TYPE = "spark.sql.timeType.enabled"
-_OTHER_SCHEMES = {"s3": ("s3", "s3a"), "s3n": ("s3a",)}
 
 
 class SparkEngine:
-    """Runs plans on a Spark session: the one given, else the active one.
-
-    Spark reads data files itself, by field id. For that the engine sets
-    `spark.sql.parquet.fieldId.read.enabled` on the session, and `spark.sql.timeType.enabled`
-    when a time column is read; a DataFrame keeps needing them until it has run. Files that Spark
-    cannot open, or not exactly, are read by the local engine on the executors.
-    """
+    """Runs plans on a Spark session: the one given, else the active one."""
 
     name = "spark"
     bytes_at_once = 64 * 1024**3
 
     def __init__(self, spark: SparkSession | None, local: LocalEngine) -> None:
-        self.spark = spark or _active_session()
-        self._local = local
-        self._opens: dict[tuple[str, str], bool] = {}
+        self._frames = PlanFrames(spark, local)
 
     @property
     def session(self) -> SparkSession:
-        return self.spark
+        return self._frames.spark
 
     def read(self, plan: ScanPlan | AsOfPlan) -> SparkReading:
         """The plan as a query that runs when its rows are asked for."""
@@ -82,9 +50,9 @@ class SparkEngine:
     ) -> SparkReading:
         """A SELECT in DuckDB's SQL over plans, each standing under the name it is given here, and
         with these values for the parameters in it."""
-        with closing(Statement(self, self._local)) as statement:
+        with closing(Query(self._frames)) as statement:
             for name, plan in tables.items():
-                rows = Relation(self.frame(plan), spark_arrow.output_columns(plan))
+                rows = Relation(self.frame(plan), output_columns(plan))
                 statement.add(rows, name)
             found = statement.run(sql, parameters or {})
         return SparkReading(found, "cannot run the query")
@@ -96,9 +64,9 @@ class SparkEngine:
         parameters: Mapping[str, Any] | None = None,
     ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives."""
-        with closing(Statement(self, self._local)) as statement:
+        with closing(Query(self._frames)) as statement:
             for name, plan in tables.items():
-                statement.shapes.declare(name, spark_arrow.output_columns(plan))
+                statement.shapes.declare(name, output_columns(plan))
             found = statement.described(sql, parameters or {})
         return [(column.name, column.duckdb_type) for column in found]
 
@@ -120,207 +88,11 @@ class SparkEngine:
 
     def job(self, doing: str) -> SparkJob:
         """The statements of one write; `doing` says which, should it fail."""
-        from tidelake.engine.spark.job import SparkJob
-
-        return SparkJob(self, self._local, doing)
+        return SparkJob(self._frames, doing)
 
     def frame(self, plan: ScanPlan | AsOfPlan) -> DataFrame:
         """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
-        if isinstance(plan, AsOfPlan):
-            return self._state(plan)
-        _refuse(plan)
-        self.spark.conf.set(FIELD_IDS, "true")
-        self.allow_times(plan.columns)
-        where = self.condition(plan)
-        speaks = plan.where is None or where is not None
-        native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
-        parts = self._native_parts(plan, native, uris, where)
-        if others:
-            parts.append(spark_arrow.read_files(self.spark, self._local, plan, others))
-        if any(inlined.rows for inlined in plan.inlined) or not parts:
-            parts.append(spark_arrow.read_inlined(self.spark, self._local, plan))
-        names = [ticked(name) for name in plan.output]
-        united = parts[0].select(*names)
-        for part in parts[1:]:
-            united = united.union(part.select(*names))
-        return united
-
-    def allow_times(self, columns: Iterable[Column]) -> None:
-        """Let the session have times of day, which are switched off by default."""
-        if any(below.type == "time" for column in columns for below in column.walk()):
-            self.spark.conf.set(_TIME_TYPE, "true")
-
-    def _state(self, plan: AsOfPlan) -> DataFrame:
-        """The winners of all facts, and of those what the caller asked for."""
-        parts = [part for part in plan.parts if part.files or part.inlined] or plan.parts[:1]
-        facts = self.frame(parts[0])
-        for part in parts[1:]:
-            facts = facts.union(self.frame(part))
-        text = spark_text(parsed(winners_at_once_sql(plan, _FACTS)))
-        winners = self.select(text, {_FACTS: facts})
-        where = self.condition(plan)
-        if plan.where is not None and where is None:
-            executors = Executors(self._local, f"cannot read {plan.table}", plan.table)
-            rows = Relation(winners, spark_arrow.output_columns(plan.parts[0]))
-            sql = state_sql(plan, f"SELECT * FROM {ROWS}")
-            return executors.select(rows, sql, spark_arrow.output_columns(plan)).frame
-        found = winners.where(where) if where else winners
-        return found.select(*(ticked(name) for name in plan.output))
-
-    def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
-        """A query in Spark's words over frames, each under the name it is given here."""
-        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
-        escaped = text.replace("{", "{{").replace("}", "}}")
-        whole = f"WITH {named} ({escaped})" if frames else text
-        return self.spark.sql(whole, None, **frames)
-
-    def _native_parts(
-        self,
-        plan: ScanPlan,
-        files: Sequence[DataFile],
-        uris: dict[str, str],
-        where: str | None,
-    ) -> list[DataFrame]:
-        if not files:
-            return []
-        reader = NativeReader(self.spark, plan, uris)
-        lineage = _lineage(plan)
-        whole: list[DataFile] = []
-        traced: list[DataFile] = []
-        for file in files:
-            is_whole = not (file.has_deletes or file.is_partial_at(plan.snapshot_id))
-            (whole if is_whole else traced).append(file)
-        if not {*lineage} <= {ROW_ID, ROW_NUMBER}:
-            whole, traced = [], [*files]
-        parts = []
-        if whole:
-            parts.append(reader.numbered(whole, lineage) if lineage else reader.plain(whole))
-        if traced:
-            parts.append(reader.traced(traced, lineage))
-        return [part.where(where) for part in parts] if where else parts
-
-    def condition(self, plan: ScanPlan | AsOfPlan) -> str | None:
-        """The row filter in Spark's SQL; None without one, or if Spark might judge otherwise:
-        then DuckDB reads the files and judges."""
-        if plan.predicate is None:
-            return None
-        virtual = [Column(0, name, "int64") for name in VIRTUAL]
-        speech = Speech([*virtual, *plan.columns])
-
-        def say(text: str) -> str | None:
-            with self._local.workbench().connection as connection:
-                return said(connection, speech, text)
-
-        try:
-            return render(plan.predicate, Schema(plan.columns), say)
-        except Unsupported:
-            return None
-
-    def _routes(self, plan: ScanPlan) -> tuple[list[DataFile], list[DataFile], dict[str, str]]:
-        """Files for Spark's own reader, files for the other way, and URIs that Spark opens."""
-        native: list[DataFile] = []
-        others: list[DataFile] = []
-        uris: dict[str, str] = {}
-        exact = all(is_exact(c) and reads_exactly(plan, c) for c in plan.columns)
-        for file in plan.files:
-            found = self._uris(file) if exact and _is_plain_parquet(file) else None
-            (others if found is None else native).append(file)
-            uris.update(found or {})
-        return native, others, uris
-
-    def _uris(self, file: DataFile) -> dict[str, str] | None:
-        """The file and its delete files as Spark opens them; None if it cannot."""
-        paths = [file.path, *(delete.path for delete in file.deletes)]
-        found = {path: uri for path in paths if (uri := self._uri(path))}
-        return found if len(found) == len(paths) else None
-
-    def _uri(self, path: str) -> str | None:
-        scheme, host = scheme_and_host(path)
-        if not is_readable_name(path):
-            return None
-        if scheme == "file":
-            return with_scheme(path, "file")
-        for other in _OTHER_SCHEMES.get(scheme, (scheme,)):
-            uri = with_scheme(path, other)
-            if (other, host) not in self._opens:
-                self._opens[other, host] = self._can_open(uri)
-            if self._opens[other, host]:
-                return uri
-        return None
-
-    def _can_open(self, uri: str) -> bool:
-        """Whether Spark has a file system for the URI, with credentials that see the file."""
-        try:
-            return bool(self.spark.read.schema("a INT").parquet(unglobbed(uri)).columns)
-        except Exception:  # classic and Connect sessions raise very different things here
-            return False
-
-
-class SparkReading:
-    """A DataFrame that has not run yet; each `to_*` runs it once."""
-
-    def __init__(self, frame: DataFrame, doing: str) -> None:
-        self._frame = frame
-        self._doing = doing
-
-    def to_spark(self) -> DataFrame:
-        return self._frame
-
-    def to_duckdb(self) -> NoReturn:
-        raise Unsupported("these rows are computed by Spark", hint="ask for to_spark()")
-
-    def to_arrow(self) -> pa.Table:
-        with translated(self._doing):
-            return spark_arrow.as_table(self._frame)
-
-    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
-        return self.to_arrow().to_reader(max_chunksize=checked_rows(rows))
-
-    def to_pandas(self) -> pandas.DataFrame:
-        return frame_of(self.to_arrow())
-
-    def to_polars(self) -> polars.DataFrame:
-        return as_polars(self.to_arrow())
-
-    def count(self) -> int:
-        with translated(self._doing):
-            return self._frame.count()
-
-
-def _active_session() -> SparkSession:
-    found = active_session()
-    if found is None:
-        raise Invalid(
-            "there is no Spark session",
-            hint="make one with SparkSession.builder.getOrCreate(), or pass spark=…",
-        )
-    return found
-
-
-def _refuse(plan: ScanPlan) -> None:
-    """Raise Unsupported for what Spark cannot put out exactly, by any way."""
-    spark_schema(column for column in plan.columns if column.name in plan.output)
-    encrypted = (
-        file
-        for file in plan.files
-        if file.encryption_key or any(delete.encryption_key for delete in file.deletes)
-    )
-    if next(encrypted, None):
-        raise Unsupported(
-            f"{plan.table} has encrypted files, which Spark cannot read",
-            hint="read it with engine='local'",
-        )
-
-
-def _is_plain_parquet(file: DataFile) -> bool:
-    return file.mapping_id is None and all(d.format == "parquet" for d in file.deletes)
-
-
-def _lineage(plan: ScanPlan) -> list[str]:
-    """What of a row's lineage is asked for, or may be in the filter."""
-    columns = {fold(column.name) for column in plan.columns}
-    words = {*plan.output, *re.findall(r"\w+", fold(plan.where or ""))}
-    return [name for name in LINEAGE if name in words and name not in columns]
+        return self._frames.frame(plan)
 
 
 _ENGINE: type[Engine] = SparkEngine

@@ -15,7 +15,7 @@ from tidelake.model.names import fold, quote
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 if TYPE_CHECKING:
-    from tidelake.engine.spark.query import Statement
+    from tidelake.engine.spark.statement import Statement
 
 _JOINS = {
     "INNER": "INNER JOIN",
@@ -203,7 +203,7 @@ class Sources:
         way = _JOINS[kind] if texts or kind != "INNER" else "CROSS JOIN"
         on = on or ("" if way == "CROSS JOIN" else " ON TRUE")
         text = f"SELECT {chosen} FROM l {way} r{on}"
-        frame = self._statement.engine.select(text, {"l": a.frame, "r": b.frame})
+        frame = self._statement.frames.select(text, {"l": a.frame, "r": b.frame})
         return Relation(frame, kept), later
 
     def _computed(self, sides: list[Relation], node: Node, kind: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,10 +19,7 @@ from tidelake.engine.local.errors import translated as translated_here
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.parquet.deletions import COLUMNS
 from tidelake.engine.protocols import Answer, Job, Task
-from tidelake.engine.spark import duck_tree
-from tidelake.engine.spark import sql as tree_of
 from tidelake.engine.spark.arrow_reader import (
-    as_table,
     from_here,
     nullable,
     output_columns,
@@ -33,25 +29,20 @@ from tidelake.engine.spark.arrow_reader import (
 from tidelake.engine.spark.clusters import clustered
 from tidelake.engine.spark.errors import translated
 from tidelake.engine.spark.frames import as_arrow, empty_table
-from tidelake.engine.spark.relation import Executors, Relation, as_columns, numbered
-from tidelake.engine.spark.shapes import Shapes
-from tidelake.engine.spark.sql import Parsed
-from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, RowsQuery, piecewise, unpickle_all
+from tidelake.engine.spark.plan_frames import PlanFrames
+from tidelake.engine.spark.reading import SparkReading
+from tidelake.engine.spark.relation import Relation, numbered
+from tidelake.engine.spark.relations import Relations
+from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
-from tidelake.model.names import TableName, fold, quote
+from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.plan.target import Target
 
 if TYPE_CHECKING:
-    import duckdb
-    from pyspark.sql import DataFrame
-    from sqlglot import exp
-
-    from tidelake.engine.local.engine import LocalEngine
     from tidelake.engine.local.workbench import Workbench
-    from tidelake.engine.spark.engine import SparkEngine, SparkReading
     from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.scan import ScanPlan
 
@@ -64,13 +55,11 @@ class SparkJob:
 
     in_process = False
 
-    def __init__(self, engine: SparkEngine, local: LocalEngine, doing: str) -> None:
-        self._engine = engine
-        self._local = local
+    def __init__(self, frames: PlanFrames, doing: str) -> None:
+        self._frames = frames
+        self._local = frames.local
         self._doing = doing
-        self._shapes = Shapes(local)
-        self._relations: dict[str, Relation] = {}
-        self._table = TableName("main", "rows")
+        self._relations = Relations(frames, doing)
 
     def __enter__(self) -> Self:
         return self
@@ -81,42 +70,39 @@ class SparkJob:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._relations.clear()
-        self._shapes.close()
+        self._relations.close()
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
-        self._table = plan.table
+        self._relations.table = plan.table
         with self._translated():
-            self._add(name, Relation(self._engine.frame(plan), output_columns(plan)))
+            self._relations.add(name, Relation(self._frames.frame(plan), output_columns(plan)))
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
         `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
         life (`catalog.files.whole_life`)."""
         with self._translated():
-            frame = read_deletions(self._engine.spark, self._local, files)
-            self._add(name, Relation(frame, COLUMNS))
+            frame = read_deletions(self._frames.spark, self._local, files)
+            self._relations.add(name, Relation(frame, COLUMNS))
 
     def define(self, name: str, sql: str) -> None:
         """A relation of the query's rows, computed when they are asked for."""
         with self._translated():
-            self._add(name, self._evaluated(self._parsed(sql)))
+            self._relations.add(name, self._relations.of(sql))
 
     def number(self, name: str, sql: str) -> None:
         """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
         with self._translated():
-            found = self._evaluated(self._parsed(sql))
+            found = self._relations.of(sql)
             frame = found.frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW_NUMBER}")
             columns = (*found.columns, Column(0, ROW_NUMBER, "int64"))
-            self._add(name, Relation(frame, columns))
+            self._relations.add(name, Relation(frame, columns))
 
     def reading(self, sql: str) -> SparkReading:
         """The query's rows, for the caller."""
-        from tidelake.engine.spark.engine import SparkReading
-
         with self._translated():
-            return SparkReading(self._evaluated(self._parsed(sql)).frame, self._doing)
+            return SparkReading(self._relations.of(sql).frame, self._doing)
 
     def bring(
         self,
@@ -129,26 +115,26 @@ class SparkJob:
     ) -> Incoming:
         """What a caller gave, as a query of the table's columns. Of a DataFrame only the types
         are looked at yet; values that do not fit make the tasks fail that read them."""
-        self._table = table
+        self._relations.table = table
         with self._translated():
             if not is_spark_frame(data):
                 return self._bring_here(name, data, columns, defaults)
             frame = as_arrow(data, str(table))
             found = bring(
-                self._shapes.connection,
+                self._relations.connection,
                 "arrow_rows",
                 empty_table(frame.schema, str(table)),
                 columns,
                 table=table,
                 defaults=defaults,
             )
-            self._add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
+            self._relations.add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
             return Incoming(f"SELECT * FROM {quote(name)}", found.present, True)
 
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
         with self._translated():
-            return own_columns(self._shapes.connection, data)
+            return own_columns(self._relations.connection, data)
 
     def take(
         self, name: str, data: Any, table: TableName
@@ -159,7 +145,7 @@ class SparkJob:
             return None
         if is_spark_frame(data):
             with self._translated():
-                self._add(name, Relation(data, columns))
+                self._relations.add(name, Relation(data, columns))
             names = frozenset(column.name for column in columns)
             return columns, Incoming(f"SELECT * FROM {quote(name)}", names, True)
         columns = tuple(map(_in_microseconds, columns))
@@ -168,7 +154,7 @@ class SparkJob:
     def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes, which reads no relation."""
         with self._translated():
-            return computed_shapes(self._shapes.connection, sql)
+            return computed_shapes(self._relations.connection, sql)
 
     def _bring_here(
         self, name: str, data: Any, columns: Sequence[Column], defaults: bool
@@ -176,11 +162,16 @@ class SparkJob:
         work = self._local.workbench()
         work.reach([data] if isinstance(data, str) else [])
         found = bring(
-            work.connection, "arrow_rows", data, columns, table=self._table, defaults=defaults
+            work.connection,
+            "arrow_rows",
+            data,
+            columns,
+            table=self._relations.table,
+            defaults=defaults,
         )
         batches = LocalReading(work, found.sql, self._doing, columns).to_batches()
-        frame = from_here(self._engine.spark, batches, columns)
-        self._add(name, Relation(frame, tuple(columns)))
+        frame = from_here(self._frames.spark, batches, columns)
+        self._relations.add(name, Relation(frame, tuple(columns)))
         return replace(found, sql=f"SELECT * FROM {quote(name)}")
 
     def keep(self, name: str, sql: str) -> int:
@@ -191,15 +182,15 @@ class SparkJob:
         refers to it any more.
         """
         with self._translated(), self._big_batches():
-            found = self._evaluated(self._parsed(sql))
+            found = self._relations.of(sql)
             kept = found.frame.localCheckpoint()
-            self._add(name, replace(found, frame=kept))
+            self._relations.add(name, replace(found, frame=kept))
             return kept.count()
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""
         with self._translated():
-            found, select = self._collected(self._parsed(sql))
+            found, select = self._relations.collected(sql)
             return found.execute(select).fetchall()
 
     def catalog_rows(
@@ -208,16 +199,15 @@ class SparkJob:
         """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
         them exactly."""
         with self._translated():
-            found, select = self._collected(self._parsed(sql))
+            found, select = self._relations.collected(sql)
             return as_text(found, select, columns, numbered=numbered)
 
     def write(
         self, sql: str, target: Target, *, carries_row_ids: bool = False
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns, written by the executors."""
-        tree = self._parsed(sql)
         with self._translated(), self._big_batches():
-            rows, query, names = self._fused(tree, target) or self._apart(tree, target)
+            rows, query, names = self._relations.for_tasks(sql, target)
 
             def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.write(batches, target, carries_row_ids)
@@ -237,7 +227,7 @@ class SparkJob:
 
         listed = ", ".join(map(str, by_id))
         with self._translated():
-            frame = self._evaluated(self._parsed(pointers)).frame
+            frame = self._relations.of(pointers).frame
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
             return unpickle_all(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
 
@@ -251,7 +241,7 @@ class SparkJob:
     ) -> Iterator[Answer]:
         """What came of each piece of work, in their order, each done by a task."""
         with self._translated():
-            ids = self._engine.spark.range(0, len(tasks), 1, len(tasks))
+            ids = self._frames.spark.range(0, len(tasks), 1, len(tasks))
             run = piecewise(self._local, self._doing, tasks, do)
             made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
@@ -259,8 +249,8 @@ class SparkJob:
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query: each task answers for its own."""
         with self._translated(), self._big_batches():
-            found = self._evaluated(self._parsed(sql))
-            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
+            found = self._relations.of(sql)
+            query = self._relations.executors.query(found, f"SELECT * FROM {ROWS}")
 
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.over(batches, do)
@@ -271,15 +261,15 @@ class SparkJob:
         """A relation of what `choose` makes of the query: each task has it choose of its own
         rows."""
         with self._translated():
-            found = self._evaluated(self._parsed(sql))
-            query = self._executors.query(found, f"SELECT * FROM {ROWS}")
+            found = self._relations.of(sql)
+            query = self._relations.executors.query(found, f"SELECT * FROM {ROWS}")
             columns = found.columns
 
             def pick(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.select(batches, columns, choose)
 
             rows = numbered(found.frame).mapInArrow(pick, nullable(columns))
-            self._add(name, Relation(seen(rows, columns), columns))
+            self._relations.add(name, Relation(seen(rows, columns), columns))
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
@@ -287,10 +277,6 @@ class SparkJob:
         """What the footers of existing Parquet files say, for registering them."""
         with self._local.job(self._doing) as job:
             return job.found(paths, target, options)
-
-    def _add(self, name: str, relation: Relation) -> None:
-        self._shapes.declare(name, relation.columns)
-        self._relations[name] = relation
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -300,7 +286,7 @@ class SparkJob:
     @contextmanager
     def _big_batches(self) -> Iterator[None]:
         """Fewer and bigger Arrow batches while a statement runs."""
-        conf = self._engine.spark.conf
+        conf = self._frames.spark.conf
         before = conf.get(_BATCH)
         conf.set(_BATCH, _BATCH_ROWS)
         try:
@@ -308,116 +294,10 @@ class SparkJob:
         finally:
             conf.set(_BATCH, before or "10000")
 
-    def _fused(
-        self, query: Parsed, target: Target
-    ) -> tuple[DataFrame, RowsQuery, dict[int, str]] | None:
-        """A row-by-row query, run by the very task that writes. Not if it makes up values that
-        rows are to be partitioned by: they have to be there before."""
-        source = tree_of.source_of(query.tree, self._shapes.aggregates)
-        if source is None:
-            return None
-        inner = self._source(source, query)
-        there = {fold(name): name for name in inner.frame.columns}
-        names = {}
-        for column in _partitioned_by(target):
-            passed = tree_of.passed_on(query.tree, column.name)
-            if passed is None:
-                return None
-            if fold(passed) in there:
-                names[column.id] = there[fold(passed)]
-        rows = self._executors.query(inner, self._sql(query.over(ROWS)))
-        return inner.frame, rows, names
-
-    def _apart(self, query: Parsed, target: Target) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
-        found = self._evaluated(query)
-        names = {column.id: column.name for column in _partitioned_by(target)}
-        return found.frame, self._executors.query(found, f"SELECT * FROM {ROWS}"), names
-
-    @property
-    def _executors(self) -> Executors:
-        return Executors(self._local, self._doing, self._table)
-
-    def _source(self, source: exp.Expr, query: Parsed) -> Relation:
-        """A relation by name, or what a subquery gives."""
-        from sqlglot import exp
-
-        if isinstance(source, exp.Subquery):
-            below = query.node["from_table"]["subquery"]["node"]
-            return self._evaluated(Parsed(tree_of.inside(source), below))
-        return self._relations[source.name]
-
-    def _parsed(self, sql: str) -> Parsed:
-        return Parsed(tree_of.parsed(sql), duck_tree.tree_of(self._shapes.connection, sql))
-
-    def _sql(self, query: Parsed) -> str:
-        """As DuckDB writes it: nothing of what a caller wrote is lost on the way."""
-        return duck_tree.sql_of(self._shapes.connection, query.node)
-
-    def _evaluated(self, query: Parsed) -> Relation:
-        """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
-        columns = self._shapes.columns_of(self._sql(query))
-        if len(parts := query.parts()) > 1:
-            sides = [self._evaluated(self._cast(part, columns)).frame for part in parts]
-            return as_columns(reduce(lambda one, other: one.union(other), sides), columns)
-        tree = query.tree
-        source = tree_of.source_of(tree, self._shapes.aggregates)
-        if source is None:
-            named = tree_of.relations(tree) & self._relations.keys()
-            frames = {name: self._typed(self._relations[name]).frame for name in named}
-            return as_columns(self._engine.select(tree_of.spark_text(tree), frames), columns)
-        inner = self._source(source, query)
-        if not tree_of.is_plain(tree, inner.by_name):
-            return self._executors.select(inner, self._sql(query.over(ROWS)), columns)
-        inner = self._typed(inner)
-        text = tree_of.spark_text(tree_of.over(tree, ROWS), inner.by_name)
-        return as_columns(self._engine.select(text, {ROWS: inner.frame}), columns)
-
-    def _cast(self, query: Parsed, columns: tuple[Column, ...]) -> Parsed:
-        """The query in the types of these columns."""
-        sql = self._sql(query)
-        found = self._shapes.columns_of(sql)
-        if [column.duckdb_type for column in found] == [c.duckdb_type for c in columns]:
-            return query
-        casts = ", ".join(
-            f"CAST({quote(here.name)} AS {column.duckdb_type}) AS {quote(column.name)}"
-            for here, column in zip(found, columns, strict=True)
-        )
-        tree = tree_of.parsed(f"SELECT {casts} FROM ({query.tree.sql('duckdb')}) AS r")
-        whole = f"SELECT {casts} FROM ({sql}) AS r"
-        return Parsed(tree, duck_tree.tree_of(self._shapes.connection, whole))
-
-    def _typed(self, rows: Relation) -> Relation:
-        """The relation with its columns in Spark's types."""
-        return (
-            self._executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns)
-            if rows.raw
-            else rows
-        )
-
-    def _collected(self, query: Parsed) -> tuple[duckdb.DuckDBPyConnection, str]:
-        """A few rows in DuckDB here: a connection, and a query of them in their own types."""
-        found = self._evaluated(query)
-        names = [f"c{place}" for place in range(len(found.columns))]
-        columns = [
-            replace(column, name=name, nullable=True)
-            for column, name in zip(found.columns, names, strict=True)
-        ]
-        data = as_table(found.frame.toDF(*names))
-        connection = self._shapes.connection
-        taken = bring(connection, "few_rows", data, columns, table=self._table, defaults=False)
-        labels = ", ".join(quote(column.name) for column in found.columns)
-        return connection, f"SELECT * FROM ({taken.sql}) AS r({labels})"
-
 
 def _in_microseconds(column: Column) -> Column:
     """As Spark's timestamps are; values with more digits are refused one by one."""
     return replace(column, type="timestamp") if column.type == "timestamp_ns" else column
-
-
-def _partitioned_by(target: Target) -> list[Column]:
-    keys = target.partitioning.keys if target.partitioning else ()
-    ids = {key.column_id for key in keys}
-    return [column for column in target.columns if column.id in ids]
 
 
 _JOB: type[Job] = SparkJob

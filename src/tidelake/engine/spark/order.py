@@ -13,8 +13,8 @@ from tidelake.model.names import fold
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
-    from tidelake.engine.spark.engine import SparkEngine
-    from tidelake.engine.spark.query import Statement
+    from tidelake.engine.spark.plan_frames import PlanFrames
+    from tidelake.engine.spark.statement import Statement
 
 _SORTED = {"varchar", "date", "boolean", "uuid", "time", "blob"} | INTEGERS | FLOATS
 _NULLS = {"ORDER_DEFAULT": "NULLS LAST", "NULLS LAST": "NULLS LAST", "NULLS FIRST": "NULLS FIRST"}
@@ -30,7 +30,7 @@ class Order:
     limit: int | None = None
     offset: int | None = None
 
-    def applied(self, engine: SparkEngine, rows: Relation, width: int) -> Relation:
+    def applied(self, frames: PlanFrames, rows: Relation, width: int) -> Relation:
         if not self.keys and self.limit is None and self.offset is None:
             return rows
         names = [f"c{place}" for place in range(len(rows.columns))]
@@ -41,7 +41,7 @@ class Order:
             text += f" LIMIT {self.limit}"
         if self.offset is not None:
             text += f" OFFSET {self.offset}"
-        found = engine.select(text, {"rows": rows.frame.toDF(*names)})
+        found = frames.select(text, {"rows": rows.frame.toDF(*names)})
         return Relation(found.toDF(*rows.frame.columns[:width]), rows.columns[:width])
 
 

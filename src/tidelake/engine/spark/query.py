@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.local.errors import translated as translated_here
@@ -27,7 +26,6 @@ from tidelake.engine.spark.duck_tree import (
 from tidelake.engine.spark.errors import translated
 from tidelake.engine.spark.from_clause import Sources
 from tidelake.engine.spark.relation import (
-    Executors,
     Relation,
     held,
     held_columns,
@@ -37,19 +35,16 @@ from tidelake.engine.spark.relation import (
     renumbered,
 )
 from tidelake.engine.spark.select import Selects
-from tidelake.engine.spark.shapes import Shapes
+from tidelake.engine.spark.statement import DOING, Statement
 from tidelake.engine.spark.subqueries import Subqueries
 from tidelake.model.literal import Value
-from tidelake.model.names import TableName, fold, quote
+from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidelake.engine.local.engine import LocalEngine
-    from tidelake.engine.spark.engine import SparkEngine
 
-_DOING = "cannot run the query"
 _SET_OPERATIONS = {
     ("EXCEPT", True): "exceptAll",
     ("EXCEPT", False): "subtract",
@@ -58,36 +53,18 @@ _SET_OPERATIONS = {
 }
 
 
-class Statement:
-    """One query and the relations it reads, by name. Close it, or use it in a `with`."""
-
-    def __init__(self, engine: SparkEngine, local: LocalEngine) -> None:
-        self.engine = engine
-        self.shapes = Shapes(local)
-        self.relations: dict[str, Relation] = {}
-        self.executors = Executors(local, _DOING, TableName("main", "rows"))
-        self._local = local
-        self._names = (f"_tidelake_relation_{n}" for n in count())
-
-    def add(self, relation: Relation, name: str | None = None) -> str:
-        """The name under which the rest of the statement finds the rows."""
-        called = name or next(self._names)
-        lower = [fold(column.name) for column in relation.columns]
-        if len(set(lower)) < len(lower):
-            raise refused("a subquery with two columns of one name")
-        self.shapes.declare(called, relation.columns)
-        self.relations[called] = relation
-        return called
+class Query(Statement):
+    """The whole of it."""
 
     def run(self, sql: str, parameters: Mapping[str, Value]) -> DataFrame:
         """The rows of a query."""
-        with translated(_DOING), translated_here(_DOING):
+        with translated(DOING), translated_here(DOING):
             columns = self.shapes.columns_of(sql, parameters)
             return named(self.evaluated(self._tree(sql, parameters)), columns).frame
 
     def described(self, sql: str, parameters: Mapping[str, Value]) -> tuple[Column, ...]:
         """The columns of a query, as Spark holds them."""
-        with translated_here(_DOING):
+        with translated_here(DOING):
             columns = self.shapes.columns_of(sql, parameters)
         held_as = held_columns(columns)
         return tuple(replace(h, name=c.name) for h, c in zip(held_as, columns, strict=True))
@@ -98,26 +75,6 @@ class Statement:
         if not is_understood(connection, node):
             raise refused("this statement")
         return node
-
-    def close(self) -> None:
-        self.relations.clear()
-        self.shapes.close()
-
-    def columns_of(self, node: Node) -> tuple[Column, ...]:
-        """The columns of a query, as DuckDB names and types them."""
-        found = self.shapes.columns_of(sql_of(self.shapes.connection, node))
-        self.engine.allow_times(found)
-        return found
-
-    def stands_alone(self, node: Node) -> bool:
-        """Whether a subquery names nothing of what stands around it."""
-        import duckdb
-
-        try:
-            self.columns_of(node)
-        except duckdb.Error:
-            return False
-        return True
 
     def evaluated(self, node: Node) -> Relation:
         """The rows of a query's node."""
@@ -138,9 +95,9 @@ class Statement:
         """A query of no table: DuckDB runs it in this process."""
         columns = self.columns_of(node)
         sql, held_as = held(sql_of(self.shapes.connection, node), columns)
-        work = self._local.workbench()
-        batches = LocalReading(work, sql, _DOING, held_as).to_batches()
-        frame = from_here(self.engine.spark, batches, held_as)
+        work = self.frames.local.workbench()
+        batches = LocalReading(work, sql, DOING, held_as).to_batches()
+        frame = from_here(self.frames.spark, batches, held_as)
         return named(Relation(frame, held_as), columns)
 
     def _select(self, node: Node) -> Relation:

@@ -19,7 +19,7 @@ from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 if TYPE_CHECKING:
-    from tidelake.engine.spark.query import Statement
+    from tidelake.engine.spark.statement import Statement
 
 _REAL = "_tidelake_real"
 _SPREAD = {"varchar", "date", "boolean", "uuid"} | INTEGERS
@@ -43,7 +43,7 @@ class Selects:
         order = ordering(statement, node, columns)
         if order is None:
             return self._by_duckdb(node, columns, [])
-        return order.applied(statement.engine, self._body(order.body), len(columns))
+        return order.applied(statement.frames, self._body(order.body), len(columns))
 
     def _body(self, node: Node) -> Relation:
         if _is_distinct(node):
@@ -94,7 +94,7 @@ class Selects:
         frame = self._rows.frame.where(where) if where else self._rows.frame
         named = ", ".join(f"{text} AS c{place}" for place, text in enumerate(chosen))
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
-        made = self._statement.engine.select(f"SELECT {named} FROM rows{by}", {"rows": frame})
+        made = self._statement.frames.select(f"SELECT {named} FROM rows{by}", {"rows": frame})
         return as_columns(made, held_columns(columns))
 
     def _by_duckdb(
@@ -118,7 +118,7 @@ class Selects:
         """With a row that is none, so that there is a task even if there are no rows."""
         none = "SELECT rows.*, false FROM (SELECT 1) LEFT JOIN rows ON false"
         text = f"SELECT *, true FROM rows UNION ALL {none}"
-        frame = self._statement.engine.select(text, {"rows": rows.frame}).repartition(1)
+        frame = self._statement.frames.select(text, {"rows": rows.frame}).repartition(1)
         column = Column(0, _REAL, "boolean")
         names = [*rows.frame.columns, _REAL]
         return Relation(frame.toDF(*names), (*rows.columns, column))

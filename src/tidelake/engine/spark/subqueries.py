@@ -24,7 +24,7 @@ from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 if TYPE_CHECKING:
-    from tidelake.engine.spark.query import Statement
+    from tidelake.engine.spark.statement import Statement
 
 _COLUMNS = count()
 
@@ -70,7 +70,7 @@ class Subqueries:
         self, relation: Relation, rows: Relation, name: str, text: str, kind: Column
     ) -> Relation:
         frames = {"r": relation.frame, "s": rows.frame}
-        found = self._statement.engine.select(f"SELECT *, {text} FROM r", frames)
+        found = self._statement.frames.select(f"SELECT *, {text} FROM r", frames)
         columns = (*relation.columns, Column(0, name, kind.type, children=kind.children))
         return renamed(Relation(found, columns), [column.name for column in columns])
 
@@ -90,7 +90,7 @@ class Subqueries:
 
     def _joined(self, text: str, relation: Relation, rows: Relation, name: str) -> Relation:
         frames = {"r": relation.frame, "s": rows.frame}
-        found = self._statement.engine.select(text, frames)
+        found = self._statement.frames.select(text, frames)
         columns = (*relation.columns, Column(0, name, "boolean"))
         return renamed(Relation(found, columns), [column.name for column in columns])
 
