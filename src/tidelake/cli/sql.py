@@ -63,7 +63,7 @@ def sql(
         tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
         tidelake sql - --json < report.sql
     """
-    from tidelake.sql.query import is_query
+    from tidelake.sql.run import is_query
 
     text = sys.stdin.read() if query == "-" else query
     given = dict(map(_pair, parameters)) or None

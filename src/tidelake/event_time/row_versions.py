@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tidelake.history.changes_sql import AT, BASE, CAME, WENT, ChangePlan
-from tidelake.join.sql import BEGAN, SINCE, UNTIL
 from tidelake.model.file import InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.plan.scan import ScanPlan
 
+BEGAN, SINCE, UNTIL = "_tidelake_version", "_tidelake_since", "_tidelake_until"
 VERSIONS, KNOWN_TIMES = "_tidelake_versions", "_tidelake_known_times"
 _TIME = "_tidelake_time"
 

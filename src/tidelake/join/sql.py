@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tidelake.event_time.row_versions import BEGAN, SINCE, UNTIL
 from tidelake.join.question import Pair, TimeComparison
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
 
 LEFT, RIGHT = "_tidelake_left", "_tidelake_right"
 LEFT_ROWS, RIGHT_ROWS = "_tidelake_left_rows", "_tidelake_right_rows"
-BEGAN, SINCE, UNTIL = "_tidelake_version", "_tidelake_since", "_tidelake_until"
 
 _MOST = 2**63 - 1
 

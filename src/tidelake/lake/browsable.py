@@ -210,7 +210,7 @@ class Browsable:
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult.
         """
-        from tidelake.sql.query import run
+        from tidelake.sql.run import run
 
         return run(self.session, query, parameters, as_of, known_at)
 

@@ -1,59 +1,31 @@
-"""SQL over the lake: find its tables in a query, plan each, and let the engine do the rest.
-
-What is not a query is a write, and becomes a call of the write API.
-"""
+"""A query over the lake: its tables are found and planned, and the engine does the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tidelake.engine import Reading
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.change import WriteResult
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.sql.binding import DECLARE, Binding
 from tidelake.sql.moments import MomentReader
-from tidelake.sql.parameters import NOTHING, Bindings, Given, bound
+from tidelake.sql.parameters import NOTHING, Bindings, bound
 from tidelake.sql.scope import Scope
 from tidelake.sql.text import Text, read
-from tidelake.sql.words import Words, not_supported
+from tidelake.sql.words import not_supported
 from tidelake.syntax.tokens import edited
 from tidelake.syntax.tree import NotSelect
 
 
-def run(
-    session: Session,
-    text: str,
-    parameters: Given = None,
-    as_of: str | date | None = None,
-    known_at: int | str | datetime | None = None,
-) -> Query | WriteResult:
-    """A query, which runs when its rows are asked for; anything else is done at once."""
-    from tidelake.sql.definitions import definition
-    from tidelake.sql.merge import merge_of
-    from tidelake.sql.writes import piecewise
-
-    if not isinstance(text, str):
-        raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
-    beside = Bindings(parameters, as_of, known_at)
-    operation = definition(Words(text), beside)
-    if operation is None:
-        operation = piecewise(text, beside) or merge_of(text, beside)
-    if operation is None:
-        return Query(session, text, *_query(text, beside), beside)
-    return write(session, operation)
-
-
-def _query(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value]]:
+def query_of(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value]]:
     """A query, read by DuckDB whoever runs it, and the values of its parameters."""
     try:
         query = read(text)
@@ -64,25 +36,12 @@ def _query(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Value
 
 def written_query(session: Session, text: str, beside: Bindings) -> Query:
     """A query whose rows are to be written."""
-    return Query(session, text, *_query(text, beside), beside, written=True)
-
-
-def is_query(text: str) -> bool:
-    """Whether a statement in DuckDB's SQL only reads."""
-    from tidelake.sql.definitions import defines
-
-    if defines(Words(text)):
-        return False
-    try:
-        read(text)
-    except NotSelect:
-        return False
-    return True
+    return Query(session, text, *query_of(text, beside), beside, written=True)
 
 
 def check_view(session: Session, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
-    Query(session, text, *_query(text))
+    Query(session, text, *query_of(text))
 
 
 class Query:

@@ -27,13 +27,13 @@ from tidelake.session.session import Session
 from tidelake.verify import fingerprint_sql, fingerprints
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks.statistics import bounds_problem, outside
+from tidelake.verify.findings import Findings
 from tidelake.verify.fingerprint_sql import FOREVER, Epoch
 from tidelake.verify.footers import problem
 from tidelake.verify.values import CheckedFile, Content, Fingerprint, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
-    from tidelake.verify.verify import Findings
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,22 +48,13 @@ def live(
     rows in the catalog: (row id, begin, end).
     """
     connection = work.connection
-    renamed = tuple(replace(c, name=f"v{c.id}") for c in plan.columns)
-    bare = tuple(replace(f, deletes=(), deleted_positions=(), deleted_at=()) for f in plan.files)
-    lineage = (ROW_NUMBER, ROW_FILE, ROW_POSITION, ROW_SNAPSHOT)
-    every = replace(
-        plan,
-        snapshot_id=FOREVER,
-        columns=renamed,
-        output=(*(c.name for c in renamed), *lineage),
-        files=bare,
-    )
+    every = _without_deletes(plan)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {name}_rows AS {work.scan(every)}")
     gone = deletions_sql(work, plan.files)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name}_gone AS {gone}")
     _keep(work, f"{name}_files", _file_values(plan.files))
     _keep(work, f"{name}_ends", ends)
-    digest = _digest(renamed) if hashed else "repeat('0', 32)"
+    digest = _digest(every.columns) if hashed else "repeat('0', 32)"
     own = f"CASE WHEN f.c = 1 THEN r.{ROW_SNAPSHOT} ELSE 0 END"
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT id, born, died,"
@@ -78,6 +69,15 @@ def live(
         f" LEFT JOIN {name}_ends e ON r.{ROW_FILE} IS NULL AND e.a = r.{ROW_NUMBER}"
         f" AND e.b = r.{ROW_SNAPSHOT}) WHERE born < died"
     )
+
+
+def _without_deletes(plan: ScanPlan) -> ScanPlan:
+    """All rows of the files, their columns under names that no row's lineage has."""
+    renamed = tuple(replace(c, name=f"v{c.id}") for c in plan.columns)
+    bare = tuple(replace(f, deletes=(), deleted_positions=(), deleted_at=()) for f in plan.files)
+    lineage = (ROW_NUMBER, ROW_FILE, ROW_POSITION, ROW_SNAPSHOT)
+    output = (*(c.name for c in renamed), *lineage)
+    return replace(plan, snapshot_id=FOREVER, columns=renamed, output=output, files=bare)
 
 
 def _file_values(files: Sequence[DataFile]) -> list[tuple[int, int, int, int]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tidelake.catalog import inventory
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import tags
 from tidelake.engine.local.errors import translated
-from tidelake.errors import NotFound, TidelakeError
+from tidelake.errors import NotFound
 from tidelake.history import consumer_records as consumers
 from tidelake.model.names import TableName, fold
 from tidelake.session.progress import Tell, progress
@@ -30,6 +28,7 @@ from tidelake.verify.checks import snapshots as checks_snapshots
 from tidelake.verify.checks import statistics as checks_statistics
 from tidelake.verify.coverage import check_coverage
 from tidelake.verify.expected_files import expected_files
+from tidelake.verify.findings import Findings
 from tidelake.verify.rollups import check_rollups
 from tidelake.verify.values import CheckedFile, Problem, VerifyReport
 
@@ -46,7 +45,6 @@ _READING_CHECKS = (
     *checks_mirrors.READING_CHECKS,
 )
 _FEW = 100
-_DOUBTFUL = {"missing-files", "file-sizes", "unreadable-files", "row-counts", "field-ids"}
 
 
 def verify(
@@ -69,31 +67,6 @@ def verify(
             rows = verify_deep.Pass(session, known, found, deep, fingerprint)
             verify_deep.check_rows(rows, files, tell)
     return VerifyReport(tuple(dict.fromkeys(found.problems)), dict(found.checked), deep)
-
-
-@dataclass(slots=True)
-class Findings:
-    """What a run has found so far, and what it has looked at."""
-
-    problems: list[Problem] = field(default_factory=list)
-    checked: Counter[str] = field(default_factory=Counter)
-
-    def attempt(self, check: Callable[..., Iterable[Problem]], *arguments: Any) -> None:
-        """Run a check. One that cannot be finished is a problem, and the others go on."""
-        self.checked["checks"] += 1
-        try:
-            self.problems += check(*arguments)
-        except Exception as error:
-            told = error if isinstance(error, TidelakeError) else TidelakeError(repr(error))
-            name = check.__name__.strip("_").replace("_", "-")
-            mend = told.hint or "mend what the other checks found, then verify again"
-            what = f"{name} could not be finished: {told.message}"
-            self.problems.append(Problem("unchecked", what, mend))
-
-    @property
-    def doubtful(self) -> set[str]:
-        """Files that are known to be missing or damaged: reading them would say so again."""
-        return {p.file for p in self.problems if p.file and p.check in _DOUBTFUL}
 
 
 def _check_catalog(

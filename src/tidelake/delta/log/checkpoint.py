@@ -194,6 +194,13 @@ def checkpoint_bytes(
 def _schema() -> pa.Schema:
     import pyarrow as pa
 
+    return pa.schema({name: pa.struct(fields) for name, fields in _kinds().items()})
+
+
+def _kinds() -> dict[str, dict[str, pa.DataType]]:
+    """The fields of every kind of action."""
+    import pyarrow as pa
+
     words, text, long, whole, yes = pa.string(), pa.string(), pa.int64(), pa.int32(), pa.bool_()
     mapped, listed = pa.map_(words, words), pa.list_(words)
     vector = pa.struct(
@@ -205,7 +212,7 @@ def _schema() -> pa.Schema:
             "cardinality": long,
         }
     )
-    kinds = {
+    return {
         "txn": {"appId": text, "version": long, "lastUpdated": long},
         "add": {
             "path": text,
@@ -244,7 +251,6 @@ def _schema() -> pa.Schema:
         },
         "domainMetadata": {"domain": text, "configuration": text, "removed": yes},
     }
-    return pa.schema({name: pa.struct(fields) for name, fields in kinds.items()})
 
 
 def _alone(schema: pa.Schema, action: Action) -> pa.Table:
