@@ -331,6 +331,10 @@ def too_long() -> Iterator[str]:
                     yield f"long-function {module} {node.name}"
 
 
+_OF_PYTHON = re.compile(r"_(fields|make|replace|asdict|exit|fields_|handle|dyld_\w+)")
+"""Names that Python and macOS offer in spite of their underscore."""
+
+
 def private_reach() -> Iterator[str]:
     """Parts of other objects that are private to them: `x._y` where this module has no `_y`."""
     for module, source in modules().items():
@@ -347,6 +351,7 @@ def private_reach() -> Iterator[str]:
         own |= {node.attr for node in attributes if not _loads(node) and _of_self(node)}
         for node in attributes:
             private = node.attr.startswith("_") and not node.attr.startswith("__")
+            private = private and not _OF_PYTHON.fullmatch(node.attr)
             if private and node.attr not in own and not _of_self(node):
                 yield f"private {module} {node.attr}"
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from tidelake.catalog.database.database import Reader
+from tidelake.catalog.read import snapshots
 from tidelake.errors import Invalid
 from tidelake.history.values import LogEntry, MadeFiles, Said, counted, said_of_itself
 from tidelake.model.changes_made import created_names, named_tables, operation_of
@@ -32,6 +33,23 @@ def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
         _entry(s, said[s.snapshot_id], _tables(s, names), made.get(s.snapshot_id, nothing))
         for s in found
     ]
+
+
+def entries_of(reader: Reader, table_id: int, at: int, limit: int | None) -> list[LogEntry]:
+    """Of the snapshots up to one that changed a table, the newest."""
+    ids = snapshots.of_table(reader, table_id)
+    found = [
+        each
+        for each in snapshots.every(reader)
+        if each.snapshot_id <= at and _touches(each, table_id, ids)
+    ]
+    return entries(reader, found[-(limit or len(found)) :])
+
+
+def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:
+    if snapshot.snapshot_id in ids:
+        return True
+    return any(change.endswith(f":{table_id}") for change in snapshot.changes)
 
 
 def _entry(

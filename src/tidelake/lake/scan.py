@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
+from tidelake.engine import Engine, Reading
 from tidelake.event_time.state import plan_state
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.event_time import spelled
@@ -14,14 +14,9 @@ from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import PruneStep, ScanPlan
+from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
-
-if TYPE_CHECKING:
-    import duckdb
-    import pandas
-    import polars
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-class Scan:
+class Scan(LazyRows):
     """A table, the columns and rows wanted of it, and the snapshot to read.
 
     Immutable; every `to_*` plans afresh, unless the catalog has not moved since.
@@ -80,6 +75,7 @@ class Scan:
         where: str | Predicate | None = None,
     ) -> None:
         self.source = source
+        self._session = source.session
         self.columns = (columns,) if isinstance(columns, str) else columns
         self.where = where
 
@@ -127,29 +123,8 @@ class Scan:
                 return known
         return int(self.source.session.engine.read(self.plan()).count())
 
-    def to_arrow(self) -> pa.Table:
-        table: pa.Table = self.source.session.engine.read(self.plan()).to_arrow()
-        return table
-
-    def to_pandas(self) -> pandas.DataFrame:
-        frame: pandas.DataFrame = self.source.session.engine.read(self.plan()).to_pandas()
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        frame: polars.DataFrame = self.source.session.engine.read(self.plan()).to_polars()
-        return frame
-
-    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
-        """A stream of Arrow batches, read in this process with bounded memory."""
-        return self.source.session.local.read(self.plan()).to_batches(rows)
-
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run."""
-        return self.source.session.local.read(self.plan()).to_duckdb()
-
-    def to_spark(self, spark: Any = None) -> Any:
-        """A Spark DataFrame, not yet run; on the session given, the lake's, or the active one."""
-        return self.source.session.spark_engine(spark).read(self.plan()).to_spark()
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+        return engine.read(self.plan())
 
     def __repr__(self) -> str:
         return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from tidelake.catalog.read import snapshots
 from tidelake.coverage import declare as series
 from tidelake.coverage.question import TableCoverage
+from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.event_time import facts
 from tidelake.event_time.belief_changes import BeliefChanges
@@ -22,26 +22,20 @@ from tidelake.history.diff import TableDiff, diff_table
 from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.scan import Scan
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, as_moment, spelled
+from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
-from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
+from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
 from tidelake.upkeep.values import CompactResult
 from tidelake.write import definitions
 from tidelake.write import merge as merging
 from tidelake.write import rows as writes
 
-if TYPE_CHECKING:
-    import duckdb
-    import pandas
-    import polars
-    import pyarrow as pa
 
-
-class Table(TableCoverage):
+class Table(TableCoverage, LazyRows):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
 
@@ -50,6 +44,7 @@ class Table(TableCoverage):
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self._session = source.session
 
     @property
     def name(self) -> str:
@@ -79,11 +74,7 @@ class Table(TableCoverage):
     @property
     def info(self) -> TableInfo:
         """All that the catalog says of the table at this moment."""
-        with self.source.session.reading() as reader:
-            found = self.source.info(reader, self.source.at(reader))
-        if self.source.snapshot_id is None:
-            self.source.session.note_declared(found)
-        return found
+        return self.source.declared()
 
     def known_at(self, moment: int | str | datetime) -> Table:
         """The table as the lake knew it: at a snapshot id, a time (UTC if it has no zone), or a
@@ -110,14 +101,7 @@ class Table(TableCoverage):
         self.source.session.note_rows(self.source.name, self.source.snapshot_id)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
-            table_id = self.source.info(reader, at).id
-            ids = snapshots.of_table(reader, table_id)
-            found = [
-                s
-                for s in snapshots.every(reader)
-                if s.snapshot_id <= at and _touches(s, table_id, ids)
-            ]
-            return log.entries(reader, found[-(checked_limit(limit) or len(found)) :])
+            return log.entries_of(reader, self.source.info(reader, at).id, at, checked_limit(limit))
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
@@ -147,7 +131,7 @@ class Table(TableCoverage):
         """The rows that came, went or were updated after `since` (None: from nothing) and up to
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
-        self._check_not_as_of("changes")
+        self.source.check_not_as_of("changes")
         last = self.source.end()
         end = last if until is None else until
         return Changes(
@@ -195,7 +179,7 @@ class Table(TableCoverage):
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
-        self._check_not_as_of("differences")
+        self.source.check_not_as_of("differences")
         last = self.source.end()
         end = last if b is None else b
         return diff_table(self.source.session.committed, self.source.name, a, end)
@@ -203,26 +187,8 @@ class Table(TableCoverage):
     def count(self) -> int:
         return self.scan().count()
 
-    def to_arrow(self) -> pa.Table:
-        return self.scan().to_arrow()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        return self.scan().to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        return self.scan().to_polars()
-
-    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
-        """A stream of Arrow batches, read in this process with bounded memory."""
-        return self.scan().to_batches(rows)
-
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run."""
-        return self.scan().to_duckdb()
-
-    def to_spark(self, spark: Any = None) -> Any:
-        """A Spark DataFrame, not yet run; on the session given, the lake's, or the active one."""
-        return self.scan().to_spark(spark)
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+        return engine.read(self.scan().plan())
 
     def append(self, data: Any) -> WriteResult:
         """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
@@ -371,10 +337,6 @@ class Table(TableCoverage):
         from tidelake.upkeep.compact import compact
 
         self.source.check_unpinned()
-        if self.source.session.is_transaction:
-            raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
-        if not dry_run:
-            self.source.session.check_writable()
         return compact(self.source.session, self.source.name, dry_run=dry_run)
 
     @overload
@@ -432,19 +394,5 @@ class Table(TableCoverage):
         """Drop the table. Its past stays readable."""
         return self.source.write(lambda tx: definitions.drop(tx, self.source.name))
 
-    def _check_not_as_of(self, what: str) -> None:
-        if self.source.as_of is not None:
-            then = spelled(self.source.as_of)
-            raise Invalid(
-                f"{what} are of a table's rows, not of its state as of {then}",
-                hint="ask the table itself, or t.as_of(…).changes_of_belief(since=…)",
-            )
-
     def __repr__(self) -> str:
         return repr(self.source)
-
-
-def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:
-    if snapshot.snapshot_id in ids:
-        return True
-    return any(change.endswith(f":{table_id}") for change in snapshot.changes)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
-from tidelake.errors import Denied
+from tidelake.errors import Denied, Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import spelled
 from tidelake.model.names import TableName
@@ -41,6 +41,14 @@ class Source:
     def info(self, reader: Reader, at: int) -> TableInfo:
         return self.session.table_info(reader, at, self.name)
 
+    def declared(self) -> TableInfo:
+        """All that is declared of the table, which counts as read."""
+        with self.session.reading() as reader:
+            found = self.info(reader, self.at(reader))
+        if self.snapshot_id is None:
+            self.session.note_declared(found)
+        return found
+
     def end(self) -> int | None:
         """The snapshot up to which the table's past is told, all of which counts as read."""
         self.session.note_rows(self.name, self.snapshot_id)
@@ -50,6 +58,13 @@ class Source:
         """Change the table as it is now."""
         self.check_unpinned()
         return write(self.session, operation, blind=blind)
+
+    def check_not_as_of(self, what: str) -> None:
+        if self.as_of is not None:
+            raise Invalid(
+                f"{what} are of a table's rows, not of its state as of {spelled(self.as_of)}",
+                hint="ask the table itself, or t.as_of(…).changes_of_belief(since=…)",
+            )
 
     def check_unpinned(self) -> None:
         if self.snapshot_id is not None:

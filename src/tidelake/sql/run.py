@@ -1,4 +1,4 @@
-"""One statement of SQL over the lake: a query, or a write, which becomes a call of the write API."""
+"""One statement of SQL: a query, or a write, which becomes a call of the write API."""
 
 from __future__ import annotations
 

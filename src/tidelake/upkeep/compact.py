@@ -18,7 +18,7 @@ from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuilt as upkeep
 from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup as covered
-from tidelake.errors import Conflict, NotFound, TidelakeError, Unsupported
+from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.event_time.rollups import keep_up as rollup_upkeep
 from tidelake.model.change import CarriedFile, Change, Rebuilt, TableChange, Upkeep, WriteResult
 from tidelake.model.file import DataFile
@@ -75,6 +75,10 @@ class _Run:
 def compact(session: Session, name: TableName, *, dry_run: bool) -> CompactResult:
     """Compact a table, then find out what its files cover if it is a series, and make the rollups
     that its policy wants; with `dry_run` only say what would be done."""
+    if session.is_transaction:
+        raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
+    if not dry_run:
+        session.check_writable()
     done = _prospect(session, name) if dry_run else _compact(session, name)
     if not dry_run:
         with suppress(NotFound):

@@ -203,15 +203,7 @@ def _kinds() -> dict[str, dict[str, pa.DataType]]:
 
     words, text, long, whole, yes = pa.string(), pa.string(), pa.int64(), pa.int32(), pa.bool_()
     mapped, listed = pa.map_(words, words), pa.list_(words)
-    vector = pa.struct(
-        {
-            "storageType": text,
-            "pathOrInlineDv": text,
-            "offset": whole,
-            "sizeInBytes": whole,
-            "cardinality": long,
-        }
-    )
+    vector = _vector_type()
     return {
         "txn": {"appId": text, "version": long, "lastUpdated": long},
         "add": {
@@ -251,6 +243,20 @@ def _kinds() -> dict[str, dict[str, pa.DataType]]:
         },
         "domainMetadata": {"domain": text, "configuration": text, "removed": yes},
     }
+
+
+def _vector_type() -> pa.StructType:
+    import pyarrow as pa
+
+    return pa.struct(
+        {
+            "storageType": pa.string(),
+            "pathOrInlineDv": pa.string(),
+            "offset": pa.int32(),
+            "sizeInBytes": pa.int32(),
+            "cardinality": pa.int64(),
+        }
+    )
 
 
 def _alone(schema: pa.Schema, action: Action) -> pa.Table:

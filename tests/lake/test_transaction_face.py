@@ -1,0 +1,82 @@
+"""A transaction and a lake stand beside each other: what only one of them can do, it alone does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tidelake
+from tidelake.errors import Invalid
+from tidelake.lake.browsable import Browsable
+from tidelake.lake.lake import Lake
+from tidelake.lake.transaction import Transaction
+
+REFUSED: dict[str, Callable[[Any], object]] = {
+    "cleanup": lambda tx: tx.cleanup(dry_run=True),
+    "compact": lambda tx: tx.compact(),
+    "consumer": lambda tx: tx.consumer("c"),
+    "expire": lambda tx: tx.expire(keep_last=1),
+    "mirror": lambda tx: tx.mirror("t"),
+    "mirrored": lambda tx: tx.mirrored("t"),
+    "move": lambda tx: tx.move("elsewhere"),
+    "recover": lambda tx: tx.recover(),
+    "reindex": lambda tx: tx.reindex(),
+    "set_option": lambda tx: tx.set_option("data_inlining_row_limit", 5),
+    "sync_mirrors": lambda tx: tx.sync_mirrors(),
+    "tag": lambda tx: tx.tag("name"),
+    "transaction": lambda tx: tx.transaction(),
+    "untag": lambda tx: tx.untag("kept"),
+    "verify": lambda tx: tx.verify(),
+}
+OWN = {"close", "known_at"}
+"""What each does in its own way."""
+
+
+def public(face: type) -> set[str]:
+    return {name for name in vars(face) if not name.startswith("_")}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> tidelake.Lake:
+    lake = tidelake.connect(f"sqlite:///{tmp_path}/lake.db")
+    lake.create_table("t", "n INT").append([{"n": 1}])
+    lake.tag("kept")
+    return lake
+
+
+def test_every_method_of_a_lake_is_shared_refused_or_its_own() -> None:
+    assert public(Lake) - public(Browsable) == REFUSED.keys() | OWN
+    assert not issubclass(Transaction, Lake)
+    assert public(Transaction) >= public(Lake)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_only_the_lake_can_do_is_refused_by_name(lake: tidelake.Lake, name: str) -> None:
+    before = len(lake.snapshots()), lake.tags(), lake.mirrors()
+    with lake.transaction() as tx:
+        tx.table("t").append([{"n": 2}])
+        with pytest.raises(Invalid) as told:
+            REFUSED[name](tx)
+        assert told.value.hint
+    assert (len(lake.snapshots()) - 1, lake.tags(), lake.mirrors()) == before
+    assert lake.table("t").count() == 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.compact(),
+        lambda t: t.rollup("2024-01-01"),
+        lambda t: t.drop_rollups(),
+        lambda t: t.recompute_coverage(),
+    ],
+    ids=["compact", "rollup", "drop_rollups", "recompute_coverage"],
+)
+def test_so_is_what_a_table_cannot_do_there(
+    lake: tidelake.Lake, call: Callable[[Any], object]
+) -> None:
+    with lake.transaction() as tx, pytest.raises(Invalid, match="transaction"):
+        call(tx.table("t"))
