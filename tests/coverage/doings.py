@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 
 import tidelake
-from tidelake.model.comparable import INTEGERS
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.model.settings import Settings
+from tidelake.model.types import INTEGERS
 
 Doing = Callable[[tidelake.Lake, Random, Path], str]
 """Does something, and says what."""

@@ -9,8 +9,8 @@ import pyarrow as pa
 import tidelake
 from tidelake.coverage.lookup import covered
 from tidelake.coverage.values.series import Series
-from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.settings import Settings
+from tidelake.model.types import INTEGERS, TIMESTAMPS
 
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": SECOND // 1000, "us": 1000, "ns": 1}

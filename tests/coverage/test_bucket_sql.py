@@ -11,8 +11,8 @@ from tidelake.coverage.bucket_sql import id_sql, placed_sql
 from tidelake.coverage.values.clock import Clock
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
-from tidelake.model.comparable import INTEGERS
 from tidelake.model.schema import Column
+from tidelake.model.types import INTEGERS
 
 DAY = WIDTHS["d"]
 TIMES = {

@@ -13,7 +13,7 @@ from tidelake.coverage.values.series import Series
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.workbench import Workbench
-from tidelake.model.comparable import INTEGERS
+from tidelake.model.types import INTEGERS
 
 WIDTHS = ("1h", "7d", "1w", "1mo", "1y")
 ODD = {

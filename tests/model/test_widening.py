@@ -4,7 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from tidelake.model.schema import DUCKDB_NAMES, Column
+from tidelake.model.schema import Column
+from tidelake.model.types import DUCKDB_NAMES
 from tidelake.model.widening import why_not, widens
 
 VALUES = {

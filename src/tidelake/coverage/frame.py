@@ -20,6 +20,7 @@ from tidelake.coverage.values.picture import Picture
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
+from tidelake.model.types import TYPES
 
 if TYPE_CHECKING:
     import pandas
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 LENGTH = "length"
 """The type of lengths of time."""
-_WORDS = {"varchar": "string", "uuid": "string", "date": "date32[day]", "float64": "double"}
-_WORDS |= {LENGTH: "duration[us]", "timestamp": "timestamp[us]"}
+_WORDS = {kind: row.arrow for kind, row in TYPES.items() if row.arrow}
+_WORDS |= {"uuid": "string", LENGTH: "duration[us]"}
 
 
 def moment_type(time: Column) -> str:

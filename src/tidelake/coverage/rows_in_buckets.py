@@ -14,8 +14,8 @@ from tidelake.coverage.values.bitmaps import by_entity, runs
 from tidelake.coverage.values.clock import COUNT
 from tidelake.coverage.values.piece import Piece
 from tidelake.coverage.values.series import Series
-from tidelake.model import instant
 from tidelake.model.names import quote
+from tidelake.model.types import BITS, TICKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,12 +26,7 @@ _NAMES = (f"_tidelake_stretches_{number}" for number in count())
 _WHO, _PLACE = "_tidelake_who", "_tidelake_place"
 _R, _E, _S = "_tidelake_row", "_tidelake_entity", "_tidelake_stretch"
 """Names that no column has: DuckDB takes `r.x` for a field if there is a struct `r`."""
-_UNITS = {
-    "timestamp_s": ("s", instant.SECOND),
-    "timestamp_ms": ("ms", instant.SECOND // 1000),
-    "timestamp_ns": ("ns", 1),
-}
-_MICROSECONDS = ("us", 1000)
+_UNITS = {"timestamp_s": "s", "timestamp_ms": "ms", "timestamp_ns": "ns"}
 
 
 def rows_in_buckets(
@@ -113,12 +108,10 @@ def _range(series: Series) -> tuple[int, int, int]:
     """What positions are divided by to give values, and which of these are finite."""
     kind = series.time.type
     if series.clock.kind == COUNT:
-        bits = int(kind.removeprefix("u").removeprefix("int"))
-        most = 1 << (bits - 1 if series.clock.signed else bits)
+        most = 1 << (BITS[kind] - 1 if series.clock.signed else BITS[kind])
         return 1, -most if series.clock.signed else 0, most - 1
-    if kind == "date":
-        return instant.DAY, 2 - (1 << 31), (1 << 31) - 2
-    return _UNITS.get(kind, _MICROSECONDS)[1], 2 - (1 << 63), (1 << 63) - 2
+    beyond = 1 << (31 if kind == "date" else 63)
+    return TICKS[kind], 2 - beyond, beyond - 2
 
 
 def _times(series: Series, values: list[int]) -> pa.Array:
@@ -129,6 +122,6 @@ def _times(series: Series, values: list[int]) -> pa.Array:
         return pa.array(values, pa.int64() if series.clock.signed else pa.uint64())
     if kind == "date":
         return pa.array(values, pa.int32()).view(pa.date32())
-    unit, _ = _UNITS.get(kind, _MICROSECONDS)
+    unit = _UNITS.get(kind, "us")
     zone = "UTC" if kind == "timestamptz" else None
     return pa.array(values, pa.int64()).view(pa.timestamp(unit, zone))

@@ -10,23 +10,22 @@ from tidelake.model import instant
 from tidelake.model.age import as_span
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
+from tidelake.model.types import (
+    FLOATS,
+    INTEGERS,
+    SIGNED,
+    TIMESTAMPS,
+    UNSIGNED,
+    WIDE_INTEGERS,
+    is_decimal,
+)
 
 DIRECTIONS = ("backward", "forward", "nearest")
 
-_SIGNED = {"int8", "int16", "int32", "int64"}
-_SMALL_UNSIGNED = {"uint8", "uint16", "uint32"}
-_INTEGERS = _SIGNED | _SMALL_UNSIGNED | {"uint64", "int128", "uint128"}
-_FRACTIONS = {"float32", "float64"}
+_SMALL_UNSIGNED = UNSIGNED - {"uint64"}
+_INTEGERS = INTEGERS | WIDE_INTEGERS
 _TEXTS = {"varchar", "uuid", "json"}
-_MOMENTS = {
-    "timestamp",
-    "timestamp_us",
-    "timestamp_s",
-    "timestamp_ms",
-    "timestamp_ns",
-    "timestamptz",
-}
-_TIMES = _MOMENTS | {"date"}
+_TIMES = TIMESTAMPS | {"date"}
 _NO_KEYS = {"struct", "list", "map", "variant", "geometry", "interval"}
 
 
@@ -117,18 +116,18 @@ def clock_of(left: Column, right: Column) -> TimeComparison:
 
 
 def _whole(kinds: set[str]) -> str:
-    if kinds <= _SIGNED | _SMALL_UNSIGNED:
+    if kinds <= SIGNED | _SMALL_UNSIGNED:
         return "BIGINT"
     return "HUGEINT" if "int128" in kinds or "uint128" in kinds else "DECIMAL(20, 0)"
 
 
 def _is_number(kind: str) -> bool:
-    return kind in _INTEGERS or kind in _FRACTIONS or kind.startswith("decimal")
+    return kind in _INTEGERS or kind in FLOATS or is_decimal(kind)
 
 
 def knowledge_type(column: Column) -> str:
     """The SQL type in which a column says when something was known; Invalid if it cannot."""
-    if column.type in _SIGNED | _SMALL_UNSIGNED:
+    if column.type in SIGNED | _SMALL_UNSIGNED:
         return "BIGINT"
     if column.type in _TIMES:
         return "TIMESTAMPTZ" if column.type == "timestamptz" else "TIMESTAMP"

@@ -13,32 +13,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from tidelake.model import instant
 from tidelake.model.literal import Value
 from tidelake.model.schema import Column
+from tidelake.model.types import (
+    FLOATS,
+    FRACTION_DIGITS,
+    INTEGERS,
+    TYPES,
+    WIDE_INTEGERS,
+    Order,
+    decimal_shape,
+    is_decimal,
+)
 
-Kind: TypeAlias = Literal["exact", "rounded", "instant", "text"]
+Kind: TypeAlias = Order
 Point: TypeAlias = int | float | Decimal | str
 
-INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-FLOATS = frozenset({"float32", "float64"})
-WIDE_INTEGERS = frozenset({"int128", "uint128"})
-"""Parquet has no such integers: DuckDB stores them as doubles."""
-FRACTION_DIGITS = {
-    "date": 0,
-    "timestamp_s": 0,
-    "timestamp_ms": 3,
-    "timestamp": 6,
-    "timestamp_us": 6,
-    "timestamptz": 6,
-    "timestamp_ns": 9,
-    "time": 6,
-    "time_ns": 9,
-}
-TIMESTAMPS = frozenset(FRACTION_DIGITS) - {"date", "time", "time_ns"}
 
 _LARGEST_HUGEINT = 2**127 - 1
 _LARGEST_DECIMAL_DIGITS = 38
@@ -92,23 +86,9 @@ def comparables(column: Column, values: Sequence[Value]) -> list[Comparable] | N
 
 def domain(column_type: str) -> Kind | None:
     """How a column is ordered by default; None if its statistics cannot be trusted to tell."""
-    if column_type in FLOATS or column_type in WIDE_INTEGERS:
-        return "rounded"
-    if column_type in INTEGERS or column_type == "boolean" or is_decimal(column_type):
+    if is_decimal(column_type):
         return "exact"
-    if column_type in FRACTION_DIGITS:
-        return "instant"
-    return "text" if column_type in ("varchar", "uuid") else None
-
-
-def is_decimal(column_type: str) -> bool:
-    return column_type.startswith("decimal")
-
-
-def decimal_shape(column_type: str) -> tuple[int, int]:
-    """Width and scale of `decimal(18,3)`."""
-    width, scale = re.findall(r"\d+", column_type) or (18, 3)
-    return int(width), int(scale)
+    return TYPES[column_type].order if column_type in TYPES else None
 
 
 def lower_bound(column_type: str, kind: Kind, text: str) -> Point | None:

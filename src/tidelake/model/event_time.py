@@ -15,15 +15,10 @@ from tidelake.model.predicate import Compare
 from tidelake.model.schema import Column
 from tidelake.model.settings import Settings
 from tidelake.model.table import TableInfo
+from tidelake.model.types import TICKS
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = 1000
-_TICKS = {
-    "date": instant.DAY,
-    "timestamp_s": instant.SECOND,
-    "timestamp_ms": instant.SECOND // 1000,
-    "timestamp_ns": 1,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,7 @@ class EventTime:
 
     def exactly(self, moment: int, what: str = "at") -> Value:
         """The moment as a value of the event time's column; Invalid if it cannot hold it."""
-        if moment % _TICKS.get(self.time.type, _MICROSECOND):
+        if moment % TICKS[self.time.type]:
             raise Invalid(
                 f"{what}={spelled(moment)} does not fit {self.time.name!r}, which is a"
                 f" {self.time.type}",

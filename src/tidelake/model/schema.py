@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidelake.errors import NotFound
 from tidelake.model.names import fold, quote
+from tidelake.model.types import DUCKDB_NAMES
 
 ROW_ID = "rowid"
 ROW_SNAPSHOT = "snapshot_id"
@@ -24,39 +25,6 @@ ROW_ID_FIELD = 2147483540
 ROW_SNAPSHOT_FIELD = 2147483539
 
 NESTED = frozenset({"struct", "list", "map"})
-
-DUCKDB_NAMES = {
-    "boolean": "BOOLEAN",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "int128": "HUGEINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "uint128": "UHUGEINT",
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "time": "TIME",
-    "time_ns": "TIME_NS",
-    "timetz": "TIMETZ",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamp_us": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-    "timestamp_s": "TIMESTAMP_S",
-    "timestamp_ms": "TIMESTAMP_MS",
-    "timestamp_ns": "TIMESTAMP_NS",
-    "interval": "INTERVAL",
-    "varchar": "VARCHAR",
-    "json": "JSON",
-    "blob": "BLOB",
-    "uuid": "UUID",
-    "variant": "VARIANT",
-    "geometry": "GEOMETRY",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from datetime import timedelta
 
 from tidelake.coverage.values.clock import Clock
 from tidelake.errors import Corrupt, Invalid
-from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.schema import Column, Schema
+from tidelake.model.types import INTEGERS, TIMESTAMPS
 
 PREFIX = "tidelake."
 MIRROR_TAG = f"{PREFIX}mirror"

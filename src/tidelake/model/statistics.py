@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 
 from tidelake.errors import NotFound
 from tidelake.model.comparable import (
-    FLOATS,
     Comparable,
     Kind,
     Point,
@@ -29,6 +28,7 @@ from tidelake.model.comparable import (
 from tidelake.model.normal_form import judged, positive
 from tidelake.model.predicate import Always, Compare, In, IsNull, Like, Not, Predicate, StartsWith
 from tidelake.model.schema import NESTED, Column, Schema
+from tidelake.model.types import FLOATS
 
 UNCOUNTED = NESTED | {"timetz", "interval", "variant", "geometry"}
 """Types whose counts of values cannot be relied on."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from tidelake.model.comparable import TIMESTAMPS, WIDE_INTEGERS, decimal_shape, is_decimal
+from tidelake.model.types import (
+    BITS,
+    FLOATS,
+    INTEGERS,
+    SIGNED,
+    TIMESTAMPS,
+    UNSIGNED,
+    WIDE_INTEGERS,
+    decimal_shape,
+    is_decimal,
+)
 
-_SIGNED = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-_UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
-_INTEGERS = {**_SIGNED, **_UNSIGNED}
-_EXACT_BITS = {"float32": 24, "float64": 53}
 _INSTANTS = ("date", "timestamp_s", "timestamp_ms", "timestamp")
 
 
@@ -19,7 +25,7 @@ def widens(old: str, new: str) -> bool:
     old, new = _plain(old), _plain(new)
     if old == new:
         return True
-    if old in _INTEGERS:
+    if old in INTEGERS:
         return _holds_integers(old, new)
     if is_decimal(old) and is_decimal(new):
         (width, scale), (wide, wide_scale) = decimal_shape(old), decimal_shape(new)
@@ -34,13 +40,13 @@ def _plain(kind: str) -> str:
 
 
 def _holds_integers(old: str, new: str) -> bool:
-    magnitude = _INTEGERS[old] - (old in _SIGNED)
-    if new in _UNSIGNED:
-        return old in _UNSIGNED and _UNSIGNED[new] >= magnitude
-    if new in _SIGNED:
-        return _SIGNED[new] - 1 >= magnitude
-    if new in _EXACT_BITS:
-        return _EXACT_BITS[new] >= magnitude
+    magnitude = BITS[old] - (old in SIGNED)
+    if new in UNSIGNED:
+        return old in UNSIGNED and BITS[new] >= magnitude
+    if new in SIGNED:
+        return BITS[new] - 1 >= magnitude
+    if new in FLOATS:
+        return BITS[new] >= magnitude
     if is_decimal(new):
         width, scale = decimal_shape(new)
         return width - scale >= len(str(2**magnitude))
@@ -57,7 +63,7 @@ def why_not(old: str, new: str) -> str:
         return "timestamp_ns ends in 2262, and earlier than 1678 there is nothing"
     if new == "timestamptz" and (old in TIMESTAMPS or old == "date"):
         return f"which instant a {old} is depends on the time zone of whoever reads it"
-    if old in _INTEGERS and (new in _EXACT_BITS or new in _INTEGERS or is_decimal(new)):
+    if old in INTEGERS and (new in FLOATS or new in INTEGERS or is_decimal(new)):
         return f"{new} does not hold every {old}"
     if is_decimal(old) and is_decimal(new):
         return f"{new} has fewer digits than {old} before or after the point"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 
 from tidelake.model import instant
-from tidelake.model.comparable import TIMESTAMPS
 from tidelake.model.literal import Value, in_utc
 from tidelake.model.schema import Column
+from tidelake.model.types import TIMESTAMPS
 
 
 def with_zone_of(column: Column | None, value: Value) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS
 from tidelake.model.widening import widens
 
 PAIRS = "_tidelake_pairs"

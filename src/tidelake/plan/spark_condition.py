@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from tidelake.errors import Unsupported
-from tidelake.model.comparable import FLOATS
 from tidelake.model.literal import Value
 from tidelake.model.predicate import (
     Always,
@@ -28,6 +27,7 @@ from tidelake.model.predicate import (
     StartsWith,
 )
 from tidelake.model.schema import Column, Schema
+from tidelake.model.types import FLOATS
 from tidelake.plan.condition import find_column
 from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
 

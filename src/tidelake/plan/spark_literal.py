@@ -9,16 +9,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from tidelake.model.comparable import (
-    FLOATS,
-    INTEGERS,
-    TIMESTAMPS,
-    comparable,
-    decimal_shape,
-    is_decimal,
-)
+from tidelake.model.comparable import comparable
 from tidelake.model.literal import Value, in_utc
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
 
 _WIDEST_DECIMAL = 38
 _WIDEST_INTEGER = 20

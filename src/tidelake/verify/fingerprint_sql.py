@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidelake.engine.parquet.deletions import DELETED_AT, deletions_sql
-from tidelake.model.comparable import FLOATS
 from tidelake.model.file import DataFile
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, ROW_SNAPSHOT, Column
+from tidelake.model.types import FLOATS
 from tidelake.plan.scan import ScanPlan
 from tidelake.verify.values import Content
 

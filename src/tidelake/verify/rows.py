@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.parquet.footer_shape import shapes
 from tidelake.model.bounds import is_above, is_below
-from tidelake.model.comparable import FLOATS, domain
+from tidelake.model.comparable import domain
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, Column
 from tidelake.model.statistics import UNCOUNTED, ColumnStats
 from tidelake.model.table import PartitionSpec
+from tidelake.model.types import FLOATS
 from tidelake.plan.partitioning.interface import Transform
 from tidelake.plan.partitioning.sql import allow_keys, key_sql
 from tidelake.plan.partitioning.transforms import transform_of

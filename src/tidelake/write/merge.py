@@ -15,11 +15,11 @@ from tidelake.engine import Job
 from tidelake.engine.incoming.conform import filled, unknown
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
-from tidelake.model.comparable import FLOATS
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.model.settings import Settings
+from tidelake.model.types import FLOATS
 from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft

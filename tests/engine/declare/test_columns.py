@@ -14,7 +14,8 @@ import pytest
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.declare.ddl import with_default
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.schema import DUCKDB_NAMES, Column, Schema
+from tidelake.model.schema import Column, Schema
+from tidelake.model.types import DUCKDB_NAMES
 
 SCALARS = [name for name in DUCKDB_NAMES if name not in {"time_ns", "timestamp_us"}]
 ODD = [

@@ -16,8 +16,8 @@ from tidelake.catalog.database.backend import Query
 from tidelake.catalog.database.database import Row
 from tidelake.model.bounds import greatest, least
 from tidelake.model.change import ColumnFacts, Write
-from tidelake.model.comparable import FLOATS
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS
 
 _UNBOUNDED = ("blob", "interval", "geometry", "variant")
 """Types of which DuckDB asks no bounds."""

@@ -15,13 +15,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidelake.catalog.database.dialect import Dialect, StatisticsSql
-from tidelake.model.comparable import FLOATS, TIMESTAMPS, Comparable, comparable, comparables
+from tidelake.model.comparable import Comparable, comparable, comparables
 from tidelake.model.instant import SECOND
 from tidelake.model.literal import Value
 from tidelake.model.normal_form import conjuncts
 from tidelake.model.predicate import And, Compare, In, IsNull, Like, Or, Predicate, StartsWith
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import UNCOUNTED, like_prefix, single_column
+from tidelake.model.types import FLOATS, TIMESTAMPS
 
 _EPOCH = datetime(1970, 1, 1)
 _FEW = 20

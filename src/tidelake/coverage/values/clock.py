@@ -11,8 +11,8 @@ from datetime import timedelta
 
 from tidelake.errors import Invalid
 from tidelake.model import instant
-from tidelake.model.comparable import INTEGERS, TIMESTAMPS
 from tidelake.model.span import Span, text_of
+from tidelake.model.types import INTEGERS, TIMESTAMPS
 
 TIME, MONTHS, COUNT = "time", "months", "count"
 SIGN = 1 << 63

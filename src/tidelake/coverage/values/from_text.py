@@ -9,7 +9,7 @@ from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import COUNT
 from tidelake.coverage.values.series import Series
 from tidelake.model import instant
-from tidelake.model.comparable import INTEGERS
+from tidelake.model.types import INTEGERS
 
 
 def covered_by(series: Series, rows: Iterable[Sequence[object]]) -> dict[str, Buckets] | None:

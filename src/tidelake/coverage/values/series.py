@@ -13,13 +13,13 @@ from uuid import UUID
 
 from tidelake.coverage.values.clock import COUNT, SIGN, Clock
 from tidelake.errors import Corrupt, Invalid
-from tidelake.model.comparable import INTEGERS
 from tidelake.model.event_time import as_moment
 from tidelake.model.instant import of_date, parse_date
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.settings import ENTITIES, Settings
 from tidelake.model.table import TableInfo
+from tidelake.model.types import INTEGERS
 
 Entity = tuple[Any, ...]
 """The values of the entity columns, in their order; of a table without such, the empty tuple."""

@@ -13,9 +13,9 @@ from urllib.parse import unquote
 from tidelake.delta.log.partition_text import is_plain, spelled
 from tidelake.delta.log.types import DeltaField
 from tidelake.model.change import ColumnFacts
-from tidelake.model.comparable import INTEGERS, is_decimal
 from tidelake.model.file import MappedField
 from tidelake.model.schema import Column
+from tidelake.model.types import INTEGERS, is_decimal
 
 _DECODER = json.JSONDecoder(parse_float=str)
 Bounds = tuple[str | None, str | None]

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from tidelake.errors import Corrupt, Unsupported
-from tidelake.model.comparable import FLOATS, INTEGERS, decimal_shape, is_decimal
 from tidelake.model.schema import Column
+from tidelake.model.types import BITS, FLOATS, INTEGERS, decimal_shape, is_decimal
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -18,7 +18,6 @@ _MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?"
 )
 _DOUBTFUL = re.compile("[\x80-\xff\ufffd]")
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _PLAIN_FLOAT = re.compile(r"-?(?:0|[1-9]\d{0,4})\.(?:0|\d{0,3}[1-9])")
 
 
@@ -65,7 +64,7 @@ def is_plain(column: Column, text: str | None) -> bool:
 def _integer(kind: str, text: str) -> str | None:
     if not _INTEGER.fullmatch(text):
         return None
-    value, limit = int(text), 1 << (_BITS[kind] - 1)
+    value, limit = int(text), 1 << (BITS[kind] - 1)
     return str(value) if -limit <= value < limit else None
 
 

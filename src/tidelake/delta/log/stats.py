@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from tidelake.model import instant
-from tidelake.model.comparable import FLOATS, INTEGERS
 from tidelake.model.schema import Column
 from tidelake.model.statistics import ColumnStats
+from tidelake.model.types import FLOATS, INTEGERS
 
 _COLUMNS = 32
 _TEXT = 32

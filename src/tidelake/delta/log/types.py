@@ -12,45 +12,9 @@ from typing import Any
 from tidelake.delta.values.actions import plainly
 from tidelake.errors import Corrupt, TidelakeError, Unsupported
 from tidelake.model.schema import Column
+from tidelake.model.types import DELTA_NAMES, FROM_DELTA
 
 ID, PHYSICAL = "delta.columnMapping.id", "delta.columnMapping.physicalName"
-_TO_DELTA = {
-    "boolean": "boolean",
-    "int8": "byte",
-    "int16": "short",
-    "int32": "integer",
-    "int64": "long",
-    "uint8": "short",
-    "uint16": "integer",
-    "uint32": "long",
-    "uint64": "decimal(20,0)",
-    "float32": "float",
-    "float64": "double",
-    "date": "date",
-    "timestamp": "timestamp_ntz",
-    "timestamp_us": "timestamp_ntz",
-    "timestamp_ms": "timestamp_ntz",
-    "timestamp_s": "timestamp_ntz",
-    "timestamptz": "timestamp",
-    "varchar": "string",
-    "json": "string",
-    "blob": "binary",
-    "uuid": "binary",
-}
-_FROM_DELTA = {
-    "boolean": "boolean",
-    "byte": "int8",
-    "short": "int16",
-    "integer": "int32",
-    "long": "int64",
-    "float": "float32",
-    "double": "float64",
-    "date": "date",
-    "timestamp": "timestamptz",
-    "timestamp_ntz": "timestamp",
-    "string": "varchar",
-    "binary": "blob",
-}
 _VOID = ("void", "null")
 _OF_NOTHING = "int32"
 """What DuckDB makes of a column of nothing but NULL."""
@@ -110,7 +74,7 @@ def _alike(columns: Iterable[Column]) -> list[str]:
 
 
 def _plain(kind: str) -> str | None:
-    return kind if _DECIMAL.fullmatch(kind) else _TO_DELTA.get(kind)
+    return kind if _DECIMAL.fullmatch(kind) else DELTA_NAMES.get(kind)
 
 
 def schema_text(columns: Iterable[Column], physical: Mapping[int, str], *, mapped: bool) -> str:
@@ -250,9 +214,9 @@ def _ours(kind: str) -> str:
         return "decimal(10,0)"
     if _TEXT.fullmatch(kind):
         return "varchar"
-    if kind not in _FROM_DELTA:
+    if kind not in FROM_DELTA:
         raise _unknown(kind)
-    return _FROM_DELTA[kind]
+    return FROM_DELTA[kind]
 
 
 def _unknown(kind: object) -> Unsupported:

@@ -8,38 +8,24 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.incoming.pandas_frame import schema_of
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
+from tidelake.model.types import FROM_ARROW
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WORDS = {
-    "bool": "boolean",
-    **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "halffloat": "float32",
-    "float": "float32",
-    "double": "float64",
-    "string": "varchar",
-    "large_string": "varchar",
-    "string_view": "varchar",
-    "binary": "blob",
-    "large_binary": "blob",
-    "binary_view": "blob",
-    "date32[day]": "date",
-    "date64[ms]": "date",
-    **{f"time{bits}": "time" for bits in ("32[s]", "32[ms]", "64[us]", "64[ns]")},
-    "timestamp[s]": "timestamp_s",
-    "timestamp[ms]": "timestamp_ms",
-    "timestamp[us]": "timestamp",
-    "timestamp[ns]": "timestamp_ns",
-    **{f"duration[{unit}]": "interval" for unit in ("s", "ms", "us", "ns")},
-    "month_day_nano_interval": "interval",
+READ_ALIKE = {
+    **dict.fromkeys(("large_string", "string_view"), "varchar"),
+    **dict.fromkeys(("large_binary", "binary_view"), "blob"),
+    **dict.fromkeys(("time32[s]", "time32[ms]"), "time"),
+    **dict.fromkeys(("duration[s]", "duration[ms]", "duration[us]"), "interval"),
 }
-EXTENSIONS = {
-    "arrow.uuid": "uuid",
-    "arrow.json": "json",
-    "arrow.bool8": "boolean",
-    "geoarrow.wkb": "geometry",
+"""What else Arrow has for types, and DuckDB reads as them."""
+EXTENSIONS = {name: kind for name, kind in FROM_ARROW.items() if "." in name} | {
+    "arrow.bool8": "boolean"
 }
+_WORDS = FROM_ARROW | READ_ALIKE
+_WORDS |= {"halffloat": "float32", "date64[ms]": "date", "duration[ns]": "interval"}
+_WORDS |= {"time64[ns]": "time"}  # a table cannot have TIME_NS
 _MAX_DIGITS = 38
 
 
@@ -162,7 +148,7 @@ def extension_of(field: pa.Field) -> str:
 def _scalar(kind: pa.DataType, path: str) -> str:
     import pyarrow as pa
 
-    if name := WORDS.get(str(kind)):
+    if name := _WORDS.get(str(kind)):
         return name
     if pa.types.is_timestamp(kind):
         return "timestamptz"

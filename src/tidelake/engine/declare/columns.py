@@ -18,7 +18,8 @@ from tidelake.engine.declare.ddl import from_ddl, from_definitions, from_duckdb_
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.column_rules import check_names, numbered
 from tidelake.model.names import quote
-from tidelake.model.schema import DUCKDB_NAMES, Column, Schema
+from tidelake.model.schema import Column, Schema
+from tidelake.model.types import DUCKDB_NAMES
 
 _PYTHON_TYPES = {
     bool: "boolean",

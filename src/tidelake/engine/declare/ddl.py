@@ -18,17 +18,13 @@ from tidelake.engine.local.errors import refused
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.names import text_literal
-from tidelake.model.schema import DUCKDB_NAMES, Column
+from tidelake.model.schema import Column
+from tidelake.model.types import DUCKDB_NAMES, FROM_DUCKDB
 
 if TYPE_CHECKING:
     import duckdb
     from sqlglot.tokenizer_core import Token
 
-_TYPES = {
-    **{duckdb: ducklake for ducklake, duckdb in DUCKDB_NAMES.items() if ducklake != "timestamp_us"},
-    "TIME WITH TIME ZONE": "timetz",
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
-}
 _INSTEAD = {
     "enum": "use VARCHAR",
     "union": "use a STRUCT with a field for each member, or VARIANT",
@@ -199,7 +195,7 @@ def from_duckdb_type(name: str, kind: duckdb.sqltypes.DuckDBPyType, path: str = 
     if kind.id == "decimal":
         shape = dict(kind.children)
         return Column(0, name, f"decimal({shape['precision']},{shape['scale']})")
-    ducklake = _TYPES.get(str(kind))
+    ducklake = FROM_DUCKDB.get(str(kind))
     if ducklake is None or kind.id in _INSTEAD:
         raise Unsupported(
             f"column {path!r}: a table cannot have the type {kind}",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 from tidelake.model.schema import Column
+from tidelake.model.types import BITS, FLOATS, SIGNED, TIMESTAMPS, UNSIGNED
 
-INTEGERS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
-    f"uint{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)
+INTEGERS = {
+    **{kind: (-(1 << n - 1), (1 << n - 1) - 1) for kind, n in BITS.items() if kind in SIGNED},
+    **{kind: (0, (1 << n) - 1) for kind, n in BITS.items() if kind in UNSIGNED},
 }
 WIDE = {"int128": (-(1 << 53) + 1, (1 << 53) - 1), "uint128": (0, (1 << 53) - 1)}
 """Parquet files hold these as DOUBLE, which is exact only so far."""
-MOMENTS = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"}
+MOMENTS = (TIMESTAMPS | {"date"}) - {"timestamp_us"}
 
-FLOAT_BITS = {"float32": 24, "float64": 53}
+FLOAT_BITS = {kind: BITS[kind] for kind in FLOATS}
 _DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
 _NO_LOSS = {
     ("float32", "float64"),

@@ -6,38 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tidelake.engine.declare.arrow import EXTENSIONS, READ_ALIKE
 from tidelake.engine.incoming.conform import ENCODED_VARIANT, DataShape
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
+from tidelake.model.types import FROM_ARROW
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WORDS = {
-    "null": "null",
-    "bool": "boolean",
-    **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "float": "float32",
-    "double": "float64",
-    **dict.fromkeys(("string", "large_string", "string_view"), "varchar"),
-    **dict.fromkeys(("binary", "large_binary", "binary_view"), "blob"),
-    "date32[day]": "date",
-    **dict.fromkeys(("time32[s]", "time32[ms]", "time64[us]"), "time"),
-    "time64[ns]": "time_ns",
-    "timestamp[s]": "timestamp_s",
-    "timestamp[ms]": "timestamp_ms",
-    "timestamp[us]": "timestamp",
-    "timestamp[ns]": "timestamp_ns",
-    **{f"duration[{unit}]": "interval" for unit in ("s", "ms", "us")},
-    "month_day_nano_interval": "interval",
-}
-_EXTENSIONS = {
-    "arrow.uuid": "uuid",
-    "arrow.json": "json",
-    "arrow.bool8": "boolean",
-    "geoarrow.wkb": "geometry",
-}
+_WORDS = {"null": "null"} | FROM_ARROW | READ_ALIKE
 
 
 _COMPARED_ALIKE = frozenset(
@@ -71,8 +50,8 @@ def arrow_shape(field: pa.Field, place: str) -> DataShape:
 
     kind, name = field.type, field.name
     if extension := _extension(field):
-        if extension in _EXTENSIONS:
-            return DataShape(name, _EXTENSIONS[extension])
+        if extension in EXTENSIONS:
+            return DataShape(name, EXTENSIONS[extension])
         raise _refused(place, name, extension, "cast it to the type it is stored as")
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return arrow_shape(pa.field(name, kind.value_type), place)

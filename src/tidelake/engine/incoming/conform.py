@@ -23,6 +23,7 @@ from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
+from tidelake.model.types import FRACTION_DIGITS
 
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
@@ -326,10 +327,10 @@ def _mismatch(column: Column, shape: DataShape, where: str) -> Invalid:
     return Invalid(f"{where} is {wanted}, and {what} {given}", hint=hint)
 
 
-_FRACTIONS = {"timestamp_s": 0, "timestamp_ms": 3, "timestamp": 6, "timestamptz": 6} | {
-    "timestamp_ns": 9,
-    "time": 6,
-    "time_ns": 9,
+_FRACTIONS = {
+    kind: digits
+    for kind, digits in FRACTION_DIGITS.items()
+    if kind in MOMENTS - {"date"} or kind in ("time", "time_ns")
 }
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.declare.type_fit import FLOAT_BITS, INTEGERS, MOMENTS, WIDE, type_name
 from tidelake.engine.incoming import csv_files
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.python_values import Number, json_text
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import fold, text_literal
 from tidelake.model.source_files import CsvFormat, SourceFiles
+from tidelake.model.types import FROM_DUCKDB
 
 if TYPE_CHECKING:
     import duckdb
@@ -155,23 +155,9 @@ def shape_of(name: str, kind: object) -> DataShape:
     if identity == "enum":
         return DataShape(name, "enum")
     text = "GEOMETRY" if identity == "geometry" else str(kind)
-    return DataShape(name, _WORDS.get(text, text.lower()))
-
-
-_WORDS = {
-    type_name(word): word
-    for word in (
-        *INTEGERS,
-        *WIDE,
-        *FLOAT_BITS,
-        *(MOMENTS - {"timestamptz"}),
-        "boolean",
-    )
-} | {
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
-    "TIME WITH TIME ZONE": "timetz",
-    '"NULL"': "null",
-}
+    if text == '"NULL"':
+        return DataShape(name, "null")
+    return DataShape(name, FROM_DUCKDB.get(text, text.lower()))
 
 
 def _unreadable(path: str, error: Exception, place: str) -> TidelakeError:

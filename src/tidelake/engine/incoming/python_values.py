@@ -22,11 +22,11 @@ from tidelake.model.instant import fraction_digits, parse_date, parse_moment, pa
 from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import is_not_a_time, python_value
 from tidelake.model.schema import Column
+from tidelake.model.types import FRACTION_DIGITS
 
 Converter = Callable[[Any], Any]
 
 _WIDE_CONTEXT = Context(prec=200)
-_DIGITS = {"timestamp_s": 0, "timestamp_ms": 3, "timestamp_ns": 9}
 
 
 class Number(float):
@@ -50,9 +50,9 @@ def converter(column: Column) -> Converter:
         digits, scale = kind[8:-1].split(",")
         return partial(_decimal, int(digits), int(scale))
     if kind.startswith("timestamp"):
-        return partial(_moment, _DIGITS.get(kind, 6))
+        return partial(_moment, FRACTION_DIGITS[kind])
     if kind in ("time", "time_ns"):
-        return partial(_time, 9 if kind == "time_ns" else 6)
+        return partial(_time, FRACTION_DIGITS[kind])
     if kind == "struct":
         return _struct(column)
     if kind == "list":

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from tidelake.engine.local.reshape import Source, by_id, missing, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
-from tidelake.model.comparable import TIMESTAMPS
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import (
@@ -25,6 +24,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT_FIELD,
     Column,
 )
+from tidelake.model.types import TIMESTAMPS
 from tidelake.model.widening import widens
 from tidelake.plan.scan import ScanPlan
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.local.errors import translated
 from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
+from tidelake.model.types import FROM_DUCKDB
 from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
@@ -34,28 +35,9 @@ SELECT parquet_file_metadata[1] AS file,
     [x.value for x in parquet_kv_metadata if x.key = 'geo'::BLOB] AS geo
 FROM parquet_full_metadata($1)
 """
-_READ_AS = {
-    "BOOLEAN": "boolean",
-    "TINYINT": "int8",
-    "SMALLINT": "int16",
-    "INTEGER": "int32",
-    "BIGINT": "int64",
-    "UTINYINT": "uint8",
-    "USMALLINT": "uint16",
-    "UINTEGER": "uint32",
-    "UBIGINT": "uint64",
-    "FLOAT": "float32",
-    "DOUBLE": "float64",
-    "DATE": "date",
-    "TIME": "time",
-    "TIME WITH TIME ZONE": "timetz",
-    "INTERVAL": "interval",
-    "VARCHAR": "varchar",
-    "JSON": "json",
-    "BLOB": "blob",
-    "UUID": "uuid",
-    '"NULL"': NULLS,
-}
+_UNREADABLE = {"int128", "uint128", "time_ns", "variant", "geometry"}
+_READ_AS = {said: kind for said, kind in FROM_DUCKDB.items() if kind not in _UNREADABLE}
+_READ_AS |= {'"NULL"': NULLS}
 _UNITS = {"MilliSeconds": "_ms", "MicroSeconds": "", "NanoSeconds": "_ns"}
 _UNIT = re.compile("|".join(_UNITS))
 

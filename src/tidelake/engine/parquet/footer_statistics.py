@@ -14,8 +14,8 @@ from tidelake.engine.parquet.footer import INT96, NULLS, Chunk, Footer, FooterFi
 from tidelake.engine.parquet.match_fields import Match
 from tidelake.errors import Invalid
 from tidelake.model.change import ColumnFacts
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,10 +14,10 @@ from urllib.parse import unquote
 
 from tidelake.engine.parquet.footer import INT96, NULLS, Footer, FooterField
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.comparable import INTEGERS, WIDE_INTEGERS, decimal_shape, is_decimal
 from tidelake.model.file import MappedField
 from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
+from tidelake.model.types import INTEGERS, WIDE_INTEGERS, decimal_shape, is_decimal
 
 _WIDER = {
     "float32": {"float64"},

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.local.reshape import Source, rebuild
 from tidelake.model.change import ColumnFacts, NewFile
-from tidelake.model.comparable import FLOATS
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_ID_FIELD, ROW_NUMBER, ROW_SNAPSHOT_FIELD, Column
+from tidelake.model.types import FLOATS
 from tidelake.plan.partitioning.sql import allow_keys, key_column, key_sql, partition_values
 from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path

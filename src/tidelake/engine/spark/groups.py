@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tidelake.engine.spark.duck_tree import Node, inside
 from tidelake.engine.spark.scalar import Speech
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 _KEYS = {"varchar", "date", "boolean", "uuid", "time", "blob"} | INTEGERS

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.spark.duck_tree import Node, constant, inside
 from tidelake.engine.spark.relation import Relation
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.plan_frames import PlanFrames

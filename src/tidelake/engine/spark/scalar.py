@@ -19,10 +19,10 @@ from tidelake.engine.spark.spelling import (
     shared_type,
 )
 from tidelake.errors import Unsupported
-from tidelake.model.comparable import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.names import fold
 from tidelake.model.predicate import Like
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.zone import with_zone_of
 from tidelake.plan.spark_condition import comparison, like, membership
 from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked

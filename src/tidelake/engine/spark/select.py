@@ -13,9 +13,9 @@ from tidelake.engine.spark.order import ordering
 from tidelake.engine.spark.relation import Relation, as_columns, held, held_columns, renumbered
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.tasks import ROWS
-from tidelake.model.comparable import INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
+from tidelake.model.types import INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.plan.spark_literal import NotEqual, ticked
 
 if TYPE_CHECKING:

@@ -9,35 +9,32 @@ from pyspark.sql import types as t
 
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
+from tidelake.model.types import SPARK_NAMES
 
 TIMES = {"time"}
 
-_EXACT: dict[str, t.DataType] = {
-    "boolean": t.BooleanType(),
-    "int8": t.ByteType(),
-    "int16": t.ShortType(),
-    "int32": t.IntegerType(),
-    "int64": t.LongType(),
-    "uint8": t.ShortType(),
-    "uint16": t.IntegerType(),
-    "uint32": t.LongType(),
-    "uint64": t.DecimalType(20, 0),
-    "float32": t.FloatType(),
-    "float64": t.DoubleType(),
-    "date": t.DateType(),
-    "time": t.TimeType(6),
-    "timestamp": t.TimestampNTZType(),
-    "timestamp_us": t.TimestampNTZType(),
-    "timestamp_ms": t.TimestampNTZType(),
-    "timestamp_s": t.TimestampNTZType(),
-    "timestamptz": t.TimestampType(),
-    "varchar": t.StringType(),
-    "json": t.StringType(),
-    "uuid": t.StringType(),
-    "blob": t.BinaryType(),
-    "geometry": t.BinaryType(),
-    "variant": t.VariantType(),
+OBJECTS: dict[str, t.DataType] = {
+    str(kind.jsonValue()): kind
+    for kind in (
+        t.BooleanType(),
+        t.ByteType(),
+        t.ShortType(),
+        t.IntegerType(),
+        t.LongType(),
+        t.DecimalType(20, 0),
+        t.FloatType(),
+        t.DoubleType(),
+        t.DateType(),
+        t.TimeType(6),
+        t.TimestampType(),
+        t.TimestampNTZType(),
+        t.StringType(),
+        t.BinaryType(),
+        t.VariantType(),
+    )
 }
+"""Spark's types by the names that they have in schemas."""
+_EXACT = {kind: OBJECTS[name] for kind, name in SPARK_NAMES.items()}
 
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 

@@ -7,29 +7,17 @@ from typing import Any
 
 from pyspark.sql import types as t
 
+from tidelake.engine.spark.types import OBJECTS
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
+from tidelake.model.types import FROM_SPARK
 
 _NAMES: dict[type[t.DataType], str] = {
-    t.BooleanType: "boolean",
-    t.ByteType: "int8",
-    t.ShortType: "int16",
-    t.IntegerType: "int32",
-    t.LongType: "int64",
-    t.FloatType: "float32",
-    t.DoubleType: "float64",
-    t.StringType: "varchar",
-    t.CharType: "varchar",
-    t.VarcharType: "varchar",
-    t.BinaryType: "blob",
-    t.DateType: "date",
-    t.TimeType: "time",
-    t.TimestampType: "timestamptz",
-    t.TimestampNTZType: "timestamp",
-    t.DayTimeIntervalType: "interval",
-    t.YearMonthIntervalType: "interval",
-    t.CalendarIntervalType: "interval",
-    t.VariantType: "variant",
+    **{type(kind): FROM_SPARK[name] for name, kind in OBJECTS.items()},
+    **dict.fromkeys((t.CharType, t.VarcharType), "varchar"),
+    **dict.fromkeys(
+        (t.DayTimeIntervalType, t.YearMonthIntervalType, t.CalendarIntervalType), "interval"
+    ),
 }
 
 

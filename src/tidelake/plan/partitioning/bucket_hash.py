@@ -5,22 +5,11 @@ from __future__ import annotations
 import struct
 from decimal import Decimal
 
-from tidelake.model import instant
-from tidelake.model.comparable import FLOATS, Comparable, decimal_shape, is_decimal
+from tidelake.model.comparable import Comparable
+from tidelake.model.types import FLOATS, SIGNED, TICKS, UNSIGNED, decimal_shape, is_decimal
 
-SIGNED = frozenset({"int8", "int16", "int32", "int64"})
-UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
 LONG_DECIMAL_DIGITS = 18
-_NANOS_PER_UNIT = {
-    "date": instant.DAY,
-    "timestamp_s": instant.SECOND,
-    "timestamp_ms": 1_000_000,
-    "timestamp": 1_000,
-    "timestamp_us": 1_000,
-    "timestamptz": 1_000,
-    "time": 1_000,
-    "timestamp_ns": 1,
-}
+_NANOS_PER_UNIT = TICKS | {"time": 1_000}
 # What DuckLake lets become what. A file's bucket was computed under the type of its day.
 _COULD_HAVE_BEEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SIGNED, ("boolean", "uint64", "int64")),

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from tidelake.model.comparable import FLOATS, TIMESTAMPS, decimal_shape, is_decimal
 from tidelake.model.schema import Column
-from tidelake.plan.partitioning.bucket_hash import LONG_DECIMAL_DIGITS, SIGNED
+from tidelake.model.types import FLOATS, SIGNED, TIMESTAMPS, decimal_shape, is_decimal
+from tidelake.plan.partitioning.bucket_hash import LONG_DECIMAL_DIGITS
 
 _RAW_INSTANTS = {
     "timestamp_s": "epoch_ms({0}) // 1000",

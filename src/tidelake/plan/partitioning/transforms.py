@@ -14,9 +14,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.comparable import TIMESTAMPS, Comparable, domain, lower_bound
+from tidelake.model.comparable import Comparable, domain, lower_bound
 from tidelake.model.schema import Column
 from tidelake.model.statistics import ColumnStats
+from tidelake.model.types import TIMESTAMPS
 from tidelake.plan.partitioning.bucket_hash import buckets_of, keeps_buckets
 from tidelake.plan.partitioning.bucket_sql import MACROS, bucket_sql
 from tidelake.plan.partitioning.calendar_span import span_of_parts
