@@ -1,10 +1,13 @@
 """The tables of mirrors: a row for each table and format, also in lakes that knew of one format."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import tidelake
 from tidelake.catalog import create
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database, Writer
@@ -13,6 +16,11 @@ from tidelake.delta.mirror import counts, records, tables
 from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
 from tidelake.delta.values.reports import PublishCounts
 from tidelake.errors import TidelakeError
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.settings import MIRROR_TAG
+from tidelake.session.drafting import Drafting
+from tidelake.session.replay import write
 
 SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}
 OF_0_1 = {
@@ -217,3 +225,24 @@ def rows_of_another(database: Database) -> dict[str, list[tuple[object, ...]]]:
             name: list(map(tuple, reader.rows(f"SELECT * FROM {name} WHERE format = 'another'")))
             for name in OF_0_1
         }
+
+
+def test_the_tag_of_a_table_says_all_its_formats(tmp_path: Path) -> None:
+    """Who is mirrored in another format is not Delta's, and stays so."""
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+        lake.create_table("t", {"i": "int"})
+        write(lake.session, partial(tagged, text="another"))
+        lake.table("t").append([{"i": 1}])
+        assert lake.sync_mirrors() == []
+        mirror = lake.mirror("t")
+        assert lake.table("t").tags[MIRROR_TAG] == "another,delta"
+        lake.table("t").append([{"i": 2}])
+        assert mirror.status.published == 1
+        mirror.stop()
+        assert lake.table("t").tags[MIRROR_TAG] == "another"
+
+
+def tagged(tx: Drafting, text: str) -> WriteResult:
+    draft = tx.draft(TableName("main", "t"))
+    draft.after = replace(draft.after, tags={MIRROR_TAG: text})
+    return WriteResult(None)

@@ -18,11 +18,16 @@ from tidelake.model.types import INTEGERS, TIMESTAMPS
 
 PREFIX = "tidelake."
 MIRROR_TAG = f"{PREFIX}mirror"
-"""What a table bears that is mirrored: in which format."""
+"""What a table bears that is mirrored: the formats, with commas between them."""
 OVERLAPS = ("allow", "reject", "skip", "replace")
 
 _MOMENTS = TIMESTAMPS | {"date"}
 ENTITIES = INTEGERS | {"varchar", "date", "uuid"}
+
+
+def mirror_formats(tags: Mapping[str, str]) -> set[str]:
+    """The formats in which a table is mirrored."""
+    return set(filter(None, tags.get(MIRROR_TAG, "").split(",")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,12 +238,14 @@ def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
-def tagged(reader: Reader, at: int, key: str) -> list[int]:
-    """The ids of what bears a tag at a snapshot."""
+def tagged(reader: Reader, at: int, key: str) -> dict[int, str]:
+    """What bears a tag at a snapshot, by id, and what the tag says."""
     rows = reader.rows(
-        f'SELECT object_id FROM ducklake_tag WHERE "key" = :key AND {visible()}', key=key, at=at
+        f'SELECT object_id, "value" FROM ducklake_tag WHERE "key" = :key AND {visible()}',
+        key=key,
+        at=at,
     )
-    return [row[0] for row in rows]
+    return {row[0]: row[1] or "" for row in rows}
 
 
 def has_folder(reader: Reader, schema_id: int, folder: str) -> bool:

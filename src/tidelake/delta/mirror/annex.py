@@ -7,9 +7,9 @@ from typing import ClassVar
 from tidelake.catalog.annex import Annex, HeldFiles
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.delta.mirror.held_files import held
-from tidelake.delta.mirror.tables import COMMITS, COUNTS, FILES, TABLE, bring_up
+from tidelake.delta.mirror.tables import COMMITS, COUNTS, DELTA, FILES, TABLE, bring_up
 from tidelake.model.change import Change
-from tidelake.model.settings import MIRROR_TAG
+from tidelake.model.settings import mirror_formats
 
 
 class DeltaMirrorsAnnex(Annex):
@@ -18,7 +18,7 @@ class DeltaMirrorsAnnex(Annex):
 
     def prepare(self, writer: Writer, change: Change, /) -> None:
         """What mirrors show after the commit is decided upon with it."""
-        if any(each.before and MIRROR_TAG in each.before.tags for each in change.tables):
+        if any(each.before and DELTA in mirror_formats(each.before.tags) for each in change.tables):
             bring_up(writer)
 
     def held(self, reader: Reader, _data_path: str, /) -> HeldFiles:

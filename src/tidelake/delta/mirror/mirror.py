@@ -15,7 +15,7 @@ from tidelake.delta.values.mirror import Mirror, MirrorStatus
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
-from tidelake.model.settings import MIRROR_TAG
+from tidelake.model.settings import mirror_formats
 from tidelake.model.table import TableInfo
 from tidelake.session.replay import write
 from tidelake.session.session import Session
@@ -102,7 +102,7 @@ class DeltaMirror:
 
     def stop(self) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
-        write(self._session, lambda tx: with_tag(tx, self._name, None))
+        write(self._session, lambda tx: with_tag(tx, self._name, mirrored=False))
         run_locked(self._session, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
@@ -120,8 +120,8 @@ def mirror(session: Session, name: TableName, kind: str, *, history: bool = Fals
     if log is not None:
         set_option(session, "data_inlining_row_limit", 0, table=name)
         _resume(session, info, known, log)
-    if MIRROR_TAG not in info.tags:
-        write(session, lambda tx: with_tag(tx, name, kind))
+    if kind not in mirror_formats(info.tags):
+        write(session, lambda tx: with_tag(tx, name, mirrored=True))
     begin(session, info.id, history=history)
     sync(session, info.id)
     return DeltaMirror(session, info.name, info.id)

@@ -38,7 +38,7 @@ from tidelake.model.change import Change, WriteResult
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
-from tidelake.model.settings import MIRROR_TAG
+from tidelake.model.settings import MIRROR_TAG, mirror_formats
 from tidelake.session.drafting import Drafting
 from tidelake.session.replay import write
 from tidelake.session.session import Session
@@ -77,12 +77,14 @@ class CommitPublisher:
         self._tables = [
             table.before.id
             for table in change.tables
-            if table.before is not None and MIRROR_TAG in table.before.tags
+            if table.before is not None and DELTA in mirror_formats(table.before.tags)
         ]
         self._created = [
             table.after.name
             for table in change.tables
-            if table.before is None and table.after is not None and MIRROR_TAG in table.after.tags
+            if table.before is None
+            and table.after is not None
+            and DELTA in mirror_formats(table.after.tags)
         ]
         self._steps: list[MirrorStep] = []
         self._declarations: DeclarationCache | None = None
@@ -159,24 +161,28 @@ def _wanted(session: Session) -> list[int]:
     with session.reading() as reader:
         head = snapshots.head_id(reader)
         known = {each.table_id for each in mirrors.every(reader)}
-        tagged = set(read.tagged(reader, head, MIRROR_TAG))
+        tags = read.tagged(reader, head, MIRROR_TAG)
+        tagged = {id_ for id_, text in tags.items() if DELTA in mirror_formats({MIRROR_TAG: text})}
         others = {}
         if defaults := options.of_scopes(reader, MIRROR_TAG):
             schemas = {each.name: each.id for each in read.schemas(reader, head, "")}
             for table_id, name in read.names(reader, head, "table"):
-                kind = defaults.get(schemas[name.schema], defaults.get(None))
-                if kind and table_id not in known | tagged:
+                kind = defaults.get(schemas[name.schema], defaults.get(None)) or ""
+                if DELTA in mirror_formats({MIRROR_TAG: kind}) and table_id not in known | tagged:
                     others[table_id] = name
     for name in others.values():
-        write(session, partial(with_tag, name=name, kind=DELTA))
+        write(session, partial(with_tag, name=name, mirrored=True))
     return sorted(known | tagged | others.keys())
 
 
-def with_tag(tx: Drafting, name: TableName, kind: str | None) -> WriteResult:
-    """Have a table bear the tag of those that are mirrored, or no more."""
+def with_tag(tx: Drafting, name: TableName, *, mirrored: bool) -> WriteResult:
+    """Have a table bear the tag of those that are mirrored, or no more. Other formats stay."""
     draft = tx.draft(name)
-    others = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
-    draft.after = replace(draft.after, tags=others | ({} if kind is None else {MIRROR_TAG: kind}))
+    formats = mirror_formats(draft.after.tags) - {DELTA} | ({DELTA} if mirrored else set())
+    tags = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
+    if formats:
+        tags[MIRROR_TAG] = ",".join(sorted(formats))
+    draft.after = replace(draft.after, tags=tags)
     return WriteResult(None, operation="mirror")
 
 
@@ -188,7 +194,7 @@ def begin(session: Session, table_id: int, *, history: bool = False) -> None:
             info = read.table(reader, snapshots.head_id(reader), table_id, session.data_path)
         except NotFound:
             return
-    if MIRROR_TAG in info.tags:
+    if DELTA in mirror_formats(info.tags):
         set_option(session, "data_inlining_row_limit", 0, table=info.name)
         first = OLDEST if history else NEWEST
         run_locked(
