@@ -62,7 +62,7 @@ OWNERS = {
     "rich": {"cli", "coverage/draw", "session/progress"},
     "sqlalchemy": {"catalog/database"},
     "sqlglot": {"engine", "plan", "sql"},
-    "sqlite3": {"catalog/database/sqlite"},
+    "sqlite3": {"catalog/database/sqlite", "testing"},
 }
 
 PUBLIC = [
@@ -308,10 +308,10 @@ def _words(*nodes: ast.AST) -> set[object]:
 
 
 def about_databases() -> Iterator[str]:
-    """What differs between databases is known in their folders alone."""
+    """What differs between databases is known in their folders alone; and tests start them all."""
     folders = tuple(f"{_DATABASES}.{kind}." for kind in (*_SYSTEMS, "duckdb"))
     for module, source in modules().items():
-        if module.startswith(_DATABASES):
+        if module.startswith(_DATABASES) or package_of(module) == "testing":
             continue
         if any(f"{home_of(name)}.".startswith(folders) for name in our_imports(source, module)):
             yield f"database {module}"

@@ -70,13 +70,13 @@ def test_many_may_create_at_once(catalog_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql"])
 def test_duckdb_writes_to_it_and_we_read_it_back(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path, duck: DuckFactory
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, new_duck: DuckFactory
 ) -> None:
     url = f"{kind}:///{tmp_path}/catalog.db"
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_server").new_database()
     tidelake.connect(url, data_path=str(tmp_path / "data")).close()
-    connection = duck()
+    connection = new_duck()
     attach(connection, url)
     connection.execute("CREATE TABLE lake.t (i INTEGER, s VARCHAR, ts TIMESTAMPTZ)")
     connection.execute("INSERT INTO lake.t SELECT i, 's' || i, now() FROM range(100) r(i)")
@@ -94,8 +94,8 @@ def test_duckdb_writes_to_it_and_we_read_it_back(
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_layout_is_duckdbs_own(kind: str, tmp_path: Path, duck: DuckFactory) -> None:
-    ours, theirs = duck(), duck()
+def test_layout_is_duckdbs_own(kind: str, tmp_path: Path, new_duck: DuckFactory) -> None:
+    ours, theirs = new_duck(), new_duck()
     tidelake.connect(f"{kind}:///{tmp_path}/ours.db", data_path=str(tmp_path / "a")).close()
     attach(ours, f"{kind}:///{tmp_path}/ours.db")
     prefix = "sqlite:" if kind == "sqlite" else ""

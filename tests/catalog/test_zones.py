@@ -80,15 +80,20 @@ def plans(lake: tidelake.Lake) -> dict[str, tuple[list[int], int]]:
 
 
 def test_plans_are_the_same_with_and_without(
-    address: tuple[str, str], tmp_path: Path, duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
+    address: tuple[str, str], tmp_path: Path, new_duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zones, "WIDTH", 4)
     ours, theirs = address
     steps = list(range(40))
     random.Random(5).shuffle(steps)
-    run(duck, theirs, tmp_path, ["CALL lake.set_option('data_inlining_row_limit', 0)"])
-    run(duck, theirs, tmp_path, ["CREATE TABLE t (i INTEGER, f DOUBLE, s VARCHAR, ts TIMESTAMP)"])
-    run(duck, theirs, tmp_path, [insert(step) for step in [*range(10), *steps[:15]]])
+    run(new_duck, theirs, tmp_path, ["CALL lake.set_option('data_inlining_row_limit', 0)"])
+    run(
+        new_duck,
+        theirs,
+        tmp_path,
+        ["CREATE TABLE t (i INTEGER, f DOUBLE, s VARCHAR, ts TIMESTAMP)"],
+    )
+    run(new_duck, theirs, tmp_path, [insert(step) for step in [*range(10), *steps[:15]]])
     with tidelake.connect(ours) as lake:
         before = plans(lake)
         lake.reindex()
@@ -97,7 +102,7 @@ def test_plans_are_the_same_with_and_without(
     more = ["ALTER TABLE t ADD COLUMN late INTEGER", *(insert(s, late=True) for s in steps[15:30])]
     more += ["DELETE FROM t WHERE i % 9 = 0", "CALL lake.merge_adjacent_files()"]
     more += [insert(step, late=True) for step in steps[30:]]
-    run(duck, theirs, tmp_path, more)
+    run(new_duck, theirs, tmp_path, more)
     with tidelake.connect(ours, read_only=True) as lake:
         summarised_in_part = plans(lake)
     with tidelake.connect(ours) as lake:
@@ -112,12 +117,12 @@ def test_plans_are_the_same_with_and_without(
 
 
 def test_zones_are_really_skipped(
-    tmp_path: Path, duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, new_duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zones, "WIDTH", 4)
     statements = ["CALL lake.set_option('data_inlining_row_limit', 0)"]
     statements += ["CREATE TABLE t (i INTEGER, f DOUBLE, s VARCHAR, ts TIMESTAMP)"]
-    run(duck, f"sqlite:{tmp_path}/c.db", tmp_path, [*statements, *map(insert, range(40))])
+    run(new_duck, f"sqlite:{tmp_path}/c.db", tmp_path, [*statements, *map(insert, range(40))])
     with tidelake.connect(f"sqlite:///{tmp_path}/c.db") as lake:
         lake.reindex()
         with lake.session.reading() as reader:

@@ -18,9 +18,9 @@ def test_init_makes_a_lake_and_leaves_it_alone_the_second_time(empty, tmp_path):
     assert again == {"data_path": f"{tmp_path}/files/", "snapshot_id": 0, "tables": 0}
 
 
-def test_duckdb_attaches_what_init_made(empty, tmp_path, duck):
+def test_duckdb_attaches_what_init_made(empty, tmp_path, new_duck):
     empty("init")
-    connection = duck()
+    connection = new_duck()
     connection.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/new.db' AS lake")
     connection.execute("CREATE TABLE lake.t AS SELECT 42 AS i")
     connection.close()
@@ -124,8 +124,8 @@ def test_scan_explains_itself(tidelake):
     assert "pruned" in tidelake("scan", "prices", "--where", where, "--explain").stdout
 
 
-def test_column_names_may_hold_commas(empty, tmp_path, duck):
-    connection = duck()
+def test_column_names_may_hold_commas(empty, tmp_path, new_duck):
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/new.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )

@@ -27,7 +27,7 @@ def prices(lake, condition="true"):
     return [tuple(row.values()) for row in lake.json("sql", query)["rows"]]
 
 
-def test_append_creates_the_table_from_the_data_when_asked(lake, tmp_path, duck):
+def test_append_creates_the_table_from_the_data_when_asked(lake, tmp_path, new_duck):
     missing = lake("append", "prices", str(tmp_path / "a.parquet"), ok=False)
     assert "there is no table main.prices" in missing.stderr
     done = lake.json("append", "prices", str(tmp_path / "a.parquet"), "--create")
@@ -35,7 +35,7 @@ def test_append_creates_the_table_from_the_data_when_asked(lake, tmp_path, duck)
     assert done["bytes"] > 0
     again = lake("append", "prices", str(tmp_path / "a.parquet"), "--create").stdout
     assert again.startswith("snapshot 2: 40 rows inserted, 1 file of ")
-    connection = duck()
+    connection = new_duck()
     connection.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/new.db' AS lake")
     query = "SELECT count(*), min(day)::VARCHAR, sum(price)::VARCHAR FROM lake.prices"
     assert connection.execute(query).fetchall() == [(80, "2024-03-12", "1580.00")]

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import tidelake
-from tests.concurrency.place import Place
-from tests.write.place import lying
+from tidelake.testing.place import Place, lying
 
 _NAMED = (
     "SELECT s.path, t.path, f.path FROM {files} f"
@@ -29,7 +28,7 @@ def check(place: Place, *tables: str) -> None:
         for table in tables:
             _check_row_ids(lake, table)
         check_files(place, lake)
-        if place.duck_reads:
+        if place.shared:
             _check_duck(place, lake, tables)
 
 
@@ -71,7 +70,7 @@ def check_files(place: Place, lake: tidelake.Lake) -> int:
     missing = [path for path in known if not path.exists()]
     assert not missing
     folders = {Path(lake.table(name).info.path) for name in lake.tables()}
-    left = set(lying(place.files)) - known
+    left = set(lying(place.data)) - known
     for path in left:
         assert folders & set(path.parents), path
         assert path.match("ducklake-*.parquet"), path
@@ -82,7 +81,7 @@ def named(place: Place, lake: tidelake.Lake) -> set[Path]:
     tables = ("ducklake_data_file", "ducklake_delete_file")
     found = [row for table in tables for row in rows(lake, _NAMED.format(files=table))]
     going = rows(lake, "SELECT path FROM ducklake_files_scheduled_for_deletion")
-    return {place.files.joinpath(*parts) for parts in found + going}
+    return {place.data.joinpath(*parts) for parts in found + going}
 
 
 def _check_duck(place: Place, lake: tidelake.Lake, tables: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 import tidelake
-from tests.concurrency.place import Place
+from tidelake.testing.place import Place
 
 Written = list[tuple[int, int]]
 """Who wrote, and which number."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tidelake
-from tests.concurrency.place import Place
+from tidelake.testing.place import Place
 
 MANY = 40
 """Rows enough for a file; fewer than the inlining limit of 10 stay in the catalog."""

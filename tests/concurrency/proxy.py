@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from tests.concurrency.place import Place
 from tests.servers.process import LOOPBACK
+from tidelake.testing.place import Place
 
 _AT_ONCE = 65536
 _RESET = struct.pack("ii", 1, 0)
@@ -49,7 +49,7 @@ class Proxy:
         parts = urlsplit(place.url)
         user = f"{parts.username}@" if parts.username else ""
         here = f"{user}{LOOPBACK}:{self._listener.getsockname()[1]}"
-        return Place(place.kind, parts._replace(netloc=here).geturl(), place.data_path)
+        return replace(place, url=parts._replace(netloc=here).geturl())
 
     def lose_commit(self, *, landed: bool) -> None:
         """Cut the connection at the next COMMIT of something written: after the server has done

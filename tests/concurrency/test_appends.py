@@ -7,8 +7,8 @@ import pytest
 
 from tests.concurrency import audit
 from tests.concurrency.crowd import shares, together
-from tests.concurrency.place import Place
 from tests.concurrency.workers import append_one_by_one, duck_insert_one_by_one
+from tidelake.testing.place import Place
 
 
 def create(place: Place) -> None:

@@ -12,9 +12,9 @@ import pytest
 import tidelake
 from tests.concurrency import audit
 from tests.concurrency.crowd import start, together
-from tests.concurrency.place import Place
 from tests.concurrency.workers import append_batches, delete_one_by_one
 from tests.upkeep.unchanged import shown
+from tidelake.testing.place import Place
 
 ROWS = 400
 
@@ -68,10 +68,10 @@ def test_others_write_meanwhile(new_place: Callable[[str], Place], kind: str, se
         partial(delete_one_by_one, place, mine),
         partial(append_batches, place, fresh),
     ]
-    if place.duck_reads:
+    if place.shared:
         jobs.append(partial(duck_delete_one_by_one, place, theirs))
     compacted, *_ = together(*jobs)
-    gone = {*mine, *(theirs if place.duck_reads else ())}
+    gone = {*mine, *(theirs if place.shared else ())}
     left = [n for n in range(ROWS) if n not in gone] + [n for part in fresh for n in part]
     with place.open() as lake:
         assert ids(lake.table("t")) == sorted(left)

@@ -11,7 +11,7 @@ import pytest
 from tests.concurrency import audit, company
 from tests.concurrency.company import Span, Told
 from tests.concurrency.crowd import together
-from tests.concurrency.place import Place
+from tidelake.testing.place import Place
 
 LONG_S = 600
 """How long the long test writes."""

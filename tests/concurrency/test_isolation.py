@@ -16,7 +16,6 @@ from tests.concurrency.dependencies import (
     edges,
     lost_updates,
 )
-from tests.concurrency.place import Place
 from tests.concurrency.transactors import (
     DUCK,
     Work,
@@ -28,6 +27,7 @@ from tests.concurrency.transactors import (
     withdraw,
 )
 from tests.concurrency.workers import maintain
+from tidelake.testing.place import Place
 
 LEVELS = ("snapshot", "serializable")
 CATALOGS = ("sqlite", "postgresql")

@@ -13,9 +13,9 @@ import tidelake
 from tests.concurrency import audit, diary
 from tests.concurrency.crowd import start
 from tests.concurrency.diary import State, acknowledged, keep_writing, step
-from tests.concurrency.place import Place
 from tests.concurrency.workers import die_in_a_transaction
 from tidelake.errors import Denied
+from tidelake.testing.place import Place
 
 
 @pytest.mark.timeout(900)

@@ -8,9 +8,9 @@ from threading import Barrier
 import pytest
 
 import tidelake
-from tests.concurrency.place import Place
 from tidelake.catalog.database import server
 from tidelake.errors import Unavailable
+from tidelake.testing.place import Place
 
 KINDS = ("postgresql", "mariadb")
 

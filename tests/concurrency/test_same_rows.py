@@ -8,7 +8,6 @@ import pytest
 import tidelake
 from tests.concurrency import audit
 from tests.concurrency.crowd import shares, together
-from tests.concurrency.place import Place
 from tests.concurrency.workers import (
     append_batches,
     count_up,
@@ -19,6 +18,7 @@ from tests.concurrency.workers import (
     overwrite,
 )
 from tidelake.errors import Conflict
+from tidelake.testing.place import Place
 
 
 @pytest.mark.parametrize("in_files", [False, True])

@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.concurrency import audit
-from tests.concurrency.place import Place
+from tidelake.testing.place import Place
 
 THREADS = 4
 TIMES = 4

@@ -13,13 +13,13 @@ import pytest
 
 from tests.concurrency import audit
 from tests.concurrency.crowd import together
-from tests.concurrency.place import Place
 from tests.concurrency.workers import append_few_and_many
 from tests.servers.postgres import PostgresServer
 from tidelake.catalog.commit import commit
 from tidelake.catalog.database import server
 from tidelake.catalog.database.sqlite import connections as sqlite_catalog
 from tidelake.errors import Unavailable
+from tidelake.testing.place import Place
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_writer_that_stopped_with_the_lake_s_lock(
 def durable(tmp_path: Path) -> Iterator[tuple[PostgresServer, Place]]:
     """A server that has written down what it acknowledges."""
     postgres = PostgresServer(synchronous_commit="on")
-    yield postgres, Place("postgresql", postgres.new_database(), f"{tmp_path}/files/")
+    yield postgres, Place.at("postgresql", tmp_path / "lake", postgres)
     postgres.stop()
 
 

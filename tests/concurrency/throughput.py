@@ -6,10 +6,11 @@ Nothing is asserted: a busy machine would fail it, and `make bench` has the numb
 import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 from tests.concurrency.crowd import together
-from tests.concurrency.place import Place
 from tests.servers.postgres import PostgresServer
+from tidelake.testing.place import Place
 
 SECONDS = 3.0
 
@@ -38,9 +39,9 @@ def main() -> None:
     server = PostgresServer()
     for writers in (1, 4, 16):
         with tempfile.TemporaryDirectory() as folder:
-            files = f"{folder}/files/"
-            sqlite = measure(Place("sqlite", f"sqlite:///{folder}/lake.db", files), writers)
-            postgres = measure(Place("postgresql", server.new_database(), files), writers)
+            here, there = Path(folder) / "here", Path(folder) / "there"
+            sqlite = measure(Place.at("sqlite", here), writers)
+            postgres = measure(Place.at("postgresql", there, server), writers)
         print(f"{writers:2} writers: SQLite {sqlite:5.0f}/s, PostgreSQL {postgres:5.0f}/s")
     server.stop()
 

@@ -9,8 +9,8 @@ import duckdb
 
 import tidelake
 from tests.concurrency.dependencies import Done
-from tests.concurrency.place import Place
 from tidelake.errors import Conflict
+from tidelake.testing.place import Place
 
 KEYS = 4
 DUCK = "duck"

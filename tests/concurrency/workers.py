@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 
 import tidelake
-from tests.concurrency.place import Place
 from tidelake.errors import TidelakeError, Unavailable
+from tidelake.testing.place import Place
 
 
 def append_one_by_one(place: Place, numbers: Iterable[int]) -> list[int]:

@@ -2,9 +2,9 @@
 
 from itertools import count
 
-from tests.concurrency.place import Place
 from tests.coverage.deliveries import as_arrow, as_dicts, minutes
 from tidelake.errors import Overlap
+from tidelake.testing.place import Place
 
 
 def deliver(place: Place, policy: str, entity: str, span: range, value: int) -> str:

@@ -22,9 +22,9 @@ from tests.coverage.deliveries import (
     ordered,
     rows_of,
 )
-from tests.write.place import Place
 from tidelake.coverage.values.interval import Interval
 from tidelake.errors import Invalid, Overlap
+from tidelake.testing.place import Place
 
 FEW = (
     [*minutes("a", range(3)), *minutes("b", [1])],

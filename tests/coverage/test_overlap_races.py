@@ -7,8 +7,8 @@ import pytest
 
 import tidelake
 from tests.coverage.deliveries import POLICIES, as_arrow, as_dicts, make, minutes
-from tests.write.place import Place
 from tidelake.errors import Conflict, Overlap
+from tidelake.testing.place import Place
 
 FEW, MANY = range(3), range(40)
 

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from tests.concurrency import audit
-from tests.concurrency.conftest import new_place
 from tests.concurrency.crowd import start, together
-from tests.concurrency.place import Place
 from tests.coverage.couriers import deliver, duck_inserts, keep_replacing
 from tests.coverage.deliveries import (
     POLICIES,
@@ -25,8 +23,7 @@ from tests.coverage.deliveries import (
     rows_of,
 )
 from tidelake.errors import Conflict, Overlap
-
-__all__ = ["new_place"]
+from tidelake.testing.place import Place
 
 FEW, MANY = range(3), range(40)
 SLOW = pytest.mark.slow

@@ -7,10 +7,10 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.write.place import Place
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
 from tidelake.coverage.values.series import Series
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,9 +13,9 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.write.place import Place
 from tidelake.errors import Conflict, NotFound
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 NOON = datetime(2024, 3, 1, 12)
 

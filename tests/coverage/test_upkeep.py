@@ -9,8 +9,8 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tests.write.place import Place
 from tidelake.coverage import records as coverage
+from tidelake.testing.place import Place
 
 NOON = datetime(2024, 3, 1, 12)
 SHAPE = "k VARCHAR, ts TIMESTAMP, v INTEGER"

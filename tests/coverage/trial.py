@@ -12,12 +12,12 @@ import tidelake
 from tests.coverage import doings
 from tests.coverage.doings import Doing, the_table
 from tests.coverage.oracle import by_rows, differences, is_series
-from tests.histories.place import Place
 from tidelake.coverage import lookup as covered
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

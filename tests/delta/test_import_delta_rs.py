@@ -90,11 +90,11 @@ MAKERS = [
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_every_version(tmp_path: Path, make: Callable[[str], None], duck: Any) -> None:
+def test_every_version(tmp_path: Path, make: Callable[[str], None], new_duck: Any) -> None:
     root = str(tmp_path / "table")
     make(root)
     newest = DeltaTable(root).version()
-    reader = duck()
+    reader = new_duck()
     reader.execute("SET timezone = 'UTC'")
     with lake_at(tmp_path) as lake:
         tidelake.import_delta(lake, root, "fast")

@@ -26,9 +26,9 @@ def test_the_tables_are_there() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_golden(tmp_path: Path, case: str, duck: Any) -> None:
+def test_golden(tmp_path: Path, case: str, new_duck: Any) -> None:
     root = PLACE / case
-    reader = duck()
+    reader = new_duck()
     reader.execute("SET timezone = 'UTC'")
     with lake_at(tmp_path) as lake:
         tidelake.import_delta(lake, str(root / "delta"), "fast")

@@ -516,7 +516,7 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
 NESTED = {"type": "struct", "fields": [column("a", "integer"), column("b", "string")]}
 
 
-def test_nested_columns(tmp_path: Path, duck: Any) -> None:
+def test_nested_columns(tmp_path: Path, new_duck: Any) -> None:
     log = Log(tmp_path / "table")
     columns = [
         ("s", NESTED),
@@ -531,7 +531,7 @@ def test_nested_columns(tmp_path: Path, duck: Any) -> None:
     log.commit(log.add(pa.Table.from_pylist(values, schema)))
     found = brought(tmp_path, log)
     assert found == [(None, [], []), (s, [s, None], [("k", s)])]
-    con = duck()
+    con = new_duck()
     con.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS l (READ_ONLY)")
     assert plain(con.sql("FROM l.t").to_arrow_table()) == found
 
@@ -612,7 +612,7 @@ def test_statistics_of_wrong_types_are_none(tmp_path: Path) -> None:
         assert lake.table("t").scan(where="x = 4").count() == 1
 
 
-def test_bounds_leave_out_files_and_nothing_else(tmp_path: Path, duck: Any) -> None:
+def test_bounds_leave_out_files_and_nothing_else(tmp_path: Path, new_duck: Any) -> None:
     log = Log(tmp_path / "table")
     log.begin([("x", "integer"), ("s", "string"), ("t", "timestamp")])
     long = "z" * 40
@@ -628,7 +628,7 @@ def test_bounds_leave_out_files_and_nothing_else(tmp_path: Path, duck: Any) -> N
         assert lake.table("t").scan(where=f"s = '{long}'").count() == 4
         late = lake.table("t").scan(where="t > TIMESTAMPTZ '2024-01-04 00:00:00.1234+00'")
         assert late.count() == 1
-    con = duck()
+    con = new_duck()
     con.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS l (READ_ONLY)")
     found = con.sql("SELECT max(s), epoch_us(max(t)), min(x), max(x) FROM l.t").fetchone()
     assert found == (long, 1704326400123456, 0, 3)

@@ -12,10 +12,10 @@ from tests.concurrency.crowd import together
 from tests.delta.agreement import assert_agree
 from tests.delta.publishers import publish_on, read_on, then_stop, write_on
 from tests.delta.readers import Readers
-from tests.histories.place import Place
 from tidelake.delta.log.read import listing
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
+from tidelake.testing.place import Place
 
 WRITERS = 3
 

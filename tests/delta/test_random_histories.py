@@ -1,7 +1,7 @@
 """Histories by seed, with all tables mirrored: delta-rs and DuckDB read at every version what the
 lake held at that snapshot.
 
-A seed that fails is replayed with `run(plan_of(seed, LENGTH), place(…))`.
+A seed that fails is replayed with `run(plan_of(seed, LENGTH), Place.at(…))`.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.delta.trial import plan_of, run
-from tests.histories.place import Place, place
+from tidelake.testing.place import Place
 
 LENGTH = 24
 pytestmark = pytest.mark.usefixtures("often")
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.usefixtures("often")
 
 @pytest.mark.parametrize(("seed", "lazy"), [(103, False), (115, True)])
 def test_a_few_histories(seed: int, lazy: bool, tmp_path: Path) -> None:
-    run(plan_of(seed, 12), place("sqlite", tmp_path), lazy=lazy)
+    run(plan_of(seed, 12), Place.at("sqlite", tmp_path), lazy=lazy)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lazy", [False, True])
 @pytest.mark.parametrize("seed", range(300, 330))
 def test_many_histories(seed: int, lazy: bool, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), lazy=lazy)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), lazy=lazy)
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("duckdb", 115), ("postgresql", 115), ("mariadb", 105)])

@@ -1,6 +1,5 @@
-"""The same lakes as for the tests of writes."""
+"""A table of facts with rollups."""
 
 from tests.event_time.rolled_up import t
-from tests.write.conftest import _duckdb, agree, duck, lake, new_place, oracle, place
 
-__all__ = ["_duckdb", "agree", "duck", "lake", "new_place", "oracle", "place", "t"]
+__all__ = ["t"]

@@ -11,8 +11,8 @@ import pytest
 import tidelake
 from tests.event_time.grid import rows
 from tests.event_time.growth import Growth, day, fact
-from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 COLUMNS = "name VARCHAR, ts TIMESTAMP, v DOUBLE, s STRUCT(a INTEGER, b VARCHAR[]), gone BOOLEAN"

@@ -11,8 +11,8 @@ import pytest
 import tidelake
 from tests.event_time.grid import BOUNDS, around, check_histories, instant, rows
 from tests.event_time.growth import Growth, day, fact
-from tests.write.place import Place
 from tidelake.errors import Invalid
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 ALL = "name VARCHAR, v INTEGER, gone BOOLEAN"

@@ -8,8 +8,8 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import rows
-from tests.write.place import Place
 from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.testing.place import Place
 
 COLUMNS = "sym VARCHAR, ts TIMESTAMP, v INTEGER, gone BOOLEAN"
 

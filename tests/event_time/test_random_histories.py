@@ -1,7 +1,7 @@
 """Facts by seed: late, doubled, corrected, taken back, compacted and rolled up, by Tidelake and
 by DuckDB; every pair of moments is held against a list.
 
-A seed that fails is replayed with `run(plan_of(seed, LENGTH), place(…), seed)`.
+A seed that fails is replayed with `run(plan_of(seed, LENGTH), Place.at(…), seed)`.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from hypothesis.stateful import initialize, rule
 
 from tests.event_time.trial import EventTrial, plan_of, run
 from tests.histories.machine import SEEDS, SETTINGS, OnTrial
-from tests.histories.place import Place, place
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,13 +25,13 @@ LENGTH = 16
 
 @pytest.mark.parametrize("seed", [1, 3, 4])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, 9), place("sqlite", tmp_path), seed)
+    run(plan_of(seed, 9), Place.at("sqlite", tmp_path), seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 250))
 def test_many_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), seed)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), seed)
 
 
 @pytest.mark.slow
@@ -45,14 +45,14 @@ def test_histories_on_other_catalogs(
 
 @pytest.mark.spark
 def test_a_history_on_spark(tmp_path: Path, spark: "SparkSession") -> None:
-    run(plan_of(7, 9), place("sqlite", tmp_path), 7, spark=spark)
+    run(plan_of(7, 9), Place.at("sqlite", tmp_path), 7, spark=spark)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(500, 510))
 def test_histories_on_spark(seed: int, tmp_path: Path, spark: "SparkSession") -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), seed, spark=spark)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), seed, spark=spark)
 
 
 class Historians(OnTrial):
@@ -62,7 +62,7 @@ class Historians(OnTrial):
 
     @initialize(seed=SEEDS)
     def open(self, seed: int) -> None:  # type: ignore[override]
-        self.trial = EventTrial(place("sqlite", self.folder), seed)
+        self.trial = EventTrial(Place.at("sqlite", self.folder), seed)
 
     @rule(kind=st.sampled_from(["tide", "tide transaction"]), seed=SEEDS)
     def facts_come(self, kind: str, seed: int) -> None:

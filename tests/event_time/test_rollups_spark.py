@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.event_time.rolled_up import fact, month, state, used
-from tests.write.place import Place
+from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark
 

@@ -15,9 +15,9 @@ import pytest
 
 import tidelake
 from tests.event_time.rolled_up import KINDS, check, fact, head, month, state, used
-from tests.write.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, Unsupported
 from tidelake.event_time.values.rollup import Rollup
+from tidelake.testing.place import Place
 
 
 @pytest.mark.parametrize("place", KINDS, indirect=True)

@@ -9,8 +9,8 @@ import pytest
 
 import tidelake
 from tests.event_time.grid import rows
-from tests.write.place import Place
 from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 COLUMNS = "id INTEGER, ts TIMESTAMP, v INTEGER, gone BOOLEAN"

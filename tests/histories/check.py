@@ -16,8 +16,8 @@ from tests.histories.model import Column, Name, State, Table
 from tests.read import canonical
 from tests.read.compare import row_differences
 from tests.read.oracle import exact_arrow
-from tests.write.place import lying
 from tidelake.model.names import TableName
+from tidelake.testing.place import lying
 
 Found = list[str]
 

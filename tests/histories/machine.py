@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
-from tests.histories.place import place
 from tests.histories.trial import Trial
+from tidelake.testing.place import Place
 
 SEEDS = st.integers(0, 1 << 20)
 SETTINGS = settings(
@@ -29,7 +29,7 @@ class OnTrial(RuleBasedStateMachine):
 
     @initialize(kept=st.booleans())
     def open(self, kept: bool) -> None:
-        self.trial = self.trials(place("sqlite", self.folder), kept=kept)
+        self.trial = self.trials(Place.at("sqlite", self.folder), kept=kept)
 
     def step(self, kind: str, seed: int) -> None:
         assert self.trial is not None

@@ -1,4 +1,4 @@
-"""Histories by seed. A seed that fails is replayed with `run(plan_of(seed, LENGTH), place(…))`."""
+"""Histories by seed, each replayed with `run(plan_of(seed, LENGTH), Place.at(…))`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +9,9 @@ import tidelake
 from tests.histories.actions import spelled
 from tests.histories.check import expected_arrow
 from tests.histories.model import Table
-from tests.histories.place import place
 from tests.histories.trial import plan_of, run
 from tests.read import canonical
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,26 +21,26 @@ LENGTH = 12
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), kept=seed % 2 == 0)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 400))
 def test_many_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), kept=seed % 2 == 0)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1010))
 def test_long_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, 60), place("sqlite", tmp_path), kept=seed % 2 == 0)
+    run(plan_of(seed, 60), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", [3])
 def test_spark_reads_a_history(seed: int, tmp_path: Path, spark: "SparkSession") -> None:
-    here = place("sqlite", tmp_path)
+    here = Place.at("sqlite", tmp_path)
     model = run(plan_of(seed, LENGTH), here)
     with tidelake.connect(here.url) as lake:
         for at, state in model.snapshots.items():

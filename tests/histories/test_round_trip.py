@@ -12,8 +12,8 @@ from tests.histories import actions
 from tests.histories.actions import Action, Maker
 from tests.histories.kinds import STRUCT
 from tests.histories.model import Column, Model, Table
-from tests.histories.place import Place
 from tests.histories.trial import Trial, plan_of, run
+from tidelake.testing.place import Place
 
 CATALOGS = ("sqlite", "duckdb", "postgresql", "mariadb")
 MAKERS: tuple[Maker, ...] = tuple(dict.fromkeys((*actions.ON_ROWS, *actions.ON_SHAPES)))

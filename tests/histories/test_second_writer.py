@@ -19,9 +19,9 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
 
 
 @pytest.fixture
-def attach(duck: Callable[[], Duck], tmp_path: Path) -> Callable[[], Duck]:
+def attach(new_duck: Callable[[], Duck], tmp_path: Path) -> Callable[[], Duck]:
     def attached() -> Duck:
-        connection = duck()
+        connection = new_duck()
         connection.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
         connection.execute("USE lake")
         return connection

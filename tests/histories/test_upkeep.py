@@ -13,9 +13,9 @@ from tests.histories.actions import spelled
 from tests.histories.check import expected_arrow
 from tests.histories.machine import SEEDS, SETTINGS, OnTrial
 from tests.histories.model import Model, Table
-from tests.histories.place import place
 from tests.histories.upkeep import UpkeepTrial, plan_of, run
 from tests.read import canonical
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,18 +25,18 @@ LENGTH = 16
 
 @pytest.mark.parametrize("seed", [2, 28])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), kept=seed % 4 == 0)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 4 == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 300))
 def test_many_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), place("sqlite", tmp_path), kept=seed % 2 == 0)
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
 @pytest.mark.spark
 def test_spark_reads_what_is_left(tmp_path: Path, spark: "SparkSession") -> None:
-    here = place("sqlite", tmp_path)
+    here = Place.at("sqlite", tmp_path)
     model = run(plan_of(31, LENGTH), here)
     assert_spark_agrees(here.url, model, spark)
 

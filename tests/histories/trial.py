@@ -10,10 +10,9 @@ import tidelake
 from tests.histories import check
 from tests.histories.actions import Action, any_action
 from tests.histories.model import Model
-from tests.histories.place import Place
-from tests.write.place import lying
 from tidelake.errors import Conflict
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place, lying
 
 STEPS = (
     *["tide"] * 7,

@@ -5,8 +5,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.write.place import Place
 from tidelake.errors import Conflict
+from tidelake.testing.place import Place
 
 
 def commit_a_share(place: Place, share: int) -> list[tuple[int | None, int]]:

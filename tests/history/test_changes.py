@@ -11,9 +11,9 @@ import pytest
 import tidelake
 from tests.history.feed import check_all, check_law, check_steps, events, snapshot_ids
 from tests.history.growth import FLUSH, MERGE, REWRITE, grown
-from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound
 from tidelake.history.values_diff import RowDifference
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 

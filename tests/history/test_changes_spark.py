@@ -10,7 +10,7 @@ import tidelake
 from tests.history.feed import check_law, events, snapshot_ids
 from tests.history.growth import MERGE, REWRITE, grown
 from tests.history.test_changes import numbers, written
-from tests.write.place import Place
+from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark
 Duck = duckdb.DuckDBPyConnection

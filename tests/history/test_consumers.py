@@ -13,9 +13,9 @@ import pytest
 import tidelake
 from tests.concurrency.crowd import start, together
 from tests.history.following import commit_a_share, hold_until_killed
-from tests.write.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, NotFound
 from tidelake.model.tag import LONGEST_NAME
+from tidelake.testing.place import Place
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 

@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.write.place import Place
 from tidelake.history.values import LogEntry, said_of_itself
 from tidelake.model.changes_made import operation_of, touched_tables
+from tidelake.testing.place import Place
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.write.place import Place
 from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 

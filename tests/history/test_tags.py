@@ -7,10 +7,10 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.write.place import Place
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, TidelakeWarning
 from tidelake.model.tag import LONGEST_NAME, Tag
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 

@@ -130,9 +130,9 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_read_only_never_writes_a_byte(kind: str, tmp_path: Path, duck: DuckFactory) -> None:
+def test_read_only_never_writes_a_byte(kind: str, tmp_path: Path, new_duck: DuckFactory) -> None:
     prefix = "sqlite:" if kind == "sqlite" else ""
-    connection = duck()
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:{prefix}{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )
@@ -343,7 +343,7 @@ def test_the_file_can_say_that_the_files_are_elsewhere(nowhere: Path) -> None:
 
 @pytest.mark.parametrize("schema", ["fresh", "Odd Schema -c x=y", 'q"uote'])
 def test_a_schema_of_postgresql_is_created(
-    schema: str, postgres_server: "PostgresServer", tmp_path: Path, duck: DuckFactory
+    schema: str, postgres_server: "PostgresServer", tmp_path: Path, new_duck: DuckFactory
 ) -> None:
     base = postgres_server.new_database()
     url = f"{base}?schema={quote(schema)}"
@@ -354,7 +354,7 @@ def test_a_schema_of_postgresql_is_created(
     with tidelake.connect(url) as lake:
         assert lake.table("t").count() == 20
     if schema == "fresh":
-        connection = duck()
+        connection = new_duck()
         connection.execute(f"ATTACH 'ducklake:postgres:{base}' AS l (METADATA_SCHEMA '{schema}')")
         assert connection.execute("SELECT count(i) FROM l.t").fetchall() == [(20,)]
 

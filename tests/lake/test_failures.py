@@ -30,9 +30,9 @@ DuckFactory = Callable[[], "duckdb.DuckDBPyConnection"]
 
 
 @pytest.fixture
-def lake_path(tmp_path: Path, duck: DuckFactory) -> Path:
+def lake_path(tmp_path: Path, new_duck: DuckFactory) -> Path:
     """A SQLite lake with one table of 100 rows in one file, and a view."""
-    connection = duck()
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )

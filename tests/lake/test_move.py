@@ -11,16 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.write.conftest import new_place, place
-from tests.write.place import Place, past
+from tests.same import past
 from tidelake.errors import Invalid, NotFound
 from tidelake.store.files import Store
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server
-
-__all__ = ["new_place", "place"]
 
 
 def lived(lake: tidelake.Lake, folder: Path) -> dict[int, Any]:

@@ -19,10 +19,10 @@ DuckFactory = Callable[[], "duckdb.DuckDBPyConnection"]
 
 
 @pytest.fixture
-def lake_url(tmp_path: Path, duck: DuckFactory, s3_server: "S3Server") -> str:
+def lake_url(tmp_path: Path, new_duck: DuckFactory, s3_server: "S3Server") -> str:
     """A lake in a bucket, with deletes of both formats and partition folders."""
     bucket = s3_server.new_bucket()
-    connection = duck()
+    connection = new_duck()
     connection.execute(s3_server.duckdb_secret)
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH 's3://{bucket}/lake/')"

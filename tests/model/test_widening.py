@@ -42,8 +42,8 @@ def test_there_is_something_to_try():
 
 
 @pytest.mark.parametrize("inline", [0, 10])
-def test_duckdb_makes_every_change_and_keeps_every_value(inline, duck, tmp_path):
-    connection = duck()
+def test_duckdb_makes_every_change_and_keeps_every_value(inline, new_duck, tmp_path):
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake"
         f" (DATA_PATH '{tmp_path}/data/', DATA_INLINING_ROW_LIMIT {inline})"

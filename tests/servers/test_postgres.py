@@ -23,6 +23,6 @@ def test_does_not_run_as_root(postgres_server):
     assert psutil.Process(postgres_server.pid).username() == expected
 
 
-def test_ducklake_on_postgres(postgres_server, duck, tmp_path):
+def test_ducklake_on_postgres(postgres_server, new_duck, tmp_path):
     name = postgres_server.new_database().rsplit("/", 1)[1]
-    round_trip(duck, f"postgres:{postgres_server.duckdb_dsn(name)}", f"{tmp_path}/data/")
+    round_trip(new_duck, f"postgres:{postgres_server.duckdb_dsn(name)}", f"{tmp_path}/data/")

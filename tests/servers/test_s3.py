@@ -36,7 +36,7 @@ def test_listens_on_loopback_only(s3_server):
     assert listening_addresses(s3_server.pid) == {"127.0.0.1"}
 
 
-def test_ducklake_with_data_on_s3(s3_server, duck, tmp_path):
+def test_ducklake_with_data_on_s3(s3_server, new_duck, tmp_path):
     bucket = s3_server.new_bucket()
     catalog = f"sqlite:{tmp_path / 'lake.db'}"
-    round_trip(duck, catalog, f"s3://{bucket}/lake/", prepare=s3_server.duckdb_secret)
+    round_trip(new_duck, catalog, f"s3://{bucket}/lake/", prepare=s3_server.duckdb_secret)

@@ -138,22 +138,22 @@ def contents(connection: "duckdb.DuckDBPyConnection") -> dict[str, object]:
 
 
 def test_the_same_statements_leave_the_same_lake_as_with_duckdb(
-    tmp_path: Path, duck: DuckFactory
+    tmp_path: Path, new_duck: DuckFactory
 ) -> None:
-    theirs = attached(duck, tmp_path, "theirs")
+    theirs = attached(new_duck, tmp_path, "theirs")
     with tidelake.connect(f"sqlite:///{tmp_path}/ours.db", f"{tmp_path}/ours_data") as lake:
         for statement in HISTORY.split(";\n"):
             theirs.execute(statement)
             done = lake.sql(statement)
             assert done.snapshot_id is not None
-    assert contents(attached(duck, tmp_path, "ours")) == contents(theirs)
+    assert contents(attached(new_duck, tmp_path, "ours")) == contents(theirs)
 
 
 def test_a_merge_of_many_clauses_does_what_duckdb_does_with_its_own_tables(
-    lake: tidelake.Lake, duck: DuckFactory
+    lake: tidelake.Lake, new_duck: DuckFactory
 ) -> None:
     """With tables of a lake DuckDB takes only one clause that changes rows."""
-    connection = duck()
+    connection = new_duck()
     for statement in (
         "CREATE TABLE t AS SELECT i AS id, 'k' || i AS k, i / 2 AS x FROM range(40) r(i)",
         CLAUSES,
@@ -229,7 +229,7 @@ VALUES = {
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_every_type_goes_from_table_to_table_as_it_is(
-    lake: tidelake.Lake, duck: DuckFactory, kind: str
+    lake: tidelake.Lake, new_duck: DuckFactory, kind: str
 ) -> None:
     lake.sql(f"CREATE TABLE t (i INT, x {kind})")
     lake.sql(f"INSERT INTO t VALUES (1, {VALUES[kind]}), (2, NULL)")
@@ -237,7 +237,7 @@ def test_every_type_goes_from_table_to_table_as_it_is(
     lake.sql("CREATE TABLE u AS SELECT * FROM t")
     source = "SELECT 9 AS i, x FROM t WHERE i = 1"
     lake.sql(f"MERGE INTO u USING ({source}) AS s ON u.i = s.i WHEN NOT MATCHED THEN INSERT *")
-    text = duck().execute(f"SELECT ({VALUES[kind]})::{kind}::VARCHAR").fetchall()[0][0]
+    text = new_duck().execute(f"SELECT ({VALUES[kind]})::{kind}::VARCHAR").fetchall()[0][0]
     assert rows(lake, "SELECT i, x::VARCHAR FROM u ORDER BY i") == [
         (1, text),
         (2, None),

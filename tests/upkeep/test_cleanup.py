@@ -10,11 +10,12 @@ import duckdb
 import pytest
 
 import tidelake
+from tests.same import past, rows
 from tests.upkeep.histories import foreign, many
 from tests.upkeep.names import named
-from tests.write.place import Place, past, rows
 from tidelake.errors import Denied, Invalid
 from tidelake.store.files import Store
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server

@@ -15,11 +15,11 @@ import pytest
 import tidelake
 from tests.upkeep.histories import many
 from tests.upkeep.names import named
-from tests.write.place import Place
 from tidelake.catalog.commit import commit
 from tidelake.errors import TidelakeWarning
 from tidelake.session import clocks, leases
 from tidelake.store.files import Store
+from tidelake.testing.place import Place
 from tidelake.upkeep import cleanup
 from tidelake.upkeep import expire as expiry
 

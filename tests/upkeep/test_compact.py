@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
+from tests.same import rows
 from tests.upkeep.unchanged import nothing_changes
-from tests.write.place import Place, rows
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
+from tidelake.testing.place import Place
 from tidelake.upkeep import compact as compaction
 from tidelake.upkeep.choose import actions
 from tidelake.upkeep.pieces import look, situation

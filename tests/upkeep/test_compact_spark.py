@@ -8,8 +8,8 @@ import tidelake
 from tests.read import canonical
 from tests.upkeep.test_compact import kinds, many
 from tests.upkeep.unchanged import nothing_changes
-from tests.write.place import Place
 from tidelake.errors import Corrupt
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     import duckdb

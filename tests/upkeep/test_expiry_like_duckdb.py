@@ -11,9 +11,10 @@ import pytest
 
 import tidelake
 from tests.read.oracle import Oracle
+from tests.same import Rows, assert_same, rows
 from tests.upkeep.histories import by_duckdb, by_tidelake
-from tests.write.place import Place, Rows, assert_same, rows
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 Catalog = dict[str, list[tuple[Any, ...]]]
 

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
+from tests.same import rows
 from tests.upkeep.names import named
-from tests.write.place import Place, rows
 from tidelake.store.files import Store
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server

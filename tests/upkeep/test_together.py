@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 import tidelake
-from tests.concurrency.conftest import new_place
 from tests.concurrency.crowd import start, together
-from tests.concurrency.place import Place
 from tests.concurrency.test_kills import settle
+from tests.same import past
 from tests.upkeep import together as work
-from tests.write.place import lying, past
-
-__all__ = ["new_place"]
+from tidelake.testing.place import Place, lying
 
 CATALOGS = ("sqlite", "postgresql", "mariadb")
 
@@ -100,7 +97,7 @@ def assert_clean(place: Place) -> None:
             for kind in ("data", "delete")
             for row in reader.rows(f"SELECT path FROM ducklake_{kind}_file")
         }
-    assert {path.name for path in lying(place.files)} == known
+    assert {path.name for path in lying(place.data)} == known
 
 
 @pytest.mark.timeout(900)

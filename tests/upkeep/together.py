@@ -5,8 +5,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.concurrency.place import Place
 from tidelake.errors import Conflict, NotFound
+from tidelake.testing.place import Place
 
 ROWS = 20
 FIRST = 2

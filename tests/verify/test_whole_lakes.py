@@ -9,19 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.histories.place import Place, place
 from tidelake.errors import NotFound
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
-CATALOGS = ["sqlite", "duckdb", "postgres", "mariadb"]
+CATALOGS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 
 
 @pytest.fixture(params=CATALOGS)
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    kind = request.param
-    servers = {"postgres": "postgres_server", "mariadb": "mariadb_server"}
-    server = request.getfixturevalue(servers[kind]) if kind in servers else None
-    return place(kind, tmp_path, server)
+def home(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Place:
+    return new_place(request.param)
 
 
 def whole(lake: tidelake.Lake, after: object = None) -> None:

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.write.place import Place, rows
+from tests.same import rows
 from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Duck = duckdb.DuckDBPyConnection

@@ -6,9 +6,10 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.write.place import Place, assert_same_now, rows
+from tests.same import assert_same_now, rows
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.names import fold
+from tidelake.testing.place import Place
 
 TWO = [
     ("É", "é"),

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.testing.faces import lake_of
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Write = Callable[[tidelake.Table], Any]

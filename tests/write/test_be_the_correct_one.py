@@ -11,8 +11,9 @@ import pytest
 
 import tidelake
 from tests.read.oracle import Oracle
-from tests.write.place import Place, assert_same, past, rows
+from tests.same import assert_same, past, rows
 from tidelake.errors import Conflict, Invalid
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Duck = duckdb.DuckDBPyConnection

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.write.place import Place, assert_same_now, past, rows
+from tests.same import assert_same_now, past, rows
 from tidelake.errors import Invalid, NotFound
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Duck = duckdb.DuckDBPyConnection

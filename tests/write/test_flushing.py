@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.write.place import Place
+from tidelake.testing.place import Place
 
 ODD = ["a'b", "é", 'a"b', "a\\b", "tab\t", "\x7f", "🦆", "plain", "a/b", "a%b c=d", "", "NULL"]
 

@@ -12,8 +12,9 @@ import pytest
 
 import tidelake
 from tests.read.oracle import Oracle
-from tests.write.place import Place, assert_same, past, rows
+from tests.same import assert_same, past, rows
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Duck = duckdb.DuckDBPyConnection

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.write.place import Place, assert_same_now, rows
+from tests.same import assert_same_now, rows
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.testing.faces import lake_of
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 Write = Callable[[tidelake.Table], Any]

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.write.place import Place
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 LONG = "x" * 5000

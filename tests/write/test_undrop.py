@@ -10,8 +10,8 @@ import pytest
 
 import tidelake
 from tests.history.test_rollback import state
-from tests.write.place import Place
 from tidelake.errors import Invalid, NotFound
+from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.write.place import Place, assert_same_now
+from tests.same import assert_same_now
 from tidelake.catalog.database.backends import BACKENDS
+from tidelake.testing.place import Place
 
 KINDS = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "mariadb": "mysql"}
 

@@ -1,1 +1,5 @@
-"""Help for testing against Tidelake: the DuckDB reference and, in time, behaviour suites."""
+"""Help for testing what is built on Tidelake, and Tidelake itself.
+
+`duck` opens DuckDB with its own ducklake extension, the reference; `place` is where a lake of a
+test is, on any kind of catalog.
+"""

@@ -43,11 +43,11 @@ def only(schema):
 
 
 @pytest.fixture
-def stored(duck, tmp_path):
+def stored(new_duck, tmp_path):
     """What DuckDB writes into the catalog for columns in a CREATE TABLE."""
 
     def run(ddl):
-        connection = duck()
+        connection = new_duck()
         connection.execute(
             f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
         )

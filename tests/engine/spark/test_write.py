@@ -12,12 +12,12 @@ import pytest
 
 import tidelake
 from tests.read import canonical
-from tests.write.place import Place
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.spark.engine import SparkEngine
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
+from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark
 
@@ -26,10 +26,7 @@ ZONE = "spark.sql.session.timeZone"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    folder = tmp_path / "lake"
-    folder.mkdir()
-    path = f"{folder}/lake.db"
-    return Place("sqlite", f"sqlite:///{path}", f"ducklake:sqlite:{path}", folder)
+    return Place.at("sqlite", tmp_path / "lake")
 
 
 @pytest.fixture
@@ -120,7 +117,7 @@ TYPES = {
 }
 
 
-def test_every_type_arrives_exactly(far_away: Any, place: Place, duck: Any) -> None:
+def test_every_type_arrives_exactly(far_away: Any, place: Place, new_duck: Any) -> None:
     """Whatever the session's zone; a second row holds nothing but nulls."""
     names = [f"c {n}.`'\"{{x}}" for n in range(len(TYPES))]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
@@ -132,7 +129,7 @@ def test_every_type_arrives_exactly(far_away: Any, place: Place, duck: Any) -> N
     with place.open() as lake:
         ddl = ", ".join(f"{n} {kind}" for n, kind in zip(quoted, TYPES, strict=True))
         assert lake.create_table("t", ddl).append(rows).rows == 2
-    connection = attached(place, duck)
+    connection = attached(place, new_duck)
     for name, (kind, (_, truth)) in zip(quoted, TYPES.items(), strict=True):
         found = connection.execute(
             f"SELECT typeof({name}), CAST({name} AS VARCHAR), CAST(({truth})::{kind} AS VARCHAR)"
@@ -184,11 +181,11 @@ def write_history(lake: tidelake.Lake, spark: Any) -> None:
         staged.update({"k": "'tx'"}, where="id % 10 = 7")
 
 
-def test_a_history_of_writes(far_away: Any, place: Place, duck: Any) -> None:
+def test_a_history_of_writes(far_away: Any, place: Place, new_duck: Any) -> None:
     with place.open(engine="spark", spark=far_away) as lake:
         write_history(lake, far_away)
         rows = lake.table("t").count()
-    agree(place, duck)
+    agree(place, new_duck)
     read_by_spark(place, far_away)
     with place.open() as lake:
         table = lake.table("t")
@@ -204,7 +201,7 @@ def test_a_history_of_writes(far_away: Any, place: Place, duck: Any) -> None:
         assert changed == [{"id": 1000, "ts": None}]
 
 
-def test_the_same_on_connect(spark_connect: Any, place: Place, duck: Any) -> None:
+def test_the_same_on_connect(spark_connect: Any, place: Place, new_duck: Any) -> None:
     spark_connect.conf.set(ZONE, "Asia/Kolkata")
     try:
         with place.open(engine="spark", spark=spark_connect) as lake:
@@ -217,7 +214,7 @@ def test_the_same_on_connect(spark_connect: Any, place: Place, duck: Any) -> Non
             parts.append(spark_connect.sql("SELECT id AS a, string(id) AS b FROM range(90)"))
             with pytest.raises(Invalid, match=r"main\.p: column 'a'"):
                 parts.append(spark_connect.sql("SELECT 1.5BD AS a"))
-        agree(place, duck)
+        agree(place, new_duck)
         read_by_spark(place, spark_connect)
     finally:
         spark_connect.conf.set(ZONE, "UTC")
@@ -233,7 +230,7 @@ PARTITIONINGS = {
 
 @pytest.mark.parametrize("keys", PARTITIONINGS.values(), ids=PARTITIONINGS)
 def test_partitions_are_duckdbs_and_few_files(
-    far_away: Any, place: Place, duck: Any, keys: list[str]
+    far_away: Any, place: Place, new_duck: Any, keys: list[str]
 ) -> None:
     """Times are told in UTC; k holds null, empty and odd texts; DuckDB then writes the same."""
     rows = far_away.sql(
@@ -246,7 +243,7 @@ def test_partitions_are_duckdbs_and_few_files(
         ddl = "id BIGINT, k VARCHAR, ts TIMESTAMP, tz TIMESTAMPTZ, u UUID"
         table = lake.create_table("t", ddl, partition_by=keys, sort_by=["id DESC"])
         ours = table.append(rows)
-    with attached(place, duck) as connection:
+    with attached(place, new_duck) as connection:
         connection.execute("INSERT INTO t FROM t")
         for (path,) in connection.execute(
             "SELECT data_file FROM ducklake_list_files('lake', 't')"
@@ -449,12 +446,12 @@ with tidelake.connect(sys.argv[1], engine="spark") as lake:
 
 
 @pytest.mark.slow
-def test_writing_on_two_workers(place: Place, spark_cluster: Any, duck: Any) -> None:
+def test_writing_on_two_workers(place: Place, spark_cluster: Any, new_duck: Any) -> None:
     with place.open():
         pass
     printed = spark_cluster.run_python(WRITE, place.url)
     assert json.loads(printed.strip().splitlines()[-1]) == {"main.p": 2705, "main.t": 2705}
-    agree(place, duck)
+    agree(place, new_duck)
 
 
 def test_a_merge_by_what_the_source_says(tmp_path: Path, spark: Any) -> None:

@@ -140,8 +140,8 @@ def test_a_computed_sort_key_is_no_column():
     assert sorted_column(SortKey("gone", "ASC", "NULLS_LAST"), COLUMNS) is None
 
 
-def test_duckdb_stores_the_same(duck, tmp_path):
-    connection = duck()
+def test_duckdb_stores_the_same(new_duck, tmp_path):
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )
