@@ -5,6 +5,7 @@ import pytest
 from tidelake.model.comparable import domain
 from tidelake.model.types import (
     BITS,
+    DELTA_NAMES,
     FLOATS,
     FROM_ARROW,
     FROM_DELTA,
@@ -12,6 +13,7 @@ from tidelake.model.types import (
     FROM_SPARK,
     INTEGERS,
     SIGNED,
+    SPARK_NAMES,
     TICKS,
     TYPES,
     UNSIGNED,
@@ -44,8 +46,8 @@ def test_spark_and_delta_have_every_type_by_its_name():
     pytest.importorskip("pyspark")
     from tidelake.engine.spark.types import OBJECTS
 
-    assert set(OBJECTS) == set(FROM_SPARK)
-    assert set(FROM_DELTA) < set(FROM_SPARK)
+    assert set(OBJECTS) == set(SPARK_NAMES.values())
+    assert set(DELTA_NAMES.values()) < set(OBJECTS)
 
 
 def test_what_several_types_become_comes_back_as_the_first():
@@ -57,6 +59,7 @@ def test_what_several_types_become_comes_back_as_the_first():
         "int64",
     ]
     assert [FROM_DELTA[name] for name in ("string", "binary")] == ["varchar", "blob"]
+    assert "decimal(20,0)" not in {*FROM_SPARK, *FROM_DELTA}, "which is uint64 on the way out alone"
 
 
 def test_kinds_of_numbers_are_those_that_have_bits():

@@ -20,7 +20,7 @@ from tidelake.coverage.values.picture import Picture
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
-from tidelake.model.types import TYPES
+from tidelake.model.types import ARROW_NAMES
 
 if TYPE_CHECKING:
     import pandas
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 LENGTH = "length"
 """The type of lengths of time."""
-_WORDS = {kind: row.arrow for kind, row in TYPES.items() if row.arrow}
-_WORDS |= {"uuid": "string", LENGTH: "duration[us]"}
+_WORDS = ARROW_NAMES | {"uuid": "string", LENGTH: "duration[us]"}
 
 
 def moment_type(time: Column) -> str:

@@ -81,20 +81,36 @@ def _row(line: str) -> ScalarType:
     )
 
 
+def is_decimal(column_type: str) -> bool:
+    return column_type.startswith("decimal")
+
+
+def decimal_shape(column_type: str) -> tuple[int, int]:
+    """Width and scale of `decimal(18,3)`."""
+    width, scale = re.findall(r"\d+", column_type) or (18, 3)
+    return int(width), int(scale)
+
+
+def _back(names: dict[str, str]) -> dict[str, str]:
+    """The type of the first row that says a name; a decimal is nothing but a decimal."""
+    said = {theirs: ours for ours, theirs in reversed(names.items())}
+    return {theirs: ours for theirs, ours in said.items() if not is_decimal(theirs)}
+
+
 TYPES = {row.name: row for row in map(_row, _TABLE.strip().splitlines()[2:])}
 
 DUCKDB_NAMES = {row.name: row.duckdb for row in TYPES.values()}
+ARROW_NAMES = {row.name: row.arrow for row in TYPES.values() if row.arrow}
 DELTA_NAMES = {row.name: row.delta for row in TYPES.values() if row.delta}
 SPARK_NAMES = {row.name: row.spark for row in TYPES.values() if row.spark}
 
-_FIRST_LAST = list(reversed(TYPES.values()))
-FROM_DUCKDB = {row.duckdb: row.name for row in _FIRST_LAST} | {
+FROM_DUCKDB = _back(DUCKDB_NAMES) | {
     "TIME WITH TIME ZONE": "timetz",
     "TIMESTAMP WITH TIME ZONE": "timestamptz",
 }
-FROM_ARROW = {row.arrow: row.name for row in _FIRST_LAST if row.arrow}
-FROM_SPARK = {row.spark: row.name for row in _FIRST_LAST if row.spark}
-FROM_DELTA = {row.delta: row.name for row in _FIRST_LAST if row.delta}
+FROM_ARROW = _back(ARROW_NAMES)
+FROM_SPARK = _back(SPARK_NAMES)
+FROM_DELTA = _back(DELTA_NAMES)
 
 BITS = {row.name: row.bits for row in TYPES.values() if row.bits is not None}
 FRACTION_DIGITS = {row.name: row.digits for row in TYPES.values() if row.digits is not None}
@@ -110,13 +126,3 @@ TIMESTAMPS = frozenset(FRACTION_DIGITS) - {"date", "time", "time_ns"}
 _DAY = 86_400 * 10**9
 TICKS = {name: 10 ** (9 - FRACTION_DIGITS[name]) for name in TIMESTAMPS} | {"date": _DAY}
 """What moments count in, in nanoseconds."""
-
-
-def is_decimal(column_type: str) -> bool:
-    return column_type.startswith("decimal")
-
-
-def decimal_shape(column_type: str) -> tuple[int, int]:
-    """Width and scale of `decimal(18,3)`."""
-    width, scale = re.findall(r"\d+", column_type) or (18, 3)
-    return int(width), int(scale)

@@ -20,7 +20,8 @@ from tidelake.errors import Conflict, Corrupt, Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.file import MappedField
 from tidelake.model.names import TableName, quote
-from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
+from tidelake.model.schema import NESTED, ROW_FILE, ROW_POSITION, Column
+from tidelake.model.types import DELTA_NAMES, FROM_DELTA, is_decimal
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import Drafting
@@ -31,9 +32,7 @@ from tidelake.session.short_transactions import run_locked
 from tidelake.session.staging import POINTERS, plan_of
 from tidelake.write.rows import add_rows, writable
 
-_SAME = {"boolean", "int8", "int16", "int32", "int64", "float32", "float64"} | {
-    *("date", "timestamp", "timestamptz", "varchar", "blob", "struct", "list", "map")
-}
+_SAME = {kind for kind, name in DELTA_NAMES.items() if FROM_DELTA.get(name) == kind} | NESTED
 """Types that are the same to Delta: of others, rows need not be what they seem."""
 _TAKE_BACK = "reject_foreign() takes it back in the log"
 
@@ -166,7 +165,7 @@ def _followed(tx: Drafting, name: TableName, foreign: _Foreign) -> WriteResult:
 def _check_types(draft: TableDraft) -> None:
     for column in draft.columns:
         for below in column.walk():
-            if below.type not in _SAME and not below.type.startswith("decimal"):
+            if below.type not in _SAME and not is_decimal(below.type):
                 raise Unsupported(
                     f"{column.name} is {column.duckdb_type}, of which Delta knows too little to"
                     " take over rows of others",

@@ -22,7 +22,7 @@ from tidelake.model.instant import fraction_digits, parse_date, parse_moment, pa
 from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import is_not_a_time, python_value
 from tidelake.model.schema import Column
-from tidelake.model.types import FRACTION_DIGITS
+from tidelake.model.types import FRACTION_DIGITS, decimal_shape, is_decimal
 
 Converter = Callable[[Any], Any]
 
@@ -46,9 +46,8 @@ def converter(column: Column) -> Converter:
         return partial(_integer, *INTEGERS[kind])
     if kind in WIDE:
         return partial(_wide, *WIDE[kind])
-    if kind.startswith("decimal"):
-        digits, scale = kind[8:-1].split(",")
-        return partial(_decimal, int(digits), int(scale))
+    if is_decimal(kind):
+        return partial(_decimal, *decimal_shape(kind))
     if kind.startswith("timestamp"):
         return partial(_moment, FRACTION_DIGITS[kind])
     if kind in ("time", "time_ns"):

@@ -13,7 +13,7 @@ from tidelake.model.schema import Column
 from tidelake.model.types import FROM_SPARK
 
 _NAMES: dict[type[t.DataType], str] = {
-    **{type(kind): FROM_SPARK[name] for name, kind in OBJECTS.items()},
+    **{type(kind): FROM_SPARK[name] for name, kind in OBJECTS.items() if name in FROM_SPARK},
     **dict.fromkeys((t.CharType, t.VarcharType), "varchar"),
     **dict.fromkeys(
         (t.DayTimeIntervalType, t.YearMonthIntervalType, t.CalendarIntervalType), "interval"
