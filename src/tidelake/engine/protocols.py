@@ -176,6 +176,9 @@ class Engine(Protocol):
     def bytes_at_once(self) -> int:
         """How much upkeep should write before it commits."""
 
+    def holds(self, columns: Iterable[Column]) -> bool:
+        """Whether it has types for all of these. What it has none for it can only pass on."""
+
     def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
 

@@ -272,12 +272,13 @@ class Drafting(Session):
         """Whether DuckDB can move these rows from the catalog to files without harm."""
         return inline_tables.can_flush(self.database.dialect, table, rows)
 
-    def job(self, doing: str, data: object = None) -> Job:
-        """The statements of one write, on Spark if the lake or the data is Spark's."""
-        if self.engine_name == "local" and not is_spark_frame(data):
-            return self.local.job(doing)
-        session = getattr(data, "sparkSession", None)
-        return self.spark_engine(session).job(doing)
+    def job(self, doing: str, data: object = None, columns: Iterable[Column] = ()) -> Job:
+        """The statements of one write, on Spark if the lake or the data is Spark's. Data of this
+        process stays here if its columns are not for Spark: for some there are no types."""
+        if is_spark_frame(data):
+            return self.spark_engine(getattr(data, "sparkSession", None)).job(doing)
+        engine = self.engine
+        return (engine if engine.holds(columns) else self.local).job(doing)
 
     def announce(self) -> None:
         """Files are going to be written: until the commit, nobody may take them for orphans."""

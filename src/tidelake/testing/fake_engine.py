@@ -70,9 +70,7 @@ class FakeEngine:
     def job(self, *_: str) -> FakeJob:
         return FakeJob(self.files)
 
-    def close(self) -> None:
-        self.files.clear()
-
+    holds = close = staticmethod(lambda *_: True)
     query = described = incoming = _unasked
 
 

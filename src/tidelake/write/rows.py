@@ -50,8 +50,7 @@ def _append(
 ) -> WriteResult:
     """`within` is a condition that all rows must meet."""
     name = draft.after.name
-    local = tx.local.job if not is_spark_frame(data) else tx.job
-    with local(f"cannot append to {name}", *([data] if is_spark_frame(data) else [])) as job:
+    with tx.job(f"cannot append to {name}", data, draft.columns) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
         tx.replayable = tx.replayable and incoming.rereadable
         sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)

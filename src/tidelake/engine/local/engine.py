@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,9 @@ class LocalEngine:
         """Let DuckDB go, and what it spilled, as soon as the last rows have been read."""
         with self._opening:
             self._duck = None
+
+    def holds(self, _: Iterable[Column]) -> bool:
+        return True
 
     def read(self, plan: ScanPlan | AsOfPlan) -> LocalReading:
         """The plan as a query that runs when its rows are asked for."""

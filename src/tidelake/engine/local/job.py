@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
@@ -32,6 +33,9 @@ from tidelake.model.source_files import SourceFiles
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class LocalJob:
@@ -63,8 +67,13 @@ class LocalJob:
         undo: Callable[[Answer], object] | None = None,
     ) -> Answer:
         """Run what may take long, or read from a stream that a caller gave."""
-        try:
+        with self._locating():
             return self._work.run(self._doing, statement, undo)
+
+    @contextmanager
+    def _locating(self) -> Iterator[None]:
+        try:
+            yield
         except Invalid as error:
             raise self._located(error) or error from error.__cause__
 
@@ -156,6 +165,11 @@ class LocalJob:
         kept = f"CREATE TEMP TABLE {quote(name)} AS {sql}"
         row = self._run(lambda: connection.execute(kept).fetchone())
         return int(row[0]) if row else 0
+
+    def arrow(self, sql: str, columns: Sequence[Column]) -> pa.Table:
+        """The rows of a query over these columns, for another engine."""
+        with self._locating():
+            return LocalReading(self._work, sql, self._doing, columns).to_arrow()
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""

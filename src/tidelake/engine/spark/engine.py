@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.query import Query
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation
+from tidelake.engine.spark.types import is_exact
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
@@ -37,6 +38,10 @@ class SparkEngine:
     @property
     def session(self) -> SparkSession:
         return self._frames.spark
+
+    def holds(self, columns: Iterable[Column]) -> bool:
+        """Whether Spark has types for all of these."""
+        return all(map(is_exact, columns))
 
     def read(self, plan: ScanPlan | AsOfPlan) -> SparkReading:
         """The plan as a query that runs when its rows are asked for."""

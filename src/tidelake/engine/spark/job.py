@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +16,7 @@ from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.errors import translated as translated_here
-from tidelake.engine.local.reading import LocalReading
+from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
 from tidelake.engine.protocols import Answer, Job, Task
 from tidelake.engine.spark.arrow_reader import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
+_BYTES_OF_A_TASK = 64 * 1024 * 1024
 
 
 class SparkJob:
@@ -60,6 +61,8 @@ class SparkJob:
         self._local = frames.local
         self._doing = doing
         self._relations = Relations(frames, doing)
+        self._here: dict[str, tuple[LocalJob, Incoming]] = {}
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +74,7 @@ class SparkJob:
         trace: TracebackType | None,
     ) -> None:
         self._relations.close()
+        self._open.close()
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
@@ -159,20 +163,18 @@ class SparkJob:
     def _bring_here(
         self, name: str, data: Any, columns: Sequence[Column], defaults: bool
     ) -> Incoming:
-        work = self._local.workbench()
-        work.reach([data] if isinstance(data, str) else [])
-        found = bring(
-            work.connection,
-            "arrow_rows",
-            data,
-            columns,
-            table=self._relations.table,
-            defaults=defaults,
-        )
-        batches = LocalReading(work, found.sql, self._doing, columns).to_batches()
-        frame = from_here(self._frames.spark, batches, columns)
-        self._relations.add(name, Relation(frame, tuple(columns)))
-        return replace(found, sql=f"SELECT * FROM {quote(name)}")
+        """Data that is in this process. What is not much goes to one task, and so into one file."""
+        here = self._open.enter_context(self._local.job(self._doing))
+        table = self._relations.table
+        found = here.bring("arrow_rows", data, columns, table, defaults=defaults)
+        rows = here.arrow(found.sql, columns)
+        self._frames.allow_times(columns)
+        frame = from_here(self._frames.spark, rows.to_batches(), columns)
+        few = rows.nbytes <= _BYTES_OF_A_TASK
+        self._relations.add(name, Relation(frame.coalesce(1) if few else frame, tuple(columns)))
+        sql = f"SELECT * FROM {quote(name)}"
+        self._here[sql] = (here, found)
+        return replace(found, sql=sql)
 
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are.
@@ -198,6 +200,9 @@ class SparkJob:
     ) -> Rows | None:
         """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
         them exactly."""
+        here, given = self._here.get(sql, (None, None))
+        if here and given and given.rereadable:
+            return here.catalog_rows(given.sql, columns, numbered=numbered)
         with self._translated():
             found, select = self._relations.collected(sql)
             return as_text(found, select, columns, numbered=numbered)
