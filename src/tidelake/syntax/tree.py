@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -115,6 +115,45 @@ def walk(node: Any) -> Iterator[Node]:
     elif isinstance(node, list):
         for each in node:
             yield from walk(each)
+
+
+def inside(node: Any) -> Iterator[Node]:
+    """An expression and all below it, not those of its subqueries."""
+    if isinstance(node, list):
+        for each in node:
+            yield from inside(each)
+    elif isinstance(node, dict):
+        if "class" in node:
+            yield node
+        for name, each in node.items():
+            if name != "subquery":
+                yield from inside(each)
+
+
+def replaced(node: Any, change: Callable[[Node], Node | None], *, deep: bool = False) -> Any:
+    """A copy in which `change` has put other expressions; what it puts is not looked into, nor
+    are subqueries unless it goes `deep`."""
+    if isinstance(node, list):
+        return [replaced(each, change, deep=deep) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "class" in node and (other := change(node)) is not None:
+        return {**other, "alias": other.get("alias") or node.get("alias", "")}
+    return {
+        name: each if name == "subquery" and not deep else replaced(each, change, deep=deep)
+        for name, each in node.items()
+    }
+
+
+def reference(name: str) -> Node:
+    """A column by its name alone."""
+    return {
+        "class": "COLUMN_REF",
+        "type": "COLUMN_REF",
+        "alias": "",
+        "query_location": 0,
+        "column_names": [name],
+    }
 
 
 @cache

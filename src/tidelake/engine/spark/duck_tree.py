@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,10 @@ from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.schema import Column
+from tidelake.syntax.tree import Node, replaced
 
 if TYPE_CHECKING:
     import duckdb
-
-Node = dict[str, Any]
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
@@ -86,30 +85,6 @@ def expression_sql(connection: duckdb.DuckDBPyConnection, node: Node) -> str:
     return sql_of(connection, select).removeprefix("SELECT ")
 
 
-def inside(node: Any) -> Iterator[Node]:
-    """An expression and all below it, not those of its subqueries."""
-    if isinstance(node, list):
-        for each in node:
-            yield from inside(each)
-    elif isinstance(node, dict):
-        if "class" in node:
-            yield node
-        for name, each in node.items():
-            if name != "subquery":
-                yield from inside(each)
-
-
-def everything(node: Any) -> Iterator[Node]:
-    """Every part of a tree, subqueries too."""
-    if isinstance(node, list):
-        for each in node:
-            yield from everything(each)
-    elif isinstance(node, dict):
-        yield node
-        for each in node.values():
-            yield from everything(each)
-
-
 def with_values(
     connection: duckdb.DuckDBPyConnection, node: Node, values: Mapping[str, Value]
 ) -> Node:
@@ -133,32 +108,6 @@ def _typed_literal(value: Value) -> str:
     scale = max(-int(value.as_tuple().exponent), 0)
     width = max(value.adjusted() + 1, 1) + scale
     return f"CAST('{value:f}' AS DECIMAL({width}, {scale}))" if width <= 38 else f"{value:f}"
-
-
-def replaced(node: Any, change: Callable[[Node], Node | None], *, deep: bool = False) -> Any:
-    """A copy in which `change` has put other expressions; what it puts is not looked into, nor
-    are subqueries unless it goes `deep`."""
-    if isinstance(node, list):
-        return [replaced(each, change, deep=deep) for each in node]
-    if not isinstance(node, dict):
-        return node
-    if "class" in node and (other := change(node)) is not None:
-        return {**other, "alias": other.get("alias") or node.get("alias", "")}
-    return {
-        name: each if name == "subquery" and not deep else replaced(each, change, deep=deep)
-        for name, each in node.items()
-    }
-
-
-def reference(name: str) -> Node:
-    """A column by its name alone."""
-    return {
-        "class": "COLUMN_REF",
-        "type": "COLUMN_REF",
-        "alias": "",
-        "query_location": 0,
-        "column_names": [name],
-    }
 
 
 def constant(node: Node) -> tuple[Value] | None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.spark.duck_tree import Node, everything, inside, reference, replaced, tree_of
+from tidelake.engine.spark.duck_tree import tree_of
 from tidelake.engine.spark.relation import Relation, refused, renamed
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import fold, quote
 from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.syntax.tree import Node, inside, reference, replaced, walk
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.statement import Statement
@@ -316,4 +317,4 @@ def equal(a: str, b: str) -> Node:
 
 
 def has_subquery(node: Any) -> bool:
-    return any(each.get("class") == "SUBQUERY" for each in everything(node))
+    return any(each.get("class") == "SUBQUERY" for each in walk(node))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidelake.engine.spark.duck_tree import Node, inside
 from tidelake.engine.spark.scalar import Speech
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
 from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.syntax.tree import Node, inside
 
 _KEYS = {"varchar", "date", "boolean", "uuid", "time", "blob"} | INTEGERS
 _WIDEST_SUMMED = 28

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.spark.duck_tree import Node, constant, inside
+from tidelake.engine.spark.duck_tree import constant
 from tidelake.engine.spark.relation import Relation
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
+from tidelake.syntax.tree import Node, inside
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.plan_frames import PlanFrames

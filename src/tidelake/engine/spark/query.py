@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.local.errors import translated as translated_here
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.spark.arrow_reader import from_here
-from tidelake.engine.spark.duck_tree import (
-    Node,
-    everything,
-    is_understood,
-    sql_of,
-    tree_of,
-    with_values,
-)
+from tidelake.engine.spark.duck_tree import is_understood, sql_of, tree_of, with_values
 from tidelake.engine.spark.errors import translated
 from tidelake.engine.spark.from_clause import Sources
 from tidelake.engine.spark.relation import (
@@ -40,6 +33,7 @@ from tidelake.engine.spark.subqueries import Subqueries
 from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
+from tidelake.syntax.tree import Node, walk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,7 +83,7 @@ class Query(Statement):
 
     def _reads(self, node: Node) -> bool:
         """Whether it reads anything that is on Spark."""
-        return any(each.get("table_name") in self.relations for each in everything(node))
+        return any(each.get("table_name") in self.relations for each in walk(node))
 
     def _here(self, node: Node) -> Relation:
         """A query of no table: DuckDB runs it in this process."""

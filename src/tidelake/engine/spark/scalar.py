@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.spark.duck_tree import Node, constant, tree_of, type_of
+from tidelake.engine.spark.duck_tree import constant, tree_of, type_of
 from tidelake.engine.spark.spelling import (
     BOOLEAN,
     Said,
@@ -26,6 +26,7 @@ from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.zone import with_zone_of
 from tidelake.plan.spark_condition import comparison, like, membership
 from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
+from tidelake.syntax.tree import Node
 
 if TYPE_CHECKING:
     import duckdb

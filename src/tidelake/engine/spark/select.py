@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.spark.duck_tree import Node, constant, inside, sql_of, tree_of
+from tidelake.engine.spark.duck_tree import constant, sql_of, tree_of
 from tidelake.engine.spark.groups import Groups, is_plain_grouping
 from tidelake.engine.spark.order import ordering
 from tidelake.engine.spark.relation import Relation, as_columns, held, held_columns, renumbered
@@ -17,6 +17,7 @@ from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 from tidelake.model.types import INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.syntax.tree import Node, inside
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.statement import Statement

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.engine.declare.type_fit import INTEGERS
-from tidelake.engine.spark.duck_tree import Node
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
+from tidelake.syntax.tree import Node
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -7,12 +7,13 @@ from itertools import count
 
 import duckdb
 
-from tidelake.engine.spark.duck_tree import Node, sql_of
+from tidelake.engine.spark.duck_tree import sql_of
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, refused
 from tidelake.engine.spark.shapes import Shapes
 from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
+from tidelake.syntax.tree import Node
 
 DOING = "cannot run the query"
 

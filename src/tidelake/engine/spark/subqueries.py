@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tidelake.engine.spark.duck_tree import Node, inside, reference, replaced, tree_of
+from tidelake.engine.spark.duck_tree import tree_of
 from tidelake.engine.spark.from_clause import (
     Source,
     Sources,
@@ -22,6 +22,7 @@ from tidelake.engine.spark.select import Selects
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.syntax.tree import Node, inside, reference, replaced
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.statement import Statement
