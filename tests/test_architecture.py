@@ -85,6 +85,8 @@ PUBLIC = [
 
 NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
 
+parsed = cache(ast.parse)
+
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 40
 
 
@@ -113,8 +115,9 @@ def package_of(module: str) -> str:
     return name if name in LEVEL else "tidelake"
 
 
-def imports_of(source: str, module: str) -> Iterator[Import]:
-    tree = ast.parse(source)
+@cache
+def imports_of(source: str, module: str) -> list[Import]:
+    tree = parsed(source)
     typing_only = {
         id(inner)
         for node in ast.walk(tree)
@@ -128,9 +131,11 @@ def imports_of(source: str, module: str) -> Iterator[Import]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        for name in names_in(node, module):
-            yield Import(name, node.lineno, id(node) in typing_only, id(node) in inside)
+    return [
+        Import(name, node.lineno, id(node) in typing_only, id(node) in inside)
+        for node in ast.walk(tree)
+        for name in names_in(node, module)
+    ]
 
 
 def names_in(node: ast.AST, module: str) -> list[str]:
@@ -246,7 +251,7 @@ _RUN_TIME = {"import_module", "__import__"}
 def built_at_run_time() -> Iterator[str]:
     """Modules whose names nobody can read."""
     for module, source in modules().items():
-        calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+        calls = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
         for call in calls:
             imports = ast.unparse(call.func).split(".")[-1] in _RUN_TIME
             if imports and not isinstance(call.args[0], ast.Constant):
@@ -315,7 +320,7 @@ def about_databases() -> Iterator[str]:
             continue
         if any(f"{home_of(name)}.".startswith(folders) for name in our_imports(source, module)):
             yield f"database {module}"
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(parsed(source)):
             if tells_databases_apart(node):
                 yield f"database {module}"
 
@@ -324,7 +329,7 @@ def too_long() -> Iterator[str]:
     for module, source in modules().items():
         if source.count("\n") > MOST_LINES:
             yield f"long-module {module}"
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(parsed(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = node.body[1 if ast.get_docstring(node) else 0 :]
                 if body and (body[-1].end_lineno or 0) - body[0].lineno >= MOST_LINES_OF_A_FUNCTION:
@@ -338,7 +343,7 @@ _OF_PYTHON = re.compile(r"_(fields|make|replace|asdict|exit|fields_|handle|dyld_
 def private_reach() -> Iterator[str]:
     """Parts of other objects that are private to them: `x._y` where this module has no `_y`."""
     for module, source in modules().items():
-        tree = ast.parse(source)
+        tree = parsed(source)
         own = {
             node.name
             for node in ast.walk(tree)
@@ -376,7 +381,7 @@ def readers_of_transforms() -> Iterator[str]:
 
 def texts_of_transforms(source: str) -> Iterator[str]:
     """Names of transforms as constants; and `key.transform` compared, cut up or written out."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if _OF_TRANSFORMS.fullmatch(node.value):
                 yield repr(node.value)
