@@ -258,11 +258,15 @@ def built_at_run_time() -> Iterator[str]:
                 yield f"run-time-name {module}"
 
 
-def loads_a_heavy_library(name: str) -> bool:
-    """Whether the module does so as soon as it is imported."""
-    home = home_of(name)
-    found = (each for each in imports_of(modules()[home], home) if not each.typing_only)
-    return any(each.name.split(".")[0] in NOT_AT_IMPORT for each in found if not each.inside)
+@cache
+def loads_a_heavy_library(module: str) -> bool:
+    """Whether it does so as soon as it is imported, by itself or by what it imports."""
+    found = imports_of(modules()[module], module)
+    names = [each.name for each in found if not (each.typing_only or each.inside)]
+    if any(name.split(".")[0] in NOT_AT_IMPORT for name in names):
+        return True
+    homes = {home_of(name) for name in names if name.split(".")[0] == "tidelake"}
+    return any(map(loads_a_heavy_library, homes - {module}))
 
 
 def imported_inside() -> Iterator[str]:
@@ -272,8 +276,9 @@ def imported_inside() -> Iterator[str]:
         if package_of(module) in ("lake", "cli", "tidelake", "join"):
             continue
         for each in imports_of(source, module):
-            ours = each.name.startswith("tidelake") and not loads_a_heavy_library(each.name)
-            if each.inside and not each.typing_only and ours:
+            if not each.inside or each.typing_only or not each.name.startswith("tidelake"):
+                continue
+            if not loads_a_heavy_library(home_of(each.name)):
                 yield f"inside {module} {home_of(each.name)}"
 
 
