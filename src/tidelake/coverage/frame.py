@@ -18,6 +18,7 @@ from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval
 from tidelake.coverage.values.picture import Picture
 from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.engine.export import as_polars, frame_of
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
 from tidelake.model.types import ARROW_NAMES
@@ -109,13 +110,9 @@ class Framed:
     def to_arrow(self) -> pa.Table: ...
 
     def to_pandas(self) -> pandas.DataFrame:
-        from tidelake.engine.export import frame_of
-
         return frame_of(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        from tidelake.engine.export import as_polars
-
         return as_polars(self.to_arrow())
 
 
@@ -127,8 +124,6 @@ class Intervals(list[Interval], Framed):
         self._series = series
 
     def to_arrow(self) -> pa.Table:
-        from tidelake.coverage.frame import LENGTH, as_table, moment_type
-
         moment = moment_type(self._series.time)
         length = "int64" if self._series.clock.kind == COUNT else LENGTH
         columns = [(column.name, column.type) for column in self._series.entity]
@@ -145,8 +140,6 @@ class Intervals(list[Interval], Framed):
 
 def summary(series: Series, extent: Extent, *, merged: bool) -> pa.Table:
     """A row for each entity: its columns, and what there is of it in the range."""
-    from tidelake.coverage.frame import as_table, moment_type
-
     moment = moment_type(series.time)
     columns = [] if merged else [(column.name, column.type) for column in series.entity]
     columns += [("start", moment), ("end", moment), ("expected", "int64"), ("covered", "int64")]

@@ -203,7 +203,6 @@ def _kinds() -> dict[str, dict[str, pa.DataType]]:
 
     words, text, long, whole, yes = pa.string(), pa.string(), pa.int64(), pa.int32(), pa.bool_()
     mapped, listed = pa.map_(words, words), pa.list_(words)
-    vector = _vector_type()
     return {
         "txn": {"appId": text, "version": long, "lastUpdated": long},
         "add": {
@@ -214,7 +213,7 @@ def _kinds() -> dict[str, dict[str, pa.DataType]]:
             "dataChange": yes,
             "stats": text,
             "tags": mapped,
-            "deletionVector": vector,
+            "deletionVector": _vector_type(),
         },
         "remove": {
             "path": text,
@@ -223,7 +222,7 @@ def _kinds() -> dict[str, dict[str, pa.DataType]]:
             "extendedFileMetadata": yes,
             "partitionValues": mapped,
             "size": long,
-            "deletionVector": vector,
+            "deletionVector": _vector_type(),
         },
         "metaData": {
             "id": text,

@@ -8,6 +8,8 @@ from tidelake.catalog.read import tables as read
 from tidelake.delta.log.read import Listing, listing
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.declaration import PROPERTY, declared
+from tidelake.delta.mirror.diff import diff
+from tidelake.delta.mirror.foreign import accept, reject
 from tidelake.delta.mirror.realign import realign, standing, state_of
 from tidelake.delta.mirror.status import KIND, statuses
 from tidelake.delta.mirror.sync import begin, sync, with_tag
@@ -76,8 +78,6 @@ class DeltaMirror:
     ) -> MirrorDiff:
         """Compare the lake with the log as it lies there, or with a copy of it elsewhere. Changes
         nothing."""
-        from tidelake.delta.mirror.diff import diff
-
         return diff(
             self._session,
             self.state,
@@ -89,15 +89,11 @@ class DeltaMirror:
     def accept_foreign(self) -> WriteResult:
         """Do in the lake what somebody else has done in the log, and go on from there. Refused
         where that cannot be told exactly."""
-        from tidelake.delta.mirror.foreign import accept
-
         return accept(self._session, self._name, self.state)
 
     def reject_foreign(self) -> Mirror:
         """Publish on top of what somebody else has put into the log: one more version, which takes
         back what they did."""
-        from tidelake.delta.mirror.foreign import reject
-
         return reject(self._session, self.state)
 
     def stop(self) -> None:

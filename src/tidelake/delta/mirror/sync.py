@@ -43,6 +43,7 @@ from tidelake.session.drafting import Drafting
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
+from tidelake.upkeep.compact import flush_rows
 from tidelake.write.options import set_option
 
 DROPPED = "the table was dropped"
@@ -205,8 +206,6 @@ def begin(session: Session, table_id: int, *, history: bool = False) -> None:
 def flush(session: Session, table_id: int) -> bool:
     """Put rows that the catalog keeps into files: a log knows no others. False if there is no such
     table any more."""
-    from tidelake.upkeep.compact import flush_rows
-
     with session.reading() as reader:
         name = dict(read.names(reader, snapshots.head_id(reader), "table")).get(table_id)
     if name is not None:
