@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tidelake.coverage.overlap import AppendedRows, OverlapGuard
-from tidelake.engine.incoming.python_values import converter, is_missing
+from tidelake.engine.incoming.python_values import is_missing
 from tidelake.errors import Invalid, NotFound
+from tidelake.event_time.key import key_is
 from tidelake.event_time.state import plan_state
 from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, names, spelled
 from tidelake.model.names import TableName, fold, quote
-from tidelake.model.predicate import And, Compare, Predicate
+from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, declared, with_required
 from tidelake.session import staging
@@ -171,22 +171,3 @@ def _end_as_it_was(
         return writes.add_rows(
             tx, draft, job, AppendedRows(sql, 1, True), OverlapGuard.of(tx, draft)
         )
-
-
-def key_is(event: EventTime, given: object) -> Predicate:
-    """The condition that a row is about a key; Invalid if no row can be."""
-    parts = []
-    for column, value in zip(event.key, event.key_values(given).values(), strict=True):
-        try:
-            found = converter(column)(value)
-        except ValueError as error:
-            raise Invalid(
-                f"key: column {column.name!r}: {error}", hint=f"the column is {column.duckdb_type}"
-            ) from None
-        parts.append(Compare(column.name, "=", _kept(column, found)))
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-
-def _kept(column: Column, value: Any) -> Any:
-    """The value as the column keeps it, which of 0.1 is not quite that in a FLOAT."""
-    return struct.unpack("<f", struct.pack("<f", value))[0] if column.type == "float32" else value

@@ -8,8 +8,8 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.engine import Engine, Reading
 from tidelake.event_time import history_sql as plan_of
-from tidelake.event_time.facts import key_is
 from tidelake.event_time.history_sql import HistoryPlan
+from tidelake.event_time.key import key_is
 from tidelake.event_time.plan_as_of import unplaced
 from tidelake.event_time.state import check_placed
 from tidelake.history.changes import define, plan_changes, span_of

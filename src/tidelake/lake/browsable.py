@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.read import snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.delta.values.mirror import MirrorStatus
 from tidelake.errors import NotFound
-from tidelake.history import consumer_records as consumers
 from tidelake.history import log
-from tidelake.history.diff import LakeDiff, diff_lake
 from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
@@ -20,11 +18,12 @@ from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
-from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.source import Source
-from tidelake.sql.query import check_view
-from tidelake.write import definitions
+
+if TYPE_CHECKING:
+    from tidelake.history.diff import LakeDiff
+    from tidelake.session.drafting import Drafting
 
 
 class Browsable:
@@ -118,11 +117,15 @@ class Browsable:
             return self.session.view.view_info(reader, at, view_id)
 
     def create_schema(self, name: str) -> WriteResult:
-        return write(self.session, lambda tx: definitions.create_schema(tx, name))
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.create_schema(tx, name))
 
     def drop_schema(self, name: str, *, cascade: bool = False) -> WriteResult:
         """Drop a schema; with `cascade`, also all that is in it."""
-        return write(self.session, lambda tx: definitions.drop_schema(tx, name, cascade=cascade))
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.drop_schema(tx, name, cascade=cascade))
 
     def create_table(
         self,
@@ -140,10 +143,11 @@ class Browsable:
         Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `entity`,
         `bucket` and `overlap` for series whose coverage is kept.
         """
+        from tidelake.write import definitions
+
         parsed = TableName.parse(name)
         checked = definitions.known_settings(settings)
-        write(
-            self.session,
+        self._write(
             lambda tx: definitions.create_table(
                 tx,
                 parsed,
@@ -160,9 +164,11 @@ class Browsable:
         self, name: str, sql: str, *, columns: Sequence[str] = (), replace: bool = False
     ) -> WriteResult:
         """A view in DuckDB's SQL over this lake's tables."""
+        from tidelake.sql.query import check_view
+        from tidelake.write import definitions
+
         parsed = TableName.parse(name)
-        return write(
-            self.session,
+        return self._write(
             lambda tx: definitions.create_view(
                 tx, parsed, sql, columns=columns, replaces=replace, check=check_view
             ),
@@ -170,8 +176,10 @@ class Browsable:
 
     def drop(self, name: str) -> WriteResult:
         """Drop a table or a view. Its past stays readable."""
+        from tidelake.write import definitions
+
         parsed = TableName.parse(name)
-        return write(self.session, lambda tx: definitions.drop(tx, parsed))
+        return self._write(lambda tx: definitions.drop(tx, parsed))
 
     def undrop(
         self, name: str, *, as_: str | None = None, known_at: int | str | datetime | None = None
@@ -179,17 +187,21 @@ class Browsable:
         """Have a dropped table or view again: the one that was dropped last under this name, or
         that which had it at `known_at`; under another name with `as_`. A table comes with its
         rows, their ids, its settings and its past, as long as its last snapshot is kept."""
+        from tidelake.sql.query import check_view
+        from tidelake.write import definitions
         from tidelake.write.undrop import undrop
 
         old = TableName.parse(name)
         new = old if as_ is None else definitions.moved(old, as_)
-        return write(self.session, lambda tx: undrop(tx, old, new, known_at, check_view))
+        return self._write(lambda tx: undrop(tx, old, new, known_at, check_view))
 
     def rename(self, name: str, new: str) -> WriteResult:
         """Give a table another name, in the same schema or (`schema.name`) in another."""
+        from tidelake.write import definitions
+
         old = TableName.parse(name)
         target = definitions.moved(old, new)
-        return write(self.session, lambda tx: definitions.rename(tx, old, target))
+        return self._write(lambda tx: definitions.rename(tx, old, target))
 
     def sql(
         self,
@@ -216,6 +228,8 @@ class Browsable:
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
+        from tidelake.history.diff import diff_lake
+
         self.session.reads.everything()
         return diff_lake(self.session.committed, a, self.session.last if b is None else b)
 
@@ -236,6 +250,8 @@ class Browsable:
 
     def consumers(self) -> list[ConsumerState]:
         """All consumers, how far they have come and who holds them."""
+        from tidelake.history import consumer_records as consumers
+
         with self.session.reading() as reader:
             return consumers.every(reader)
 
@@ -243,3 +259,8 @@ class Browsable:
         """All tags, by snapshot."""
         with self.session.reading() as reader:
             return tags.every(reader)
+
+    def _write(self, operation: Callable[[Drafting], WriteResult]) -> WriteResult:
+        from tidelake.session.replay import write
+
+        return write(self.session, operation)

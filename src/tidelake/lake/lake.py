@@ -12,20 +12,18 @@ from tidelake.catalog.read import tags
 from tidelake.delta.values.mirror import MirrorStatus
 from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.browsable import Browsable
-from tidelake.lake.transaction import Transaction
 from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
 from tidelake.session import leases
-from tidelake.session.drafting import Drafting
 from tidelake.session.reads import SNAPSHOT
 from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
 from tidelake.verify.values import VerifyReport
-from tidelake.write.options import set_option
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.history.consumer import Consumer
+    from tidelake.lake.transaction import Transaction
 
 
 class Lake(Browsable):
@@ -44,6 +42,8 @@ class Lake(Browsable):
         """Set one of DuckLake's options for the lake, a schema or a table, such as
         `data_inlining_row_limit` or `target_file_size`. `tidelake.mirror` is `delta` where new
         tables are to be mirrored. This makes no snapshot."""
+        from tidelake.write.options import set_option
+
         of = None if table is None else TableName.parse(table)
         set_option(self.session, name, value, table=of, schema=schema)
 
@@ -60,6 +60,9 @@ class Lake(Browsable):
         Its reads see one snapshot. With `isolation="serializable"` its commit is a Conflict if
         somebody else has changed what it has read.
         """
+        from tidelake.lake.transaction import Transaction
+        from tidelake.session.drafting import Drafting
+
         self.session.check_writable()
         tx = Drafting(self.session, author=author, message=message, isolation=isolation)
         return Transaction(tx, Lake)

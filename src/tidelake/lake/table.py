@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from tidelake.coverage import declare as series
 from tidelake.coverage.question import TableCoverage
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
-from tidelake.event_time import facts
-from tidelake.event_time.belief_changes import BeliefChanges
-from tidelake.event_time.history import History
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.history import log
-from tidelake.history import rollback as rolling_back
-from tidelake.history.changes import Changes
-from tidelake.history.diff import TableDiff, diff_table
 from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.scan import Scan
-from tidelake.model.change import WriteResult
+from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
@@ -30,12 +23,15 @@ from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
 from tidelake.upkeep.values import CompactResult
-from tidelake.write import definitions
-from tidelake.write import merge as merging
-from tidelake.write import rows as writes
+
+if TYPE_CHECKING:
+    from tidelake.event_time.belief_changes import BeliefChanges
+    from tidelake.event_time.history import History
+    from tidelake.history.changes import Changes
+    from tidelake.history.diff import TableDiff
 
 
-class Table(TableCoverage, LazyRows):
+class Table(TableCoverage, TableWrites, LazyRows):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
 
@@ -131,6 +127,8 @@ class Table(TableCoverage, LazyRows):
         """The rows that came, went or were updated after `since` (None: from nothing) and up to
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
+        from tidelake.history.changes import Changes
+
         self.source.check_not_as_of("changes")
         last = self.source.end()
         end = last if until is None else until
@@ -148,9 +146,12 @@ class Table(TableCoverage, LazyRows):
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
         may be given as it is, else as a dict."""
+        from tidelake.event_time.history import History
+        from tidelake.event_time.key import key_is
+
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
-            facts.key_is(EventTime.of(self.source.info(reader, at), at), key)
+            key_is(EventTime.of(self.source.info(reader, at), at), key)
         return History(
             self.source.session.committed,
             self.source.name,
@@ -163,6 +164,8 @@ class Table(TableCoverage, LazyRows):
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
         tag `since`, with what was thought of them then and what is thought now. Late rows,
         corrections and deletes are what makes the difference."""
+        from tidelake.event_time.belief_changes import BeliefChanges
+
         if self.source.as_of is None:
             raise Invalid(
                 f"it is not said as of when {self.name} is asked",
@@ -179,6 +182,8 @@ class Table(TableCoverage, LazyRows):
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
+        from tidelake.history.diff import diff_table
+
         self.source.check_not_as_of("differences")
         last = self.source.end()
         end = last if b is None else b
@@ -190,115 +195,6 @@ class Table(TableCoverage, LazyRows):
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
         return engine.read(self.scan().plan())
 
-    def append(self, data: Any) -> WriteResult:
-        """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
-        or JSON files. Columns are matched by name."""
-        known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
-        return self.source.write(lambda tx: writes.append(tx, self.source.name, data), blind=known)
-
-    def put(self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> WriteResult:
-        """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
-        the past is found by the next read; one with the same event time is a correction."""
-        return self.source.write(lambda tx: facts.put(tx, self.source.name, fact), blind=True)
-
-    def end(self, key: Any, *, at: str | date) -> WriteResult:
-        """Add the fact that a key is no more from a moment on. A key of one column may be given
-        as it is, else as a dict."""
-        return self.source.write(lambda tx: facts.end(tx, self.source.name, key, at))
-
-    def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
-        """Replace all rows, or those that meet a condition; the new ones must meet it too."""
-        return self.source.write(
-            lambda tx: writes.overwrite(tx, self.source.name, data, where=where)
-        )
-
-    def delete(self, where: str | Predicate) -> WriteResult:
-        """Delete the rows that meet a condition; `"true"` deletes all."""
-        return self.source.write(lambda tx: writes.delete(tx, self.source.name, where))
-
-    def update(
-        self,
-        set: Mapping[str, Any] | None = None,  # noqa: A002
-        where: str | Predicate | None = None,
-        *,
-        values: Mapping[str, Any] | None = None,
-    ) -> WriteResult:
-        """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
-        anything else stands for itself; in `values` text stands for itself too. A value that does
-        not fit its column exactly is refused, as `append` does."""
-        return self.source.write(lambda tx: writes.update(tx, self.source.name, set, where, values))
-
-    def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
-        """Update the rows whose key is in the source, and add the others; without `on`, by the
-        table's own key. Rows keep their ids."""
-        return self.source.write(lambda tx: merging.merge(tx, self.source.name, source, on))
-
-    def merge_builder(self, source: Any, on: str | Sequence[str] | None = None) -> merging.Merge:
-        """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
-        return merging.Merge(self.source, source, on)
-
-    def add_files(
-        self, paths: str | Sequence[str], *, hive: bool = True, take_over: bool = False
-    ) -> WriteResult:
-        """Make existing Parquet files part of the table without rewriting them. They stay where
-        they are: the lake reads them, and never deletes them. With `take_over` they are handed
-        over to the lake, which deletes them when no snapshot needs them any more. Folders named
-        `column=value` give values to columns that a file has not, unless `hive` is False."""
-        return self.source.write(
-            lambda tx: writes.add_files(tx, self.source.name, paths, hive=hive, take_over=take_over)
-        )
-
-    def evolve(
-        self,
-        *,
-        add: Any = None,
-        drop: str | Sequence[str] = (),
-        rename: Mapping[str, str] | None = None,
-        widen: Mapping[str, Any] | None = None,
-        nullable: Mapping[str, bool] | None = None,
-        default: Mapping[str, Any] | None = None,
-        comment: Mapping[str, str | None] | None = None,
-        order: str | Sequence[str] = (),
-    ) -> WriteResult:
-        """Change the columns without touching data. Nested fields are named by their path."""
-        changes = {
-            "add": add,
-            "drop": drop,
-            "rename": rename,
-            "widen": widen,
-            "nullable": nullable,
-            "default": default,
-            "comment": comment,
-            "order": order,
-        }
-        return self.source.write(lambda tx: definitions.evolve(tx, self.source.name, changes))
-
-    def set_partitioning(self, by: str | Sequence[str]) -> WriteResult:
-        """How files are divided from now on; an empty list ends it."""
-        return self.source.write(lambda tx: definitions.set_partitioning(tx, self.source.name, by))
-
-    def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
-        """How rows are sorted inside files from now on; an empty list ends it."""
-        return self.source.write(lambda tx: definitions.set_sorting(tx, self.source.name, by))
-
-    def set_coverage(
-        self,
-        bucket: str | int | timedelta | None,
-        *,
-        entity: str | Sequence[str] = (),
-        event_time: str | None = None,
-        overlap: str | None = None,
-    ) -> WriteResult:
-        """Keep from now on in which buckets of time the table has rows, for every `entity` if it
-        has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
-        of an integer clock a number. `overlap` says what an append does with buckets that are
-        covered: "allow", "reject", "skip" or "replace"."""
-        return self.source.write(
-            lambda tx: series.set_coverage(
-                tx, self.source.name, bucket, entity, event_time, overlap
-            )
-        )
-
     def recompute_coverage(self) -> int:
         """Find out anew what all files of the table cover, should `verify` have found that what is
         kept is wrong; of how many files."""
@@ -306,26 +202,6 @@ class Table(TableCoverage, LazyRows):
 
         self.source.check_unpinned()
         return recompute(self.source.session, self.source.name)
-
-    def set_event_time(
-        self,
-        event_time: str | None,
-        *,
-        key: str | Sequence[str] = (),
-        tombstone: str | None = None,
-    ) -> WriteResult:
-        """Make the table one of facts in time: what each is about (`key`), since when it holds,
-        and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
-        time can no longer be null, which the rows that are there must not be either.
-
-        None ends it, and leaves a key for `merge` if one is given.
-        """
-        return self.source.write(
-            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone)
-        )
-
-    def set_comment(self, comment: str | None) -> WriteResult:
-        return self.source.write(lambda tx: definitions.set_comment(tx, self.source.name, comment))
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Put small files together, rewrite those that are mostly deleted, and take rows out of
@@ -380,19 +256,6 @@ class Table(TableCoverage, LazyRows):
 
         self.source.check_unpinned()
         return drop_all(self.source.session, self.source.name, policy=policy)
-
-    def rollback(self, to: int | str | datetime) -> WriteResult:
-        """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
-        more commit, and all that has been since stays readable."""
-        return self.source.write(
-            lambda tx: replace(
-                rolling_back.rollback(tx, self.source.name, to), operation="rollback"
-            )
-        )
-
-    def drop(self) -> WriteResult:
-        """Drop the table. Its past stays readable."""
-        return self.source.write(lambda tx: definitions.drop(tx, self.source.name))
 
     def __repr__(self) -> str:
         return repr(self.source)

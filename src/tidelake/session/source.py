@@ -8,11 +8,9 @@ from datetime import datetime
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Denied, Invalid
-from tidelake.model.change import WriteResult
 from tidelake.model.event_time import spelled
 from tidelake.model.names import TableName
 from tidelake.model.table import TableInfo
-from tidelake.session.replay import Operation, write
 from tidelake.session.session import Session
 
 
@@ -53,11 +51,6 @@ class Source:
         """The snapshot up to which the table's past is told, all of which counts as read."""
         self.session.note_rows(self.name, self.snapshot_id)
         return self.session.last if self.snapshot_id is None else self.snapshot_id
-
-    def write(self, operation: Operation, *, blind: bool = False) -> WriteResult:
-        """Change the table as it is now."""
-        self.check_unpinned()
-        return write(self.session, operation, blind=blind)
 
     def check_not_as_of(self, what: str) -> None:
         if self.as_of is not None:

@@ -6,7 +6,7 @@ first clause whose condition holds. Only files in which something matches are to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import Drafting
 from tidelake.session.planning import ReadRequest
-from tidelake.session.source import Source
+from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, assigned, without_rows
 from tidelake.write.rows import check_nulls, result, writable
@@ -62,8 +62,15 @@ class Merge:
     `execute` runs it. Expressions name columns as `target.x` and `source.x`; the source may have
     columns that the table has not, for example one that says what is to be done."""
 
-    def __init__(self, target: Source, source: Any, on: str | Sequence[str] | None) -> None:
-        self._target = target
+    def __init__(
+        self,
+        write: Callable[[Operation], WriteResult],
+        name: TableName,
+        source: Any,
+        on: str | Sequence[str] | None,
+    ) -> None:
+        self._write = write
+        self._name = name
         self._source = source
         self._on = on
         self._clauses = Clauses()
@@ -97,9 +104,7 @@ class Merge:
             raise Invalid(
                 "this merge does nothing", hint="add a clause such as when_matched_update()"
             )
-        return self._target.write(
-            lambda tx: merge(tx, self._target.name, self._source, self._on, self._clauses)
-        )
+        return self._write(lambda tx: merge(tx, self._name, self._source, self._on, self._clauses))
 
     def _with(self, **clause: MergeClause) -> Merge:
         ((which, added),) = clause.items()

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.engine.local.errors import translated
-from tidelake.engine.local.job import LocalJob
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
-from tidelake.engine.local.selection import Selection
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.protocols import Engine, Reading
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -24,6 +22,9 @@ from tidelake.store.files import Store
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from tidelake.engine.local.job import LocalJob
+    from tidelake.engine.local.selection import Selection
 
 
 class LocalEngine:
@@ -84,6 +85,8 @@ class LocalEngine:
 
     def job(self, doing: str) -> LocalJob:
         """The statements of one write; `doing` says which, should it fail."""
+        from tidelake.engine.local.job import LocalJob
+
         return LocalJob(self.workbench, doing)
 
     def query(
@@ -119,6 +122,8 @@ class LocalEngine:
         few: bool = False,  # noqa: ARG002
     ) -> Selection:
         """The rows of such a SELECT, for these columns."""
+        from tidelake.engine.local.selection import Selection
+
         return Selection(sql, tables, columns)
 
 

@@ -1,0 +1,205 @@
+"""The part of a table that changes it: rows, columns, settings. What does it is imported when it is
+first needed, so that those who only read need not wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from tidelake.model.change import WriteResult
+from tidelake.model.predicate import Predicate
+from tidelake.session.source import Source
+
+if TYPE_CHECKING:
+    from tidelake.session.drafting import Drafting
+    from tidelake.write.merge import Merge
+
+
+class TableWrites:
+    """Every call is a commit of its own, or part of the transaction that the table is from."""
+
+    source: Source
+
+    def append(self, data: Any) -> WriteResult:
+        """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
+        or JSON files. Columns are matched by name."""
+        from tidelake.write import rows as writes
+
+        known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
+        return self._write(lambda tx: writes.append(tx, self.source.name, data), blind=known)
+
+    def put(self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> WriteResult:
+        """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
+        the past is found by the next read; one with the same event time is a correction."""
+        from tidelake.event_time import facts
+
+        return self._write(lambda tx: facts.put(tx, self.source.name, fact), blind=True)
+
+    def end(self, key: Any, *, at: str | date) -> WriteResult:
+        """Add the fact that a key is no more from a moment on. A key of one column may be given
+        as it is, else as a dict."""
+        from tidelake.event_time import facts
+
+        return self._write(lambda tx: facts.end(tx, self.source.name, key, at))
+
+    def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
+        """Replace all rows, or those that meet a condition; the new ones must meet it too."""
+        from tidelake.write import rows as writes
+
+        return self._write(lambda tx: writes.overwrite(tx, self.source.name, data, where=where))
+
+    def delete(self, where: str | Predicate) -> WriteResult:
+        """Delete the rows that meet a condition; `"true"` deletes all."""
+        from tidelake.write import rows as writes
+
+        return self._write(lambda tx: writes.delete(tx, self.source.name, where))
+
+    def update(
+        self,
+        set: Mapping[str, Any] | None = None,  # noqa: A002
+        where: str | Predicate | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> WriteResult:
+        """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
+        anything else stands for itself; in `values` text stands for itself too. A value that does
+        not fit its column exactly is refused, as `append` does."""
+        from tidelake.write import rows as writes
+
+        return self._write(lambda tx: writes.update(tx, self.source.name, set, where, values))
+
+    def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
+        """Update the rows whose key is in the source, and add the others; without `on`, by the
+        table's own key. Rows keep their ids."""
+        from tidelake.write import merge as merging
+
+        return self._write(lambda tx: merging.merge(tx, self.source.name, source, on))
+
+    def merge_builder(self, source: Any, on: str | Sequence[str] | None = None) -> Merge:
+        """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
+        from tidelake.write.merge import Merge
+
+        return Merge(self._write, self.source.name, source, on)
+
+    def add_files(
+        self, paths: str | Sequence[str], *, hive: bool = True, take_over: bool = False
+    ) -> WriteResult:
+        """Make existing Parquet files part of the table without rewriting them. They stay where
+        they are: the lake reads them, and never deletes them. With `take_over` they are handed
+        over to the lake, which deletes them when no snapshot needs them any more. Folders named
+        `column=value` give values to columns that a file has not, unless `hive` is False."""
+        from tidelake.write import rows as writes
+
+        return self._write(
+            lambda tx: writes.add_files(tx, self.source.name, paths, hive=hive, take_over=take_over)
+        )
+
+    def evolve(
+        self,
+        *,
+        add: Any = None,
+        drop: str | Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
+        widen: Mapping[str, Any] | None = None,
+        nullable: Mapping[str, bool] | None = None,
+        default: Mapping[str, Any] | None = None,
+        comment: Mapping[str, str | None] | None = None,
+        order: str | Sequence[str] = (),
+    ) -> WriteResult:
+        """Change the columns without touching data. Nested fields are named by their path."""
+        from tidelake.write import definitions
+
+        changes = {
+            "add": add,
+            "drop": drop,
+            "rename": rename,
+            "widen": widen,
+            "nullable": nullable,
+            "default": default,
+            "comment": comment,
+            "order": order,
+        }
+        return self._write(lambda tx: definitions.evolve(tx, self.source.name, changes))
+
+    def set_partitioning(self, by: str | Sequence[str]) -> WriteResult:
+        """How files are divided from now on; an empty list ends it."""
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.set_partitioning(tx, self.source.name, by))
+
+    def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
+        """How rows are sorted inside files from now on; an empty list ends it."""
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.set_sorting(tx, self.source.name, by))
+
+    def set_coverage(
+        self,
+        bucket: str | int | timedelta | None,
+        *,
+        entity: str | Sequence[str] = (),
+        event_time: str | None = None,
+        overlap: str | None = None,
+    ) -> WriteResult:
+        """Keep from now on in which buckets of time the table has rows, for every `entity` if it
+        has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
+        of an integer clock a number. `overlap` says what an append does with buckets that are
+        covered: "allow", "reject", "skip" or "replace"."""
+        from tidelake.coverage import declare as series
+
+        return self._write(
+            lambda tx: series.set_coverage(
+                tx, self.source.name, bucket, entity, event_time, overlap
+            )
+        )
+
+    def set_event_time(
+        self,
+        event_time: str | None,
+        *,
+        key: str | Sequence[str] = (),
+        tombstone: str | None = None,
+    ) -> WriteResult:
+        """Make the table one of facts in time: what each is about (`key`), since when it holds,
+        and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
+        time can no longer be null, which the rows that are there must not be either.
+
+        None ends it, and leaves a key for `merge` if one is given.
+        """
+        from tidelake.event_time import facts
+
+        return self._write(
+            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone)
+        )
+
+    def set_comment(self, comment: str | None) -> WriteResult:
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.set_comment(tx, self.source.name, comment))
+
+    def rollback(self, to: int | str | datetime) -> WriteResult:
+        """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
+        more commit, and all that has been since stays readable."""
+        from tidelake.history import rollback as rolling_back
+
+        return self._write(
+            lambda tx: replace(
+                rolling_back.rollback(tx, self.source.name, to), operation="rollback"
+            )
+        )
+
+    def drop(self) -> WriteResult:
+        """Drop the table. Its past stays readable."""
+        from tidelake.write import definitions
+
+        return self._write(lambda tx: definitions.drop(tx, self.source.name))
+
+    def _write(
+        self, operation: Callable[[Drafting], WriteResult], *, blind: bool = False
+    ) -> WriteResult:
+        from tidelake.session.replay import write
+
+        self.source.check_unpinned()
+        return write(self.source.session, operation, blind=blind)
