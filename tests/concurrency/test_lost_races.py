@@ -11,13 +11,13 @@ import pytest
 
 from tests.concurrency import audit
 from tests.concurrency.crowd import together
-from tests.concurrency.proxy import Proxy
 from tests.concurrency.workers import append_attempts, append_one_by_one
 from tidelake.errors import Conflict
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.session.drafting import Drafting
 from tidelake.session.replay import write
+from tidelake.testing.faults import Proxy
 from tidelake.testing.place import Place
 from tidelake.write import rows as writes
 

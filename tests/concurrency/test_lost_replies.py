@@ -9,10 +9,10 @@ from _pytest.mark import ParameterSet
 
 import tidelake
 from tests.concurrency import audit
-from tests.concurrency.proxy import Proxy
 from tidelake.catalog.commit import commit
 from tidelake.errors import Unavailable
 from tidelake.model.change import WriteResult
+from tidelake.testing.faults import Proxy
 from tidelake.testing.place import Place
 
 SERVERS = ("postgresql", "mariadb")

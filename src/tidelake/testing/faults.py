@@ -9,18 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from tests.servers.process import LOOPBACK
 from tidelake.testing.place import Place
 
+_LOOPBACK = "127.0.0.1"
 _AT_ONCE = 65536
 _RESET = struct.pack("ii", 1, 0)
 
 
 @dataclass
 class Proxy:
-    """`snapshots` counts those of the lake by another way than through here. `translate` may say
+    """Between a lake and its database server, which listens on a port of this machine.
+
+    `snapshots` counts those of the lake by another way than through here. `translate` may say
     the server's words differently, in as many bytes; `meanwhile` happens once, just before the
-    server hears of something to insert."""
+    server hears of something to insert. `fired` counts the cuts.
+    """
 
     port: int
     snapshots: Callable[[], int]
@@ -33,7 +36,7 @@ class Proxy:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self._listener = socket.create_server((LOOPBACK, 0))
+        self._listener = socket.create_server((_LOOPBACK, 0))
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> "Proxy":
@@ -48,7 +51,7 @@ class Proxy:
         """The same lake, reached through here."""
         parts = urlsplit(place.url)
         user = f"{parts.username}@" if parts.username else ""
-        here = f"{user}{LOOPBACK}:{self._listener.getsockname()[1]}"
+        here = f"{user}{_LOOPBACK}:{self._listener.getsockname()[1]}"
         return replace(place, url=parts._replace(netloc=here).geturl())
 
     def lose_commit(self, *, landed: bool) -> None:
@@ -70,7 +73,7 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection((LOOPBACK, self.port))
+                server = socket.create_connection((_LOOPBACK, self.port))
                 for each in (client, server):
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._pairs.append((client, server))
