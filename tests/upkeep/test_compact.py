@@ -575,10 +575,10 @@ def test_a_table_that_is_dropped_meanwhile_needs_nothing(lake, t):
     names = [TableName("main", "gone"), TableName("main", "t")]
     t.append(many(0))
     t.append(many(50))
-    result = compaction.compact_all(lake, names, dry_run=False)
+    result = compaction.compact_all(lake.session, names, dry_run=False)
     assert result.files_after == 1
     with pytest.raises(NotFound):
-        compaction.compact(lake, names[0], dry_run=True)
+        compaction.compact(lake.session, names[0], dry_run=True)
 
 
 def test_the_whole_lake(lake, t):
