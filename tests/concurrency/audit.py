@@ -94,3 +94,9 @@ def _check_duck(place: Place, lake: tidelake.Lake, tables: Sequence[str]) -> Non
             assert ours == theirs
             count = duck.execute(f"SELECT count(*) FROM lake.{table}").fetchone()
             assert count == (len(ours),)
+
+
+def settle(lake: tidelake.Lake) -> None:
+    """A database server may still be busy with what a dead client asked of it."""
+    with lake.session.database.writing():
+        pass

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import tidelake
 from tests.concurrency import audit, diary
 from tests.concurrency.crowd import start
 from tests.concurrency.diary import State, acknowledged, keep_writing, step
@@ -63,7 +62,7 @@ def replayed(place: Place, pages: Path, number: int, state: State) -> tuple[int,
             commits += doing.after != state
             number, state = number + 1, doing.after
     with place.open() as lake:
-        settle(lake)
+        audit.settle(lake)
         found = State.of(lake)
     if found == state:
         return number, state, commits
@@ -73,12 +72,6 @@ def replayed(place: Place, pages: Path, number: int, state: State) -> tuple[int,
         doing = diary.step(number, state)
     assert found == doing.after, f"{doing.name} is there in part, or something else is not"
     return number + 1, found, commits + 1
-
-
-def settle(lake: tidelake.Lake) -> None:
-    """A database server may still be busy with what a dead client asked of it."""
-    with lake.session.database.writing():
-        pass
 
 
 def test_a_reader_undoes_what_a_killed_writer_left(new_place: Callable[[str], Place]) -> None:

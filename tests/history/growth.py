@@ -84,3 +84,22 @@ def _evolve(lake: tidelake.Lake, step: str, number: int) -> None:
             t.evolve(drop=more[0])
         case "partition":
             t.set_partitioning([] if t.partitioning else ["n"])
+
+
+def numbers(start: int, end: int, v: str = "a") -> pa.Table:
+    ids = range(start, end)
+    return pa.table({"id": pa.array(ids, pa.int64()), "v": [v] * len(ids)})
+
+
+def written(lake: tidelake.Lake) -> None:
+    """Inserts, updates and deletes, in files and in the catalog."""
+    t = lake.create_table("t", "id BIGINT, v VARCHAR")
+    t.append(numbers(0, 40))
+    t.append(numbers(100, 104))
+    t.update({"v": "'few'"}, where="id IN (1, 101)")
+    t.update({"v": "'many'"}, where="id < 30")
+    t.delete("id IN (2, 102)")
+    t.delete("id BETWEEN 3 AND 20")
+    t.merge(numbers(25, 45, "merged"), on="id")
+    t.append(numbers(200, 240))
+    t.delete("id >= 200")

@@ -10,17 +10,12 @@ import pytest
 
 import tidelake
 from tests.history.feed import check_all, check_law, check_steps, events, snapshot_ids
-from tests.history.growth import FLUSH, MERGE, REWRITE, grown
+from tests.history.growth import FLUSH, MERGE, REWRITE, grown, numbers, written
 from tidelake.errors import Invalid, NotFound
 from tidelake.history.values_diff import RowDifference
 from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
-
-
-def numbers(start: int, end: int, v: str = "a") -> pa.Table:
-    ids = range(start, end)
-    return pa.table({"id": pa.array(ids, pa.int64()), "v": [v] * len(ids)})
 
 
 def theirs(duck: Duck, since: int, until: int) -> list[tuple[Any, ...]]:
@@ -29,20 +24,6 @@ def theirs(duck: Duck, since: int, until: int) -> list[tuple[Any, ...]]:
         f" FROM ducklake_table_changes('lake', 'main', 't', {since + 1}, {until})"
     ).fetchall()
     return sorted((at, row_id, kind, repr(tuple(rest))) for at, row_id, kind, *rest in rows)
-
-
-def written(lake: tidelake.Lake) -> None:
-    """Inserts, updates and deletes, in files and in the catalog."""
-    t = lake.create_table("t", "id BIGINT, v VARCHAR")
-    t.append(numbers(0, 40))
-    t.append(numbers(100, 104))
-    t.update({"v": "'few'"}, where="id IN (1, 101)")
-    t.update({"v": "'many'"}, where="id < 30")
-    t.delete("id IN (2, 102)")
-    t.delete("id BETWEEN 3 AND 20")
-    t.merge(numbers(25, 45, "merged"), on="id")
-    t.append(numbers(200, 240))
-    t.delete("id >= 200")
 
 
 def test_as_duckdb_tells_them(lake: tidelake.Lake, duck: Duck) -> None:

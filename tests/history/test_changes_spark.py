@@ -8,8 +8,7 @@ import pytest
 
 import tidelake
 from tests.history.feed import check_law, events, snapshot_ids
-from tests.history.growth import MERGE, REWRITE, grown
-from tests.history.test_changes import numbers, written
+from tests.history.growth import MERGE, REWRITE, grown, numbers, written
 from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark

@@ -9,8 +9,7 @@ import pytest
 
 import tidelake
 from tests.history.feed import snapshot_ids, state
-from tests.history.growth import FLUSH, MERGE, REWRITE, grown
-from tests.history.test_changes import numbers, written
+from tests.history.growth import FLUSH, MERGE, REWRITE, grown, numbers, written
 from tidelake.errors import NotFound
 from tidelake.history.values_diff import RowDifference
 from tidelake.testing.place import Place

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tidelake
+from tests.concurrency.audit import settle
 from tests.concurrency.crowd import start, together
-from tests.concurrency.test_kills import settle
 from tests.same import past
 from tests.upkeep import together as work
 from tidelake.testing.place import Place, lying
