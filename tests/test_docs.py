@@ -16,10 +16,17 @@ from typing import Any
 import click
 import pytest
 
+from tests.test_architecture import ORDER
 from tidelake.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *GUIDES,
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 COMMANDS = sorted(main.commands)
 
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -129,6 +136,56 @@ def test_links_lead_somewhere(page):
         assert there.exists(), f"{name(page)} links to {target}"
         if anchor:
             assert anchor in anchors(there), f"{name(page)} links to {target}"
+
+
+_PATH = re.compile(r"`([\w./-]+)`")
+
+
+def places(text: str) -> Iterator[str]:
+    """What is written as a path: with a slash in it, or ending as a file does."""
+    for found in _PATH.findall(text):
+        if not found.startswith(("http", ".")) and ("/" in found.strip("/") or found.endswith("/")):
+            yield found
+
+
+@pytest.mark.parametrize(
+    "page", [*GUIDES, *sorted((ROOT / "docs" / "design").glob("*.md"))], ids=name
+)
+def test_paths_on_the_pages_for_developers_exist(page):
+    homes = [ROOT, ROOT / "src" / "tidelake", ROOT / "tests"]
+    missing = [
+        place
+        for place in places(page.read_text())
+        if place.endswith((".py", ".md", ".txt", "/"))
+        and not any((home / place).exists() for home in homes)
+    ]
+    assert missing == []
+
+
+def test_every_noun_of_the_architecture_is_where_the_page_says():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = text.split("## The nouns")[1].split("## ")[0].splitlines()[3:]
+    for nouns, _, files in (row.strip("| ").split(" | ") for row in rows if row.startswith("|")):
+        sources = [(ROOT / "src/tidelake" / path).read_text() for path in places(files)]
+        for noun in nouns.split(", "):
+            assert any(f"class {noun}" in source for source in sources), noun
+
+
+def test_the_tree_of_the_architecture_is_that_of_the_source():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    tree = text.split("src/tidelake/\n")[1].split("```")[0]
+    listed = set(re.findall(r"(?:^  |  )(\w+)/", tree, re.MULTILINE))
+    there = {each.parent.name for each in (ROOT / "src" / "tidelake").glob("*/__init__.py")}
+    assert there <= listed
+    order = text.split("Imports point down: `")[1].split("`")[0]
+    floors = [set(re.findall(r"\w+", floor)) for floor in order.split("◂")]
+    known = [floor & (there | {"errors", "scratch", "duck"}) for floor in ORDER]
+    assert [floor for floor in known if floor] == floors
+
+
+@pytest.mark.parametrize(("page", "most"), zip(GUIDES, (120, 80), strict=True))
+def test_the_pages_for_developers_stay_short(page, most):
+    assert page.read_text().count("\n") <= most
 
 
 def anchors(page: Path) -> set[str]:
