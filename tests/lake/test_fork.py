@@ -1,6 +1,7 @@
 """A process that is forked from one with a lake open has connections, locks and a DuckDB of its
 own, and does nothing to those of its parent."""
 
+import gc
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 
 import tidelake
@@ -63,6 +65,22 @@ def test_children_and_parent_go_on_side_by_side(new_lake: Open, kind: str) -> No
             assert found == [expected[: length + 2] for length in range(3)]
             assert rows(tables[number]) == expected
         assert lake.verify().ok
+
+
+def test_garbage_of_the_parent_is_not_collected_in_the_child(new_lake: Open) -> None:
+    """A DuckDB whose threads are gone ends the process when it is closed."""
+    with new_lake("sqlite") as lake:
+        table = lake.create_table("t", "a INT")
+        table.append([{"a": number} for number in range(1000)])
+        gc.disable()
+        try:
+            ring: list[Any] = [duckdb.connect(config={"threads": 4})]
+            ring[0].execute("SELECT sum(range) FROM range(10_000_000)").fetchall()
+            ring.append(ring)
+            del ring
+            assert in_child(lambda: (gc.collect(), len(rows(table)))[1]) == 1000
+        finally:
+            gc.enable()
 
 
 def test_a_duckdb_file_has_one_process(new_lake: Open) -> None:

@@ -2,12 +2,14 @@
 
 Connections, locks that another thread held, and DuckDB with its threads gone: whoever has such
 things is told in the child, before anything else runs there, and begins anew. What was the
-parent's is never closed there, because that would tell the other side that the parent is gone.
+parent's is never closed there, because that would tell the other side that the parent is gone; nor
+is it collected as garbage, which for a DuckDB without its threads is the end of the process.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from typing import Protocol
 from weakref import WeakSet
@@ -33,6 +35,7 @@ def keep_forever(thing: object) -> None:
 
 
 def _tell() -> None:
+    gc.freeze()  # what was garbage in the parent stays what it is
     for thing in list(_CARRIED):
         thing.after_fork()
 
