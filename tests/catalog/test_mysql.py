@@ -45,9 +45,9 @@ HISTORY = [
 
 @pytest.fixture
 def both(
-    tmp_path: Path, duck: DuckFactory, mariadb_server: "MariadbServer"
+    tmp_path: Path, new_duck: DuckFactory, mariadb_server: "MariadbServer"
 ) -> tuple[tidelake.Lake, tidelake.Lake]:
-    connection = duck()
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )

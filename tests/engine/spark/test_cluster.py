@@ -34,10 +34,10 @@ with tidelake.connect(sys.argv[1], read_only=True) as lake:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_both_ways_of_reading_on_two_workers(
-    tmp_path: Path, duck: DuckFactory, spark_cluster: "SparkCluster"
+    tmp_path: Path, new_duck: DuckFactory, spark_cluster: "SparkCluster"
 ) -> None:
     """`native` is read by Spark itself, with deletes; `added` goes by Arrow."""
-    connection = duck()
+    connection = new_duck()
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH '{tmp_path}/data/')"
     )

@@ -59,10 +59,10 @@ with tidelake.connect(catalog, read_only=True, storage_options=options) as lake:
 @pytest.mark.jvm
 @pytest.mark.spark
 def test_spark_reads_the_store_itself(
-    tmp_path: Path, duck: DuckFactory, s3_server: "S3Server"
+    tmp_path: Path, new_duck: DuckFactory, s3_server: "S3Server"
 ) -> None:
     bucket = s3_server.new_bucket()
-    connection = duck()
+    connection = new_duck()
     connection.execute(s3_server.duckdb_secret)
     connection.execute(
         f"ATTACH 'ducklake:sqlite:{tmp_path}/c.db' AS lake (DATA_PATH 's3://{bucket}/lake/')"

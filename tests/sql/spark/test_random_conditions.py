@@ -7,6 +7,7 @@ import pytest
 
 import tidelake
 from tests.sql.spark.test_conditions import ZONES, lake, settings, url  # noqa: F401
+from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.errors import TidelakeError
 
 pytestmark = pytest.mark.spark
@@ -91,14 +92,14 @@ class Conditions:
 
 def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:  # noqa: F811
     """How many of the conditions were said in Spark's words; all of these judge alike."""
-    table, engine = lake.table("t"), lake.session.spark_engine(spark)
+    table, frames = lake.table("t"), PlanFrames(spark, lake.session.local)
     making = Conditions(seed)
     here: dict[str, set[int]] = {}
     texts = {}
     for condition in dict.fromkeys(making.one() for _ in range(number)):
         try:
             scan = table.scan(columns=["id"], where=condition)
-            text = engine.condition(scan.plan())
+            text = frames.condition(scan.plan())
             if text is not None and "rowid" not in text:
                 here[condition] = set(scan.to_arrow().column(0).to_pylist())
                 texts[condition] = text
