@@ -1,4 +1,6 @@
-"""The only room with rows: runs a `ScanPlan` and hands back tables."""
+"""The only package with rows: runs plans and hands back tables. `protocols` says what an engine can
+do; `local` is DuckDB in this process, `spark` is Spark.
+"""
 
 from tidelake.engine.protocols import Engine, Job, Reading
 
