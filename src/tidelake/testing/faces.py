@@ -7,5 +7,5 @@ from tidelake.lake.table import Table
 
 
 def lake_of(table: Table) -> Lake:
-    """The lake that a table is of, as it is committed."""
-    return Lake(table.source.session.committed)
+    """The lake that a table is of; with the writes of its transaction, if it is of one."""
+    return Lake(table.source.session)
