@@ -32,9 +32,9 @@ test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
 	$(PYTEST) $(TOGETHER) -m "not jvm"
 
 MINUTES ?= 20
-SEED ?=
+ONLY ?=
 test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in a random order
-	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES) $(if $(SEED),--share-seed $(SEED))
+	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES) $(if $(ONLY),-k "$(ONLY)")
 
 test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
 	@if $(MAKE) --no-print-directory maven-answers; then \
