@@ -32,9 +32,8 @@ test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
 	$(PYTEST) $(TOGETHER) -m "not jvm"
 
 MINUTES ?= 20
-ONLY ?=
 test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in a random order
-	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES) $(if $(ONLY),-k "$(ONLY)")
+	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES)
 
 test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
 	@if $(MAKE) --no-print-directory maven-answers; then \

@@ -422,6 +422,7 @@ def reorder(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         table.columns = [table.column(column) for column in names]
+        table.reordered = True
 
     return Action(
         f"reorder {name} as {names}",

@@ -34,6 +34,7 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     partitioned: tuple[str, ...] = ()
     sorted: tuple[str, ...] = ()
+    reordered: bool = False
     uid: int = 0
 
     def column(self, name: str) -> Column:

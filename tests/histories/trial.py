@@ -1,5 +1,6 @@
 """One lake on trial: changed step by step by Tidelake and DuckDB, held against the model."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from random import Random
@@ -26,6 +27,8 @@ STEPS = (
 )
 OURS = ("tide", "tide transaction", "tide failure", "option")
 LIMITS = (0, 3, 10, 40)
+
+_ALTERS = re.compile("(RENAME|ALTER) COLUMN")
 
 
 class Trial:
@@ -174,11 +177,14 @@ class Trial:
 
     def _run(self, chance: Random, done: set[int] | None = None) -> None:
         """Something that DuckDB does, and does right: in a transaction no table twice, as rows
-        that it has inserted and then updates get ids from nowhere."""
+        that it has inserted and then updates get ids from nowhere; and no column altered whose
+        table has another order, as it goes back to where it was (docs/writing.md)."""
         for _ in range(50):
             action = self._some_action(chance)
             table = action.table and self.model.now.tables.get(action.table)
             if action.duck is None or (table and table.uid in (done or ())):
+                continue
+            if table and table.reordered and _ALTERS.search(action.duck):
                 continue
             self.log.append(f"duck: {action.text}")
             self.duck.execute(action.duck)
