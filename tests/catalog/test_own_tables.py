@@ -1,5 +1,6 @@
 """The tables that are ours alone: made when needed, and nothing is lost without them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,22 @@ def test_names_are_told_apart_by_case(database: Database) -> None:
         one = reader.rows("SELECT 1 FROM tidelake_consumer WHERE consumer_name = :n", n="BILLING")
     assert found == {"billing": 0, "Billing": 1, "bílling": 2}
     assert one == []
+
+
+@pytest.mark.parametrize("database", ["duckdb", "postgresql", "mysql"], indirect=True)
+def test_a_table_made_after_the_moment_that_is_read_is_not_there(database: Database) -> None:
+    """MariaDB tells of it all the same, and then refuses to read it. On SQLite a reader keeps
+    writers waiting, so that none is made."""
+    with database.reading() as reader:
+        assert reader.row("SELECT snapshot_id FROM ducklake_snapshot")
+        with ThreadPoolExecutor(1) as other:
+            other.submit(_make_tags, database).result()
+        assert tags.every(reader) == []
+        assert reader.row("SELECT snapshot_id FROM ducklake_snapshot")
+    with database.reading() as reader:
+        assert reader.has_table(tags.TABLE)
+
+
+def _make_tags(database: Database) -> None:
+    with database.writing() as writer:
+        own_tables.ensure(writer, tags.TABLE)

@@ -295,13 +295,16 @@ class Trial:
 
     def _duck_state(self, at: int) -> list[str]:
         """A DuckDB that has been there for long may take the columns of one snapshot for those of
-        another, where it was at work itself when others changed them; one that comes anew reads
-        what the catalog says."""
-        found = check.duck_state(self.duck, at, self.model.snapshots[at], f"at {at}")
-        if found:
-            self._detach()
-            found = check.duck_state(self.duck, at, self.model.snapshots[at], f"at {at}")
-        return found
+        another, or miss a table that was there, where it was at work itself when others changed
+        them; one that comes anew reads what the catalog says."""
+        state, label = self.model.snapshots[at], f"at {at}"
+        try:
+            if not check.duck_state(self.duck, at, state, label):
+                return []
+        except duckdb.CatalogException:
+            pass
+        self._detach()
+        return check.duck_state(self.duck, at, state, label)
 
     def _expect(self, found: list[str]) -> None:
         if found:

@@ -35,7 +35,7 @@ class Reader:
         return next(iter(self.rows(sql, **parameters)), None)
 
     def has_table(self, name: str) -> bool:
-        return self.row(self.dialect.exists, name=name) is not None
+        return self.dialect.has_table(self.rows, name)
 
     def has_index(self, name: str) -> bool:
         return self.row(self.dialect.index_exists, name=name) is not None

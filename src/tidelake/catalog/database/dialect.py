@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from tidelake.model.schema import Column
 
@@ -33,14 +33,20 @@ NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
 """How a number looks, for `odd_number`."""
 
 
+class Ask(Protocol):
+    """A query in an open transaction."""
+
+    def __call__(self, sql: str, **parameters: object) -> list[Any]: ...
+
+
 class Dialect(Protocol):
     """The SQL of a database. What has no value here each must give; what `inline_…` says of the
     tables for small writes is DuckLake's way in a database with few types of its own."""
 
     types: Mapping[str, str]
     """Column types for our kinds (see `layout`)."""
-    exists: str
-    """Asks for a table :name."""
+    exists: str | None = None
+    """Asks for a table :name, where that is how `has_table` finds it."""
     index_exists: str
     """Asks for an index :name."""
     every_column: str
@@ -71,6 +77,11 @@ class Dialect(Protocol):
     column_spellings: str | None = None
     """Asks for the columns of a table :name, where the case of the letters matters and DuckDB does
     not keep it."""
+
+    def has_table(self, ask: Ask, name: str) -> bool:
+        """Whether a table is there, at the moment that the transaction sees."""
+        assert self.exists is not None
+        return bool(ask(self.exists, name=name))
 
     def moment(self, at: datetime) -> object:
         """An instant as the database's column for it takes it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tidelake.catalog.database.dialect import NUMBER, Dialect, StatisticsSql
+from tidelake.catalog.database.dialect import NUMBER, Ask, Dialect, StatisticsSql
+from tidelake.catalog.database.mysql.failures import MADE_LATER, NO_SUCH_TABLE, code_of
 
 _NAME = re.compile(r"[\x01-\x7f]{0,63}[\x01-\x1f!-\x7f]")
 """Of other letters it passes over more than case."""
@@ -21,10 +22,6 @@ _TYPES = {
 
 class MySQLDialect(Dialect):
     types = _TYPES
-    exists = (
-        "SELECT 1 FROM information_schema.tables"
-        " WHERE table_schema = DATABASE() AND table_name = :name"
-    )
     index_exists = (
         "SELECT 1 FROM information_schema.statistics"
         " WHERE table_schema = DATABASE() AND index_name = :name"
@@ -44,6 +41,17 @@ class MySQLDialect(Dialect):
     prefixed = "CONCAT({}, {})"
     commits_create = True
     widest = 180  # a row is 8,126 bytes, of which a text needs 41
+
+    def has_table(self, ask: Ask, name: str) -> bool:
+        """The table itself is asked, for the information schema also tells of one that was made
+        after the moment that a transaction sees; at that moment it is not there."""
+        try:
+            ask(f'SELECT 1 FROM "{name}" LIMIT 1')
+        except Exception as error:
+            if code_of(error) in (NO_SUCH_TABLE, MADE_LATER):
+                return False
+            raise
+        return True
 
     def can_name_column(self, name: str) -> bool:
         return bool(_NAME.fullmatch(name))

@@ -7,6 +7,9 @@ from typing import Any
 from tidelake.catalog.database.failures import LOCKED, PASSWORD, RACE, SERVER, Failure, LostRace
 from tidelake.errors import Denied, NotFound
 
+NO_SUCH_TABLE = 1146
+MADE_LATER = 1412
+"""A table that was made, or altered, after the moment that the transaction sees."""
 _KNOWN: dict[int, Failure] = {
     0: Failure(LostRace, "closed the connection", SERVER),
     1045: Failure(Denied, "refused the credentials", PASSWORD),
@@ -18,7 +21,7 @@ _KNOWN: dict[int, Failure] = {
     1062: Failure(LostRace, "already has such a row", RACE),
     1205: Failure(LostRace, "is locked", LOCKED),
     1213: Failure(LostRace, "had to break off the transaction", "try again"),
-    1412: Failure(LostRace, "got a new table while it was read", "try again"),
+    MADE_LATER: Failure(LostRace, "got a new table while it was read", "try again"),
     2002: Failure(LostRace, "cannot be reached", SERVER),
     2003: Failure(LostRace, "cannot be reached", SERVER),
     2006: Failure(LostRace, "closed the connection", SERVER),
@@ -27,5 +30,10 @@ _KNOWN: dict[int, Failure] = {
 
 
 def failure_of(cause: Any) -> Failure | None:
+    code = code_of(cause)
+    return None if code is None else _KNOWN.get(code)
+
+
+def code_of(cause: Any) -> int | None:
     code = cause.args[0] if getattr(cause, "args", None) else None
-    return _KNOWN.get(code) if isinstance(code, int) else None
+    return code if isinstance(code, int) else None
