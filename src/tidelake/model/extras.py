@@ -1,4 +1,4 @@
-"""Packages that not every user needs, and the extra that brings each."""
+"""Packages that not every user needs: extras bring them (`pyproject.toml`)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from importlib.util import find_spec
 
 from tidelake.errors import Unsupported
 
-_EXTRAS = {
-    "pandas": "pandas",
-    "polars": "polars",
-    "pyspark": "spark",
-    "psycopg": "postgres",
-    "pymysql": "mysql",
-}
 
-
-def require(package: str, purpose: str) -> None:
-    """Raise Unsupported, with the way to install it, unless the package is there."""
-    if find_spec(package) is None:
-        raise Unsupported(
-            f"{purpose} needs the Python package {package}",
-            hint=f"pip install 'tidelake[{_EXTRAS[package]}]'",
-        )
+def require(extra: str, purpose: str, *packages: str) -> None:
+    """Raise Unsupported, with the way to install it, unless the packages that an extra brings are
+    there: one of its own name, if none is given."""
+    for package in packages or (extra,):
+        if find_spec(package) is None:
+            raise Unsupported(
+                f"{purpose} needs the Python package {package}",
+                hint=f"pip install 'tidelake[{extra}]'",
+            )

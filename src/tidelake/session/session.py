@@ -97,7 +97,7 @@ class Session:
 
     def spark_engine(self, spark: Any) -> SparkEngine:
         """On a Spark session, that of the lake if none is given."""
-        require("pyspark", "the Spark engine")
+        require("spark", "the Spark engine", "pyspark")
         from tidelake.engine.spark.engine import SparkEngine
 
         return SparkEngine(spark or self.spark, self.local)

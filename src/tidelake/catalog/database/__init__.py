@@ -10,7 +10,7 @@ To add one:
   server begin with `ServerDatabase`, in `server`;
 - `failures`: what its driver raises, as a `Failure`. A change that may be tried again, because
   another writer was faster or nobody knows whether it landed, is a `LostRace`;
-- list it in `backends`, its driver in the extras (`pyproject.toml`, `model/extras.py`) and in
-  OWNERS of `tests/test_architecture.py`, and its address in the docs.
+- list it in `backends`, its driver in the extras of `pyproject.toml` and in OWNERS of
+  `tests/test_architecture.py`, and its address in the docs.
 Then give the tests a server of it (`tests/servers`): those that take every database should pass.
 """

@@ -26,7 +26,7 @@ class MySQLDatabase(ServerDatabase):
     lock_outlives_transaction = True
 
     def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
-        require("pymysql", "a catalog on MySQL")
+        require("mysql", "a catalog on MySQL", "pymysql", "sqlalchemy")
         super().__init__(_engine(url.url or "", read_only))
 
     @contextmanager

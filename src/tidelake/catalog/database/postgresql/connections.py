@@ -22,7 +22,7 @@ class PostgreSQLDatabase(ServerDatabase):
     """The lake's lock ends with the transaction by itself."""
 
     def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
-        require("psycopg", "a catalog on PostgreSQL")
+        require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
         settings = ["-c timezone=UTC", f"-c lock_timeout={server.LOCK_WAIT_S}s"]
         if read_only:
             settings.append("-c default_transaction_read_only=on")
