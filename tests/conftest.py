@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     import tidelake
-    from tests.read.oracle import Oracle
     from tests.servers.delta_spark import DeltaSpark
     from tests.servers.mariadb import MariadbServer
     from tests.servers.postgres import PostgresServer
     from tests.servers.s3 import S3Server
     from tests.servers.spark import ConnectServer, SparkCluster
+    from tidelake.testing.oracle import Oracle
     from tidelake.testing.place import Place
 
 _SERVERS = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}
@@ -161,7 +161,7 @@ def duck(
 
 @pytest.fixture(scope="session")
 def oracle() -> "Iterator[Oracle]":
-    from tests.read.oracle import Oracle
+    from tidelake.testing.oracle import Oracle
 
     oracle = Oracle()
     yield oracle
@@ -171,6 +171,6 @@ def oracle() -> "Iterator[Oracle]":
 @pytest.fixture
 def agree(place: "Place", lake: "tidelake.Lake", oracle: "Oracle") -> Callable[[], None]:
     """Asserts that Tidelake and DuckDB read the same, at every snapshot."""
-    from tests.same import assert_same
+    from tidelake.testing.agreement import assert_same
 
     return lambda: assert_same(place, oracle, lake)

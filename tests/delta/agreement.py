@@ -4,9 +4,9 @@ from pathlib import Path
 
 import tidelake
 from tests.delta.readers import Readers
-from tests.read import canonical
 from tidelake.delta.log.names import commit_version
 from tidelake.delta.mirror import records as mirrors
+from tidelake.testing import canonical
 
 
 def assert_agree(lake: tidelake.Lake, name: str, readers: Readers) -> int:

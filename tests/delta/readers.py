@@ -7,10 +7,10 @@ from uuid import UUID
 import deltalake
 import pyarrow as pa
 
-from tests.histories.kinds import Kind
-from tests.histories.model import Table
-from tests.read import canonical
+from tidelake.testing import canonical
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.histories.kinds import Kind
+from tidelake.testing.histories.model import Table
 
 Shown = tuple[list[str], list[tuple[Any, ...]]]
 """Names of columns, and rows in one form."""
@@ -61,7 +61,7 @@ def shown(table: pa.Table) -> Shown:
 
 def as_delta(table: Table) -> Shown:
     """What readers should find in place of a table of the model: UUIDs are bytes to Delta."""
-    from tests.histories.check import expected_arrow
+    from tidelake.testing.histories.check import expected_arrow
 
     columns = list(map(canonical.values, expected_arrow(table).columns))
     found = [

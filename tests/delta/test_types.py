@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers, delta_rs
-from tests.read import canonical
+from tidelake.testing import canonical
 
 MOMENTS = [
     datetime(1582, 10, 4, 1, 2, 3, 1),

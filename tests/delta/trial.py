@@ -7,13 +7,14 @@ from typing import Any
 
 import tidelake
 from tests.delta.readers import Readers, Shown, as_delta
-from tests.histories import trial, upkeep
-from tests.histories.actions import spelled
-from tests.histories.model import Model, Name, Table
+from tests.histories import upkeep
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.mirror import Mirror
 from tidelake.errors import NotFound
+from tidelake.testing.histories import trial
+from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.model import Model, Name, Table
 
 STEPS = (
     *["tide"] * 9,

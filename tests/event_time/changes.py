@@ -5,9 +5,10 @@ from random import Random
 from typing import Any
 
 from tests.event_time.facts import Facts
-from tests.histories.actions import Action, Condition, Maker, as_arrow, as_values, quote, rollback
-from tests.histories.kinds import SCALARS, WIDER, any_value, ddl, literal, order, widened
-from tests.histories.model import Column, Model, Name
+from tidelake.testing.histories.action import Action, Condition, Maker, quote
+from tidelake.testing.histories.kinds import SCALARS, WIDER, any_value, ddl, literal, order, widened
+from tidelake.testing.histories.model import Column, Model, Name
+from tidelake.testing.histories.row_actions import as_arrow, as_values, rollback
 
 NAME: Name = ("main", "facts")
 TABLE = '"main"."facts"'

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from tests.histories.kinds import order
-from tests.histories.model import Row, Table
+from tidelake.testing.histories.kinds import order
+from tidelake.testing.histories.model import Row, Table
 
 
 @dataclass

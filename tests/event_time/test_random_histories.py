@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from tests.event_time.trial import EventTrial, plan_of, run
-from tests.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ import tidelake
 from tests.event_time import changes
 from tests.event_time.changes import NAME, START, TABLE
 from tests.event_time.facts import Facts, instant, moments
-from tests.histories import trial, upkeep
-from tests.histories.actions import Action
-from tests.histories.check import Found, expected_arrow, same_table, unequal
-from tests.histories.model import Model, Row, Table
-from tests.read import canonical
+from tests.histories import upkeep
+from tidelake.testing import canonical
+from tidelake.testing.histories import trial
+from tidelake.testing.histories.action import Action
+from tidelake.testing.histories.check import Found, expected_arrow, same_table, unequal
+from tidelake.testing.histories.model import Model, Row, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

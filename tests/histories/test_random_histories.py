@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tests.histories.actions import spelled
-from tests.histories.check import expected_arrow
-from tests.histories.model import Table
-from tests.histories.trial import plan_of, run
-from tests.read import canonical
+from tidelake.testing import canonical
+from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.check import expected_arrow
+from tidelake.testing.histories.model import Table
+from tidelake.testing.histories.trial import plan_of, run
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

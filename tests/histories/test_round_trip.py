@@ -8,11 +8,20 @@ from random import Random
 
 import pytest
 
-from tests.histories import actions
-from tests.histories.actions import Action, Maker
-from tests.histories.kinds import STRUCT
-from tests.histories.model import Column, Model, Table
-from tests.histories.trial import Trial, plan_of, run
+from tidelake.testing.histories import actions
+from tidelake.testing.histories.action import Action, Maker
+from tidelake.testing.histories.kinds import STRUCT, ddl
+from tidelake.testing.histories.model import Column, Model, Table
+from tidelake.testing.histories.row_actions import as_arrow, new_rows
+from tidelake.testing.histories.table_actions import (
+    create_schema,
+    create_table,
+    create_view,
+    drop_schema,
+    drop_table,
+    drop_view,
+)
+from tidelake.testing.histories.trial import Trial, plan_of, run
 from tidelake.testing.place import Place
 
 CATALOGS = ("sqlite", "duckdb", "postgresql", "mariadb")
@@ -31,7 +40,7 @@ COLUMNS = (
 
 
 def _table() -> Action:
-    clauses = ", ".join(f"{c.name} {actions.ddl(c.kind)}" for c in COLUMNS)
+    clauses = ", ".join(f"{c.name} {ddl(c.kind)}" for c in COLUMNS)
 
     def on_model(model: Model) -> None:
         model.now.tables[NAME] = Table([Column(c.name, c.kind) for c in COLUMNS], uid=1)
@@ -44,11 +53,11 @@ def _table() -> Action:
 
 def _rows(trial: Trial, chance: Random, count: int) -> Action:
     table = trial.model.now.tables[NAME]
-    rows = actions.new_rows(trial.model, table, chance, count)
+    rows = new_rows(trial.model, table, chance, count)
     return Action(
         f"append {count}",
         lambda model: model.add(NAME, rows),
-        lambda lake: lake.table("t").append(actions.as_arrow(table, rows)),
+        lambda lake: lake.table("t").append(as_arrow(table, rows)),
     )
 
 
@@ -59,11 +68,11 @@ def _made(maker: Maker, trial: Trial, chance: Random) -> Action:
         if action is not None:
             return action
     needed: dict[Maker, Maker] = {
-        actions.drop_schema: actions.create_schema,
-        actions.drop_view: actions.create_view,
-        actions.create_table: actions.drop_table,
+        drop_schema: create_schema,
+        drop_view: create_view,
+        create_table: drop_table,
     }
-    return _made(needed.get(maker, actions.create_table), trial, chance)
+    return _made(needed.get(maker, create_table), trial, chance)
 
 
 def _begun(place: Place, chance: Random) -> Trial:

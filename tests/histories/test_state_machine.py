@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
 
 
 class Writers(OnTrial):

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 import tidelake
-from tests.histories.actions import spelled
-from tests.histories.check import expected_arrow
-from tests.histories.machine import SEEDS, SETTINGS, OnTrial
-from tests.histories.model import Model, Table
 from tests.histories.upkeep import UpkeepTrial, plan_of, run
-from tests.read import canonical
+from tidelake.testing import canonical
+from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.check import expected_arrow
+from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.model import Model, Table
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 import tidelake
-from tests.histories import trial
-from tests.histories.actions import spelled
-from tests.histories.check import Found, unequal
-from tests.histories.model import Model, Name, Table
-from tests.read import canonical
+from tidelake.testing import canonical
+from tidelake.testing.histories import trial
+from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.check import Found, unequal
+from tidelake.testing.histories.model import Model, Name, Table
 
 STEPS = (
     *["tide"] * 8,

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.same import past
 from tidelake.errors import Invalid, NotFound
 from tidelake.store.files import Store
+from tidelake.testing.agreement import past
 from tidelake.testing.duck import duck_connection
 from tidelake.testing.place import Place
 

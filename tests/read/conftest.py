@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.read.oracle import MadeLake, Oracle, Truth
 from tests.read.scripts.script import Script
+from tidelake.testing.oracle import Oracle, Truth
+from tidelake.testing.place import Place
 
 
 class Lakes:
@@ -15,21 +16,23 @@ class Lakes:
     def __init__(self, folder: Path, request: pytest.FixtureRequest) -> None:
         self._folder = folder
         self._request = request
-        self._kept: dict[tuple[str, str, int], tuple[MadeLake, Truth]] = {}
+        self._kept: dict[tuple[str, str, int], tuple[Place, Truth]] = {}
         self.oracle = Oracle()
 
-    def get(self, script: Script, catalog: str, limit: int) -> tuple[MadeLake, Truth]:
+    def get(self, script: Script, catalog: str, limit: int) -> tuple[Place, Truth]:
         key = (script.name, catalog, limit)
         if key not in self._kept:
             lake = self.make(script, catalog, limit)
             self._kept[key] = (lake, self.oracle.read(lake))
         return self._kept[key]
 
-    def make(self, script: Script, catalog: str, limit: int) -> MadeLake:
+    def make(self, script: Script, catalog: str, limit: int) -> Place:
         folder = self._folder / f"{script.name}-{catalog}-{limit}"
-        folder.mkdir()
-        server = self._request.getfixturevalue("postgres_server") if catalog == "postgres" else None
-        return self.oracle.make(script, folder, catalog=catalog, limit=limit, postgres=server)
+        on_a_server = catalog == "postgresql"
+        server = self._request.getfixturevalue("postgres_server") if on_a_server else None
+        place = Place.at(catalog, folder, server)
+        script.make(self.oracle, place, limit)
+        return place
 
 
 @pytest.fixture(scope="session")

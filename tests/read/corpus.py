@@ -57,5 +57,5 @@ def is_usual(script: Script, catalog: str, limit: int) -> bool:
     is another way to store the values; those that are about inlining also on another catalog."""
     if catalog == "sqlite":
         return limit == 0 or script.inline is not None or bool(script.tags & _FORMS_DIFFER)
-    other = "duckdb" if is_one_of(script, 2) else "postgres"
+    other = "duckdb" if is_one_of(script, 2) else "postgresql"
     return limit > 0 and "inline" in script.tags and catalog == other

@@ -6,8 +6,9 @@ from pathlib import Path
 import duckdb
 from hypothesis import strategies as st
 
-from tests.read.oracle import MadeLake, Oracle
 from tests.read.scripts.script import script
+from tidelake.testing.oracle import Oracle
+from tidelake.testing.place import Place
 
 # A value of each type for row number i.
 _VALUES = {
@@ -225,9 +226,11 @@ def sql_of(plan: list[Step]) -> str:
     return ";\n".join([history.creation, *(history.statement(step) for step in plan)])
 
 
-def make_history(oracle: Oracle, sql: str, folder: Path, limit: int) -> MadeLake | None:
+def make_history(oracle: Oracle, sql: str, folder: Path, limit: int) -> Place | None:
     """The lake of a history, or None where it breaks DuckDB itself."""
+    place = Place.at("sqlite", folder)
     try:
-        return oracle.make(script("history", sql), folder, limit=limit, tolerant=True)
+        script("history", sql).make(oracle, place, limit, tolerant=True)
     except (duckdb.InternalException, duckdb.FatalException):
         return None
+    return place

@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 import tidelake
-from tests.read.compare import differences
 from tests.read.conftest import Lakes
 from tests.read.corpus import CORPUS, is_usual
 from tests.read.scripts.script import Script
+from tidelake.testing.agreement import differences
 
 pytestmark = pytest.mark.xdist_group("corpus")
 

@@ -7,13 +7,13 @@ import pytest
 from pyspark.sql.types import VariantVal
 
 import tidelake
-from tests.read import canonical
-from tests.read.compare import project, row_differences
 from tests.read.conftest import Lakes
 from tests.read.corpus import CORPUS
-from tests.read.oracle import VARIANT, SnapshotTruth, TableTruth, Truth, qualified
 from tests.read.scripts.script import Script
 from tidelake.errors import Unsupported
+from tidelake.testing import canonical
+from tidelake.testing.agreement import project, row_differences
+from tidelake.testing.oracle import VARIANT, SnapshotTruth, TableTruth, Truth, qualified
 
 pytestmark = pytest.mark.spark
 

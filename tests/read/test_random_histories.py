@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 import tidelake
-from tests.read.compare import differences
 from tests.read.histories import Step, make_history, sql_of, steps
-from tests.read.oracle import Oracle
+from tidelake.testing.agreement import differences
+from tidelake.testing.oracle import Oracle
 
 _SETTINGS = settings(
     deadline=None,

@@ -7,16 +7,17 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.read import canonical
-from tests.read.compare import differences
 from tests.read.conftest import Lakes
-from tests.read.oracle import MadeLake, Oracle, Row
 from tests.read.scripts.script import Script
 from tests.read.scripts.unreadable import SCRIPTS
 from tidelake.errors import TidelakeError
+from tidelake.testing import canonical
+from tidelake.testing.agreement import differences
+from tidelake.testing.oracle import Oracle, Row
+from tidelake.testing.place import Place
 
 
-@pytest.mark.parametrize("catalog", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("catalog", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_reads_what_was_written_or_refuses(lakes: Lakes, script: Script, catalog: str) -> None:
     _, truth = lakes.get(script, "sqlite", 0)
@@ -40,7 +41,7 @@ def test_a_duckdb_catalog_keeps_them_as_they_are(lakes: Lakes, script: Script) -
     assert not found, "\n".join(found)
 
 
-def _duckdb_rows(made: MadeLake) -> list[Row] | None:
+def _duckdb_rows(made: Place) -> list[Row] | None:
     """What a DuckDB of its own reads: some of these lakes make it unusable afterwards."""
     oracle = Oracle()
     try:

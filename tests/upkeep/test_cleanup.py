@@ -10,11 +10,11 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.same import past, rows
 from tests.upkeep.histories import foreign, many
 from tests.upkeep.names import named
 from tidelake.errors import Denied, Invalid
 from tidelake.store.files import Store
+from tidelake.testing.agreement import past, rows
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

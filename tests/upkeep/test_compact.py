@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.same import rows
 from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
+from tidelake.testing.agreement import rows
 from tidelake.testing.place import Place
 from tidelake.upkeep import compact as compaction
 from tidelake.upkeep.choose import actions
@@ -494,7 +494,7 @@ def test_rows_that_no_snapshot_sees_are_left_out(lake, t, duck):
 
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_every_type_on_every_catalog(place: Place, lake: tidelake.Lake) -> None:
-    from tests.histories.kinds import NESTED, SCALARS, ddl
+    from tidelake.testing.histories.kinds import NESTED, SCALARS, ddl
 
     columns = ", ".join(f"c{n} {ddl(kind)}" for n, kind in enumerate([*SCALARS, *NESTED]))
     t = lake.create_table("t", f"k BIGINT, {columns}")
@@ -510,7 +510,7 @@ def test_every_type_on_every_catalog(place: Place, lake: tidelake.Lake) -> None:
 def _random_rows(first: int, count: int) -> pa.Table:
     from random import Random
 
-    from tests.histories.kinds import NESTED, SCALARS, any_value, arrow
+    from tidelake.testing.histories.kinds import NESTED, SCALARS, any_value, arrow
 
     chance, kinds = Random(first), [*SCALARS, *NESTED]
     columns = {"k": pa.array(range(first, first + count), pa.int64())}

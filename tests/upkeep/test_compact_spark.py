@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tests.read import canonical
 from tests.upkeep.test_compact import kinds, many
 from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Corrupt
+from tidelake.testing import canonical
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.same import rows
 from tests.upkeep.histories import foreign, many
 from tidelake.catalog import own_tables
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, Unavailable
+from tidelake.testing.agreement import rows
 from tidelake.testing.place import Place
 
 CATALOGS = ("sqlite", "duckdb", "postgresql", "mariadb")

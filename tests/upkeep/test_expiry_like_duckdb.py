@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.read.oracle import Oracle
-from tests.same import Rows, assert_same, rows
 from tests.upkeep.histories import by_duckdb, by_tidelake
+from tidelake.testing.agreement import Rows, assert_same, rows
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.oracle import Oracle
 from tidelake.testing.place import Place
 
 Catalog = dict[str, list[tuple[Any, ...]]]

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.same import rows
 from tests.upkeep.names import named
 from tidelake.store.files import Store
+from tidelake.testing.agreement import rows
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 import tidelake
 from tests.concurrency.audit import settle
 from tests.concurrency.crowd import start, together
-from tests.same import past
 from tests.upkeep import together as work
+from tidelake.testing.agreement import past
 from tidelake.testing.place import Place, lying
 
 CATALOGS = ("sqlite", "postgresql", "mariadb")

@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 
 import tidelake
-from tests.read import canonical
-from tests.read.oracle import exact_arrow, qualified
 from tidelake.model.names import TableName
+from tidelake.testing import canonical
+from tidelake.testing.oracle import exact_arrow, qualified
 
 Shown = dict[tuple[Any, ...], Any]
 

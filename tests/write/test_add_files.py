@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tests.same import rows
 from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.testing.agreement import rows
 from tidelake.testing.place import Place
 
 Agree = Callable[[], None]

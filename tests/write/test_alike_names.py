@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.same import assert_same_now, rows
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.names import fold
+from tidelake.testing.agreement import assert_same_now, rows
 from tidelake.testing.place import Place
 
 TWO = [

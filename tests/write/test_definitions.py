@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.same import assert_same_now, past, rows
 from tidelake.errors import Invalid, NotFound
+from tidelake.testing.agreement import assert_same_now, past, rows
 from tidelake.testing.place import Place
 
 Agree = Callable[[], None]

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.read.oracle import Oracle
-from tests.same import assert_same, past, rows
+from tidelake.testing.agreement import assert_same, past, rows
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.oracle import Oracle
 from tidelake.testing.place import Place
 
 Agree = Callable[[], None]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.same import assert_same_now, rows
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.testing.agreement import assert_same_now, rows
 from tidelake.testing.faces import lake_of
 from tidelake.testing.place import Place
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.same import assert_same_now
 from tidelake.catalog.database.backends import BACKENDS
+from tidelake.testing.agreement import assert_same_now
 from tidelake.testing.place import Place
 
 KINDS = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "mariadb": "mysql"}

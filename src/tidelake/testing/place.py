@@ -44,6 +44,7 @@ class Place:
     @classmethod
     def at(cls, kind: str, folder: Path, server: Server | None = None) -> "Place":
         """A place in a folder, which is made; `server` is for the kinds that need one."""
+        folder = folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
         if kind in _FILES:
             return cls(kind, f"{kind}:///{folder / _FILES[kind]}", folder)

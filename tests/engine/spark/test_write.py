@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import tidelake
-from tests.read import canonical
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.spark.engine import SparkEngine
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
+from tidelake.testing import canonical
 from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark

@@ -10,13 +10,14 @@ import duckdb
 import pyarrow as pa
 
 import tidelake
-from tests.histories.actions import KEY, quote, spelled
-from tests.histories.kinds import arrow, literal, order
-from tests.histories.model import Column, Name, State, Table
-from tests.read import canonical
-from tests.read.compare import row_differences
-from tests.read.oracle import exact_arrow
+from tidelake.lake.browsable import Browsable
 from tidelake.model.names import TableName
+from tidelake.testing import canonical
+from tidelake.testing.agreement import row_differences
+from tidelake.testing.histories.action import KEY, quote, spelled
+from tidelake.testing.histories.kinds import arrow, literal, order
+from tidelake.testing.histories.model import Column, Name, State, Table
+from tidelake.testing.oracle import exact_arrow
 from tidelake.testing.place import lying
 
 Found = list[str]
@@ -50,7 +51,7 @@ def _labelled(label: str, found: Found) -> Found:
     return [f"{label}: {one}" for one in found]
 
 
-def tide_state(lake: tidelake.Lake, state: State, label: str) -> Found:
+def tide_state(lake: Browsable, state: State, label: str) -> Found:
     """Everything that Tidelake shows of a moment."""
     found = unequal("schemas", sorted(state.schemas), sorted(lake.schemas()))
     found += unequal("tables", sorted(state.tables), sorted(map(_parsed, lake.tables())))

@@ -1,17 +1,22 @@
-"""What Tidelake reads, held against what DuckDB reads. Differences come back as sentences."""
+"""Whether Tidelake and DuckDB read the same from a lake. Differences come back as sentences."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 import tidelake
-from tests.read import canonical
-from tests.read.oracle import (
+from tidelake.errors import Unsupported
+from tidelake.model.names import TableName
+from tidelake.testing import canonical
+from tidelake.testing.oracle import (
     TIMETZ,
     VARIANT,
     Name,
+    Oracle,
     Row,
     SnapshotTruth,
     TableTruth,
@@ -19,30 +24,57 @@ from tests.read.oracle import (
     exact_arrow,
     qualified,
 )
-from tidelake.errors import Unsupported
-from tidelake.model.names import TableName
+from tidelake.testing.place import Place
+
+Rows = list[dict[str, Any]]
+
+
+def assert_same(place: Place, oracle: Oracle, lake: tidelake.Lake | None = None) -> None:
+    """Tidelake and DuckDB read the same, at every snapshot: names, columns, rows, row ids.
+
+    Without a lake one is opened; a DuckDB catalog must be closed then.
+    """
+    truth = oracle.read(place)
+    if lake is None:
+        with place.open() as lake:
+            found = differences(lake, truth, Random(1))
+    else:
+        found = differences(lake, truth, Random(1))
+    assert not found, "\n".join(found)
+
+
+def assert_same_now(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection) -> None:
+    """The same for the newest snapshot alone, and without opening anything."""
+    found = duck.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'lake'"
+    ).fetchall()
+    names = [TableName.parse(name) for name in lake.tables()]
+    assert sorted((n.schema, n.name) for n in names) == sorted(found)
+    for name in names:
+        table = lake.table(str(name))
+        theirs = exact_arrow(duck.sql(f"SELECT * FROM lake.{qualified((name.schema, name.name))}"))
+        assert table.schema.names == theirs.column_names
+        assert canonical.rows(table.to_arrow()) == canonical.rows(theirs), name
+        assert table.count() == theirs.num_rows
 
 
 def differences(lake: tidelake.Lake, truth: Truth, chance: Random) -> list[str]:
     """Everything that differs, at every snapshot; empty if the lake reads as DuckDB reads it."""
-    found = _tried("snapshots()", lambda: _commits(lake, truth))
+    found = _tried("snapshots()", partial(_commits, lake, truth))
     probed = {truth.latest.snapshot_id, chance.choice(truth.snapshots).snapshot_id}
     for snapshot in truth.snapshots:
         before = f"snapshot {snapshot.snapshot_id}"
         past = lake.known_at(snapshot.snapshot_id)
-        found += _tried(before, lambda past=past, s=snapshot: _names(past, s))
+        found += _tried(before, partial(_names, past, snapshot))
         for name, table in snapshot.tables.items():
             handle = past.table(qualified(name))
             where = f"{before} {qualified(name)}"
-            found += _tried(where, lambda h=handle, t=table: _table(h, t))
+            found += _tried(where, partial(_table, handle, table))
             if snapshot.snapshot_id in probed:
-                found += _tried(where, lambda h=handle, t=table: _projection(h, t, chance))
+                found += _tried(where, partial(_projection, handle, table, chance))
     for name, rows in truth.lineage.items():
-        table = truth.latest.tables[name]
-        found += _tried(
-            f"lineage of {qualified(name)}",
-            lambda n=name, t=table, r=rows: _lineage(lake, n, t, r),
-        )
+        check = partial(_lineage, lake, name, truth.latest.tables[name], rows)
+        found += _tried(f"lineage of {qualified(name)}", check)
     return found
 
 
@@ -163,3 +195,25 @@ def _without(rows: list[Row], others: list[Row]) -> list[Row]:
 
 def _unequal(what: str, expected: Any, got: Any) -> list[str]:
     return [] if expected == got else [f"{what}: expected {expected}, got {got}"]
+
+
+def past(lake: tidelake.Lake) -> dict[int, dict[str, Any]]:
+    """Everything readable at every snapshot, for comparing with what it is later."""
+    return {
+        snapshot.snapshot_id: {
+            name: _shown(lake.known_at(snapshot.snapshot_id).table(name))
+            for name in lake.known_at(snapshot.snapshot_id).tables()
+        }
+        for snapshot in lake.snapshots()
+    }
+
+
+def _shown(table: tidelake.Table) -> tuple[Any, ...]:
+    rows = table.scan().to_arrow()
+    return rows.column_names, [str(t) for t in rows.schema.types], canonical.rows(rows)
+
+
+def rows(table: Any, *by: str) -> Rows:
+    """The rows of a table, scan or query as dicts, sorted by columns, else by their text."""
+    found: Rows = table.to_arrow().to_pylist()
+    return sorted(found, key=(lambda r: [r[n] for n in by]) if by else repr)

@@ -1,20 +1,16 @@
-"""Lakes made by DuckDB, and what DuckDB itself reads from them at every snapshot."""
+"""What DuckDB itself reads from a lake, at every snapshot: the truth for reads of ours."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from tests.read import canonical
-from tests.read.scripts.script import Script
+from tidelake.testing import canonical
 from tidelake.testing.duck import duck_connection
-
-if TYPE_CHECKING:
-    from tests.servers.postgres import PostgresServer
+from tidelake.testing.place import Place
 
 Row = tuple[Any, ...]
 Name = tuple[str, str]
@@ -22,16 +18,6 @@ Name = tuple[str, str]
 VARIANT = "VARIANT"
 TIMETZ = "TIME WITH TIME ZONE"
 TEXT_ONLY = (VARIANT, TIMETZ)
-
-
-@dataclass(frozen=True)
-class MadeLake:
-    """A lake on disk: `url` is how Tidelake opens it, `ducklake` what DuckDB attaches."""
-
-    script: Script
-    url: str
-    ducklake: str
-    data: Path
 
 
 @dataclass(frozen=True)
@@ -52,6 +38,8 @@ class TableTruth:
 
 @dataclass(frozen=True)
 class SnapshotTruth:
+    """All that is there by name at one snapshot."""
+
     snapshot_id: int
     schemas: set[str]
     views: set[Name]
@@ -83,41 +71,31 @@ class Oracle:
     def close(self) -> None:
         self._duck.close()
 
-    def make(
-        self,
-        script: Script,
-        folder: Path,
-        *,
-        catalog: str = "sqlite",
-        limit: int = 0,
-        postgres: "PostgresServer | None" = None,
-        tolerant: bool = False,
-    ) -> MadeLake:
-        """Run a script. A tolerant run leaves out the statements that DuckDB refuses."""
-        lake = _place(script, folder, catalog, postgres)
-        files = folder / "files"
-        files.mkdir()
-        if script.prepare:
-            script.prepare(files)
-        text = _filled(script.sql, files, lake.data)
-        options = f"DATA_PATH '{lake.data}/', DATA_INLINING_ROW_LIMIT {limit}{script.attach}"
-        with self._attached(lake, options):
-            for statement in self._duck.extract_statements(text):
-                self._run(statement, tolerant)
-        if script.after:
-            self._edit(lake, _filled(script.after, files, lake.data))
-        return lake
+    def run(self, place: Place, sql: str, *, options: str = "", tolerant: bool = False) -> None:
+        """Statements by DuckDB, inside the lake attached as `lake`, with more options of ATTACH.
 
-    def read(self, lake: MadeLake) -> Truth:
-        with self._attached(lake, "READ_ONLY"):
+        A tolerant run leaves out the statements that DuckDB refuses.
+        """
+        with self._attached(place, f"DATA_PATH '{place.data}/'{options}"):
+            for statement in self._duck.extract_statements(sql):
+                self._execute(statement, tolerant)
+
+    def edit(self, place: Place, sql: str) -> None:
+        """Statements on the catalog itself, attached as `meta`."""
+        kind, _, where = _attached_as(place).removeprefix("ducklake:").partition(":")
+        self._duck.execute(f"ATTACH '{where or kind}' AS meta (TYPE {kind if where else 'duckdb'})")
+        self._duck.execute(sql)
+        self._duck.execute("DETACH meta")
+
+    def read(self, place: Place) -> Truth:
+        """All that DuckDB reads from the lake; a DuckDB catalog must be closed meanwhile."""
+        with self._attached(place, "READ_ONLY"):
             commits = self._commits()
             snapshots = list(self._snapshots([commit[0] for commit in commits]))
-            lineage = {
-                name: self._lineage(name, table) for name, table in snapshots[-1].tables.items()
-            }
+            lineage = {name: self._lineage(name) for name in snapshots[-1].tables}
         return Truth(snapshots, commits, lineage)
 
-    def _run(self, statement: duckdb.Statement, tolerant: bool) -> None:
+    def _execute(self, statement: duckdb.Statement, tolerant: bool) -> None:
         try:
             self._duck.execute(statement)
         except (duckdb.InternalException, duckdb.FatalException):
@@ -132,8 +110,8 @@ class Oracle:
             self._duck.execute("ROLLBACK")
 
     @contextmanager
-    def _attached(self, lake: MadeLake, options: str) -> Iterator[None]:
-        self._duck.execute(f"ATTACH '{lake.ducklake}' AS lake ({options})")
+    def _attached(self, place: Place, options: str) -> Iterator[None]:
+        self._duck.execute(f"ATTACH '{_attached_as(place)}' AS lake ({options})")
         self._duck.execute("USE lake")
         try:
             yield
@@ -142,12 +120,6 @@ class Oracle:
             self._duck.execute("SET TimeZone = 'UTC'")
             self._duck.execute("USE memory")
             self._duck.execute("DETACH lake")
-
-    def _edit(self, lake: MadeLake, statements: str) -> None:
-        kind, _, where = lake.ducklake.removeprefix("ducklake:").partition(":")
-        self._duck.execute(f"ATTACH '{where or kind}' AS meta (TYPE {kind if where else 'duckdb'})")
-        self._duck.execute(statements)
-        self._duck.execute("DETACH meta")
 
     def _commits(self) -> list[Row]:
         return self._duck.execute(
@@ -185,7 +157,7 @@ class Oracle:
         names = [canonical.type_name(kind) for kind in arrow.schema.types]
         return TableTruth(list(relation.columns), kinds, names, canonical.rows(arrow))
 
-    def _lineage(self, name: Name, table: TableTruth) -> list[Row]:
+    def _lineage(self, name: Name) -> list[Row]:
         relation = self._duck.sql(f"SELECT rowid, snapshot_id, * FROM lake.{qualified(name)}")
         return canonical.rows(exact_arrow(relation))
 
@@ -220,21 +192,6 @@ def _visible(versions: list[Row], snapshot_id: int) -> list[tuple[int, str]]:
     ]
 
 
-def _filled(text: str, files: Path, data: Path) -> str:
-    return text.replace("$FILES", str(files)).replace("$DATA", str(data))
-
-
-def _place(
-    script: Script, folder: Path, catalog: str, postgres: "PostgresServer | None"
-) -> MadeLake:
-    data = folder / "data"
-    if catalog == "sqlite":
-        path = folder / "catalog.db"
-        return MadeLake(script, f"sqlite:///{path}", f"ducklake:sqlite:{path}", data)
-    if catalog == "duckdb":
-        path = folder / "catalog.duckdb"
-        return MadeLake(script, f"duckdb:///{path}", f"ducklake:{path}", data)
-    assert postgres is not None
-    url = postgres.new_database()
-    dsn = postgres.duckdb_dsn(url.rpartition("/")[2])
-    return MadeLake(script, url, f"ducklake:postgres:{dsn}", data)
+def _attached_as(place: Place) -> str:
+    assert place.ducklake is not None, f"DuckDB cannot use a catalog of {place.kind}"
+    return place.ducklake

@@ -50,7 +50,8 @@ def _scalars(array: pa.Array) -> list[Any]:
         return [v and (v.months, v.days, v.nanoseconds / 1000) for v in array.to_pylist()]
     if types.is_decimal(kind) and kind.scale == 0:
         return [v if v is None else int(v) for v in array.to_pylist()]
-    return array.to_pylist()
+    found: list[Any] = array.to_pylist()
+    return found
 
 
 def _float(value: float | None) -> float | str | None:
@@ -91,7 +92,9 @@ def _nested(array: pa.Array) -> list[Any]:
     if types.is_struct(array.type):
         names = [array.type.field(i).name for i in range(array.type.num_fields)]
         fields = [values(array.field(i)) for i in range(array.type.num_fields)]
-        found = [tuple(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
+        found: list[Any] = [
+            tuple(zip(names, row, strict=True)) for row in zip(*fields, strict=True)
+        ]
     else:
         offsets = array.offsets.to_pylist()
         is_map = types.is_map(array.type)

@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.histories.kinds import Kind
+from tidelake.testing.histories.kinds import Kind
 
 Name = tuple[str, str]
 

@@ -8,11 +8,13 @@ from random import Random
 import duckdb
 
 import tidelake
-from tests.histories import check
-from tests.histories.actions import Action, any_action
-from tests.histories.model import Model
 from tidelake.errors import Conflict
+from tidelake.lake.browsable import Browsable
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.histories import check
+from tidelake.testing.histories.action import Action
+from tidelake.testing.histories.actions import any_action
+from tidelake.testing.histories.model import Model
 from tidelake.testing.place import Place, lying
 
 STEPS = (
@@ -124,7 +126,7 @@ class Trial:
     def _some_action(self, chance: Random) -> Action:
         return any_action(self.model, chance)
 
-    def _act(self, action: Action, on: tidelake.Lake) -> None:
+    def _act(self, action: Action, on: Browsable) -> None:
         self.log.append(f"tide: {action.text}")
         action.tide(on)
         action.on_model(self.model)
@@ -138,7 +140,7 @@ class Trial:
             self._several(tx, chance)
             self.log.append("tide: commit")
 
-    def _several(self, tx: tidelake.Lake, chance: Random) -> None:
+    def _several(self, tx: Browsable, chance: Random) -> None:
         for _ in range(chance.randint(1, 4)):
             self._act(self._some_action(chance), tx)
             if chance.random() < 0.5:
@@ -235,13 +237,13 @@ class Trial:
         self.duck.execute(f"CALL {call}")
         self._feed_is_right = False  # DuckDB dates deletes from the files this makes wrongly
 
-    def _flush(self, chance: Random) -> None:
+    def _flush(self, _: Random) -> None:
         """Not after DuckDB has changed a type: it then forgets the bounds of the column, and with
         the next insert takes those of the new rows for all."""
         if not self._duck_widened:
             self._upkeep("ducklake_flush_inlined_data('lake')")
 
-    def _merge(self, chance: Random) -> None:
+    def _merge(self, _: Random) -> None:
         """DuckDB numbers rows anew that it has updated itself, or that it sorts."""
         self._upkeep("ducklake_merge_adjacent_files('lake')")
         if self._duck_updated or any(table.sorted for table in self.model.now.tables.values()):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
-from tests.histories.trial import Trial
+from tidelake.testing.histories.trial import Trial
 from tidelake.testing.place import Place
 
 SEEDS = st.integers(0, 1 << 20)
