@@ -136,10 +136,10 @@ def test_a_table_that_duckdb_has_dropped_and_expired(
 
 KILLED = """
 import os, signal, sys
+from datetime import datetime, timedelta
 import tidelake
 from tidelake.catalog.commit import commit
 from tidelake.coverage import lookup as covered
-from tests.coverage.test_upkeep import rows
 
 lake = tidelake.connect(sys.argv[1], sys.argv[2])
 t = lake.table("t")
@@ -149,7 +149,8 @@ def die(*_, **__):
 
 if sys.argv[3] == "append":
     commit.commit = die
-    t.append(rows(100, 50))
+    noon = datetime(2024, 3, 2, 12)
+    t.append([{"k": "k", "ts": noon + timedelta(minutes=n), "v": n} for n in range(50)])
 else:
     covered.complete = die
     t.compact()

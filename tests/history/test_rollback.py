@@ -7,17 +7,11 @@ import duckdb
 import pytest
 
 import tidelake
+from tests.history.states import state
 from tidelake.errors import Denied, Invalid, NotFound
 from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
-
-
-def state(table: tidelake.Table) -> list[tuple[Any, ...]]:
-    """All rows with their ids; floats as text, which tells 0.0 from -0.0."""
-    names = [*table.schema.names, "rowid"]
-    rows = table.scan(columns=names).to_arrow().to_pylist()
-    return sorted(tuple(str(row[name]) for name in names) for row in rows)
 
 
 def numbers(start: int, end: int) -> list[dict[str, Any]]:

@@ -11,19 +11,9 @@ import duckdb
 import pytest
 
 import tidelake
+from tests.sql.texts import EVIL
 from tidelake.errors import Invalid, TidelakeError
 
-EVIL = [
-    "it's",
-    "'; DROP TABLE t; --",
-    "' OR 1 = 1 --",
-    'back\\slash \\\' and "double" and `tick`',
-    "{braces} {{twice}} {0} %s $1 $name :name ?",
-    "line\nbreak\ttab",
-    "ünïcødé 🌊 日本",
-    "$$dollar$$ /* comment */ -- ",
-    "",
-]
 VALUES: list[Any] = [
     True,
     0,

@@ -4,87 +4,22 @@ put into plain DuckDB tables."""
 import random
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 import tidelake
+from tests.sql.two_clocks import Facts, day, pairs, state
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
-
-START = datetime(2024, 1, 1)
-Row = tuple[str, datetime, int | None, bool]
-
-
-def day(number: float) -> datetime:
-    return START + timedelta(days=number)
-
-
-COMMITS: list[list[Row]] = [
-    [("a", day(1), 1, False), ("b", day(2), 2, False), ("a", day(4), 4, False)],
-    [("a", day(2), 20, False), ("c", day(3), 3, False), ("b", day(5), None, True)],
-    [("a", day(4), 40, False), ("b", day(2.5), 25, False), ("c", day(6), None, True)],
-]
-"""Late rows, corrections of one moment, and ends of keys."""
-
-
-def state(as_of: datetime, commits: int) -> list[Row]:
-    """Of every key the last fact; of two of one time the one committed later."""
-    known = [row for commit in COMMITS[:commits] for row in commit if row[1] <= as_of]
-    last: dict[str, Row] = {}
-    for row in known:
-        if row[0] not in last or row[1] >= last[row[0]][1]:
-            last[row[0]] = row
-    return sorted(row for row in last.values() if not row[3])
-
-
-class Place:
-    """A lake, and which snapshot has how many of the commits."""
-
-    def __init__(self, path: Path, **options: Any) -> None:
-        self.lake = tidelake.connect(f"sqlite:///{path}/c.db", data_path=f"{path}/d/", **options)
-        self.snapshots: dict[int, int] = {}
-
-    def fill(self) -> None:
-        self.lake.create_table(
-            "facts",
-            "id VARCHAR NOT NULL, ts TIMESTAMP NOT NULL, v INTEGER, gone BOOLEAN",
-            key=["id"],
-            event_time="ts",
-            tombstone="gone",
-        )
-        self.lake.create_table("plain", "id VARCHAR, name VARCHAR")
-        self.lake.set_option("data_inlining_row_limit", 0, table="facts")
-        self.lake.table("plain").append([{"id": each, "name": each.upper()} for each in "abc"])
-        for number, rows in enumerate(COMMITS, 1):
-            names = ("id", "ts", "v", "gone")
-            facts = [dict(zip(names, row, strict=True)) for row in rows]
-            done = self.lake.table("facts").append(facts)
-            assert done.snapshot_id is not None
-            self.snapshots[number] = done.snapshot_id
-        self.lake.create_view("seen", "SELECT id, v FROM facts WHERE v < 30")
-        self.lake.create_view(
-            "fixed", "SELECT id, v FROM facts FOR VALID_TIME AS OF '2024-01-03' AS f"
-        )
-        self.lake.create_view("nested", "SELECT s.id, p.name FROM seen s JOIN plain p USING (id)")
-        self.lake.tag("second", self.snapshots[2])
-
-    def rows(self, query: str, parameters: Any = None, **moments: Any) -> list[tuple[Any, ...]]:
-        found = self.lake.sql(query, parameters, **moments).to_arrow()
-        return sorted(zip(*(c.to_pylist() for c in found.columns), strict=True), key=repr)
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    made = Place(tmp_path_factory.mktemp("clocks"))
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
+    made = Facts(tmp_path_factory.mktemp("clocks"))
     made.fill()
     yield made
     made.lake.close()
-
-
-def pairs(rows: list[Row]) -> list[tuple[Any, ...]]:
-    return sorted(((row[0], row[2]) for row in rows), key=repr)
 
 
 SYSTEM = [
@@ -126,13 +61,13 @@ VALID = [
 ]
 
 
-def spelled(clause: str, place: Place) -> str:
+def spelled(clause: str, place: Facts) -> str:
     snapshot = place.lake.snapshots()[place.snapshots[2]]
     return clause.format(id=snapshot.snapshot_id, time=snapshot.time.isoformat())
 
 
 @pytest.mark.parametrize("clause", VALID)
-def test_spellings_of_valid_time(place: Place, clause: str) -> None:
+def test_spellings_of_valid_time(place: Facts, clause: str) -> None:
     expected = pairs(state(day(2.5), 3))
     assert expected == [("a", 20), ("b", 25)]
     for after in ("", "AS x", "x"):
@@ -141,14 +76,14 @@ def test_spellings_of_valid_time(place: Place, clause: str) -> None:
 
 
 @pytest.mark.parametrize("clause", SYSTEM)
-def test_spellings_of_system_time(place: Place, clause: str) -> None:
+def test_spellings_of_system_time(place: Facts, clause: str) -> None:
     own = spelled(clause, place)
     assert place.rows(f"SELECT count(*) FROM facts {own}") == [(6,)]
     assert place.rows(f"SELECT count(x.v) FROM facts AS x {own}") == [(5,)]
 
 
 @pytest.mark.parametrize("system", SYSTEM)
-def test_both_clocks_in_any_order_around_the_alias(place: Place, system: str) -> None:
+def test_both_clocks_in_any_order_around_the_alias(place: Facts, system: str) -> None:
     expected = pairs(state(day(2.5), 2))
     assert expected == [("a", 20), ("b", 2)]
     valid, own = VALID[SYSTEM.index(system)], spelled(system, place)
@@ -164,7 +99,7 @@ def test_both_clocks_in_any_order_around_the_alias(place: Place, system: str) ->
 
 
 @pytest.mark.parametrize("moment", [day(0), day(1), day(1) - timedelta(microseconds=1), day(99)])
-def test_the_moment_itself_is_included(place: Place, moment: datetime) -> None:
+def test_the_moment_itself_is_included(place: Facts, moment: datetime) -> None:
     query = f"SELECT id, v FROM facts FOR VALID_TIME AS OF TIMESTAMP '{moment}'"
     assert place.rows(query) == pairs(state(moment, 3))
 
@@ -208,7 +143,7 @@ class Reference:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_queries_at_random_moments_are_queries_of_the_states_then(place: Place, seed: int) -> None:
+def test_queries_at_random_moments_are_queries_of_the_states_then(place: Facts, seed: int) -> None:
     chance = random.Random(seed)
     for template in TEMPLATES:
         plain = duckdb.connect()
@@ -230,7 +165,7 @@ def test_queries_at_random_moments_are_queries_of_the_states_then(place: Place, 
         assert place.rows(template.format(*ours)) == truth, template.format(*ours)
 
 
-def test_words_in_quotes_names_and_comments_are_no_clauses(place: Place) -> None:
+def test_words_in_quotes_names_and_comments_are_no_clauses(place: Facts) -> None:
     quoted = "'x FOR VALID_TIME AS OF ''2024-01-01'' AT (VERSION => 1)'"
     assert place.rows(f"SELECT {quoted} AS y FROM plain /* VERSION AS OF 1 */") == 3 * [
         ("x FOR VALID_TIME AS OF '2024-01-01' AT (VERSION => 1)",)
@@ -253,7 +188,7 @@ def test_words_in_quotes_names_and_comments_are_no_clauses(place: Place) -> None
     ]
 
 
-def test_clauses_hold_through_views_and_those_inside_win(place: Place) -> None:
+def test_clauses_hold_through_views_and_those_inside_win(place: Facts) -> None:
     def then(moment: datetime, commits: int) -> list[tuple[Any, ...]]:
         return [row for row in pairs(state(moment, commits)) if row[1] < 30]
 
@@ -270,7 +205,7 @@ def test_clauses_hold_through_views_and_those_inside_win(place: Place) -> None:
         tx.rollback()
 
 
-def test_moments_for_a_whole_query(place: Place) -> None:
+def test_moments_for_a_whole_query(place: Facts) -> None:
     second = place.snapshots[2]
     query = "SELECT id, v FROM facts"
     assert place.rows(query, as_of="2024-01-03T12:00:00Z") == pairs(state(day(2.5), 3))
@@ -289,7 +224,9 @@ def test_moments_for_a_whole_query(place: Place) -> None:
             place.rows(reads, as_of=day(1))
 
 
-def test_an_explicit_moment_may_be_later_than_the_default_but_not_than_a_pin(place: Place) -> None:
+def test_an_explicit_moment_may_be_later_than_the_default_but_not_than_a_pin(
+    place: Facts,
+) -> None:
     later = f"SELECT count(*) FROM facts VERSION AS OF {place.snapshots[3]}"
     assert place.rows(later, known_at=place.snapshots[1]) == [(9,)]
     pinned = place.lake.known_at(place.snapshots[1])
@@ -299,7 +236,7 @@ def test_an_explicit_moment_may_be_later_than_the_default_but_not_than_a_pin(pla
         pinned.sql("SELECT 1 FROM facts", known_at=place.snapshots[3])
 
 
-def test_now_is_one_moment_in_a_query(place: Place) -> None:
+def test_now_is_one_moment_in_a_query(place: Facts) -> None:
     query = "SELECT count(*) FROM facts FOR VALID_TIME AS OF {} x"
     for moment in ("now()", "CURRENT_TIMESTAMP", "current_date", "now() - INTERVAL 1 DAY"):
         assert place.rows(query.format(moment)) == [(len(state(day(99), 3)),)]
@@ -309,7 +246,7 @@ def test_now_is_one_moment_in_a_query(place: Place) -> None:
     assert datetime.fromtimestamp(moments[0] / 1e9, UTC).year >= 2026
 
 
-def test_conditions_on_values_never_change_the_winner_but_keys_skip_files(place: Place) -> None:
+def test_conditions_on_values_never_change_the_winner_but_keys_skip_files(place: Facts) -> None:
     valid = "FOR VALID_TIME AS OF '2024-01-05'"
     for condition in ("v < 40", "v = 4", "ts < TIMESTAMP '2024-01-05'", "gone", "v IS NULL"):
         inside = place.rows(f"SELECT id, v FROM facts {valid} WHERE {condition}")
@@ -355,24 +292,24 @@ ERRORS: list[tuple[str, type[TidelakeError], str]] = [
 
 @pytest.mark.parametrize(("source", "kind", "message"), ERRORS)
 def test_what_cannot_be_asked_says_so(
-    place: Place, source: str, kind: type[TidelakeError], message: str
+    place: Facts, source: str, kind: type[TidelakeError], message: str
 ) -> None:
     with pytest.raises(kind, match=message) as caught:
         place.rows(f"SELECT * FROM {source}")
     assert caught.value.hint
 
 
-def test_names_of_the_querys_own_have_no_past(place: Place) -> None:
+def test_names_of_the_querys_own_have_no_past(place: Facts) -> None:
     with pytest.raises(Invalid, match="a name of the query's own"):
         place.rows("WITH q AS (SELECT 1) SELECT * FROM q FOR VALID_TIME AS OF '2024-01-01'")
 
 
-def test_a_recursive_name_is_not_a_table(place: Place) -> None:
+def test_a_recursive_name_is_not_a_table(place: Facts) -> None:
     query = "WITH RECURSIVE facts AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM facts WHERE n < 4)"
     assert place.rows(f"{query} SELECT max(n) FROM facts") == [(4,)]
 
 
-def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> None:
+def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Facts) -> None:
     """What a sample, a positional or an as-of join takes depends on all rows; and an alias may
     call another column so."""
     lake = place.lake
@@ -392,7 +329,7 @@ def test_conditions_that_see_other_rows_or_names_skip_no_files(place: Place) -> 
         assert set(files) == {len(whole.files) + len(whole.inlined)}, query
 
 
-def test_a_sample_of_a_view_is_a_sample(place: Place) -> None:
+def test_a_sample_of_a_view_is_a_sample(place: Facts) -> None:
     assert place.rows("SELECT count(*) FROM (SELECT * FROM nested TABLESAMPLE 1 ROWS)") == [(1,)]
 
 

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.sql.test_parameters import EVIL
-from tests.sql.test_two_clocks import Place, day, pairs, state
+from tests.sql.texts import EVIL
+from tests.sql.two_clocks import Facts, day, pairs, state
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[Facts]:
     path = tmp_path_factory.mktemp("clocks_spark")
-    local = Place(path)
+    local = Facts(path)
     local.fill()
     for name, sql in VIEWS.items():
         local.lake.create_view(name, sql)
-    on_spark = Place(path, engine="spark", spark=spark)
+    on_spark = Facts(path, engine="spark", spark=spark)
     on_spark.snapshots = local.snapshots
     yield on_spark
     on_spark.lake.close()
@@ -49,12 +49,12 @@ CLAUSES = [
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
-def test_spellings(place: Place, clause: str) -> None:
+def test_spellings(place: Facts, clause: str) -> None:
     own = clause.format(place.snapshots[2])
     assert place.rows(f"SELECT id, v FROM facts {own} WHERE v > 1") == pairs(state(day(2.5), 2))
 
 
-def test_two_moments_in_one_query(place: Place) -> None:
+def test_two_moments_in_one_query(place: Facts) -> None:
     query = (
         "WITH facts AS (SELECT * FROM facts FOR VALID_TIME AS OF $early)"
         " SELECT a.id, a.v, b.v FROM facts a LEFT JOIN main.facts FOR VALID_TIME AS OF $late"
@@ -110,7 +110,7 @@ def check_values(lake: tidelake.Lake) -> None:
     assert lake.sql("SELECT 1 FROM facts WHERE id = ? LIMIT ?", ["a", 1]).count() == 1
 
 
-def test_every_value(place: Place) -> None:
+def test_every_value(place: Facts) -> None:
     check_values(place.lake)
     with pytest.raises(Invalid, match="no value for b"):
         place.lake.sql("SELECT $a, $b", {"a": 1})
@@ -122,7 +122,7 @@ def test_every_value(place: Place) -> None:
         place.lake.sql("SELECT ?, $a", [1, 2])
 
 
-def test_times_are_utc_whatever_the_zone_of_the_session(place: Place, spark: Any) -> None:
+def test_times_are_utc_whatever_the_zone_of_the_session(place: Facts, spark: Any) -> None:
     zone = "spark.sql.session.timeZone"
     spark.conf.set(zone, "Asia/Kolkata")
     try:
@@ -138,7 +138,7 @@ def test_times_are_utc_whatever_the_zone_of_the_session(place: Place, spark: Any
         spark.conf.set(zone, "UTC")
 
 
-def test_on_connect_too(place: Place, spark_connect: object) -> None:
+def test_on_connect_too(place: Facts, spark_connect: object) -> None:
     lake = tidelake.connect(
         place.lake.url, data_path=place.lake.data_path, engine="spark", spark=spark_connect
     )
@@ -150,7 +150,7 @@ def test_on_connect_too(place: Place, spark_connect: object) -> None:
         assert lake.sql("SELECT * FROM counted").count() == 3
 
 
-def test_views_give_what_they_give_locally(place: Place) -> None:
+def test_views_give_what_they_give_locally(place: Facts) -> None:
     then = "FOR VALID_TIME AS OF '2024-01-05' AS q"
     sources = ["fixed", "nested", *VIEWS, f"seen {then}", f"counted {then}"]
     with tidelake.connect(place.lake.url, data_path=place.lake.data_path) as local:
@@ -172,14 +172,14 @@ def test_views_give_what_they_give_locally(place: Place) -> None:
         ("SELECT * FROM facts USING SAMPLE 3", "a sample is not supported on Spark"),
     ],
 )
-def test_what_cannot_be_the_same_is_refused(place: Place, sql: str, message: str) -> None:
+def test_what_cannot_be_the_same_is_refused(place: Facts, sql: str, message: str) -> None:
     with pytest.raises(TidelakeError, match=message) as caught:
         place.lake.sql(sql).to_arrow()
     assert caught.value.hint
 
 
 def test_writes(tmp_path: Path, spark: object) -> None:
-    place = Place(tmp_path, engine="spark", spark=spark)
+    place = Facts(tmp_path, engine="spark", spark=spark)
     place.fill()
     lake, text = place.lake, " ".join(EVIL)
     lake.sql("INSERT INTO plain VALUES (?, ?)", ["x", text])

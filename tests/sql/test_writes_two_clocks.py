@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from tests.sql.test_two_clocks import Place, day, pairs, state
+from tests.sql.two_clocks import Facts, day, pairs, state
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 
 THEN = "FOR VALID_TIME AS OF TIMESTAMP '2024-01-03 12:00:00'"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
+def place(tmp_path: Path) -> Iterator[Facts]:
+    made = Facts(tmp_path)
     made.fill()
     yield made
     made.lake.close()
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    made = Place(tmp_path_factory.mktemp("untouched"))
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
+    made = Facts(tmp_path_factory.mktemp("untouched"))
     made.fill()
     yield made
     made.lake.close()
 
 
-def test_what_is_read_can_be_asked_for_moments(place: Place) -> None:
+def test_what_is_read_can_be_asked_for_moments(place: Facts) -> None:
     lake, second = place.lake, place.snapshots[2]
     then = pairs(state(day(2.5), 2))
     lake.sql(f"CREATE TABLE kept AS SELECT id, v FROM facts {THEN} VERSION AS OF {second}")
@@ -52,7 +52,7 @@ def test_what_is_read_can_be_asked_for_moments(place: Place) -> None:
     assert place.rows("SELECT * FROM kept") == [("a", 1)]
 
 
-def test_facts_through_sql(place: Place) -> None:
+def test_facts_through_sql(place: Facts) -> None:
     lake = place.lake
     state_then = f"SELECT id, v FROM facts {THEN}"
     lake.sql("INSERT INTO facts (id, ts, v) VALUES ($id, $ts, $v)",
@@ -73,7 +73,7 @@ def test_facts_through_sql(place: Place) -> None:
     assert place.rows(state_then) == [("a", 1), ("b", 26)]
 
 
-def test_a_transaction_sees_its_own_facts(place: Place) -> None:
+def test_a_transaction_sees_its_own_facts(place: Facts) -> None:
     with place.lake.transaction() as tx:
         tx.sql("INSERT INTO facts VALUES ('a', ?, 99, false)", [day(2)])
         query = f"SELECT v FROM facts {THEN} WHERE id = 'a'"
@@ -109,7 +109,11 @@ def test_a_transaction_sees_its_own_facts(place: Place) -> None:
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_changes_nothing(
-    untouched: Place, statement: str, given: dict[str, Any], kind: type[TidelakeError], message: str
+    untouched: Facts,
+    statement: str,
+    given: dict[str, Any],
+    kind: type[TidelakeError],
+    message: str,
 ) -> None:
     before = len(untouched.lake.snapshots())
     with pytest.raises(kind, match=message) as caught:
@@ -118,7 +122,7 @@ def test_what_makes_no_sense_changes_nothing(
     assert len(untouched.lake.snapshots()) == before
 
 
-def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Place) -> None:
+def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Facts) -> None:
     with pytest.raises(Unsupported) as caught:
         untouched.lake.sql("UPDATE facts FOR PORTION OF VALID_TIME FROM NULL TO NULL SET v = 1")
     assert "t.put" in str(caught.value.hint)
@@ -128,7 +132,7 @@ def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Place) -> Non
     assert "t.history" in str(other.value.hint)
 
 
-def test_views_made_by_sql_keep_their_clauses(place: Place) -> None:
+def test_views_made_by_sql_keep_their_clauses(place: Facts) -> None:
     place.lake.sql(f"CREATE VIEW that_day AS SELECT id, v FROM facts {THEN} AS f WHERE v > 1")
     assert "FOR VALID_TIME" in place.lake.view("that_day").sql
     assert place.rows("SELECT * FROM that_day") == pairs(state(day(2.5), 3))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
+from tests.upkeep.compaction import kinds, many
 from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Denied, Invalid, NotFound, Unsupported
 from tidelake.model.names import TableName
@@ -24,18 +25,9 @@ KINDS = ("sqlite", "duckdb", "postgresql", "mariadb")
 Duck = duckdb.DuckDBPyConnection
 
 
-def many(first: int, count: int = 50) -> pa.Table:
-    numbers = list(range(first, first + count))
-    return pa.table({"a": pa.array(numbers, pa.int64()), "b": [f"v{n}" for n in numbers]})
-
-
 @pytest.fixture
 def t(lake: tidelake.Lake) -> tidelake.Table:
     return lake.create_table("t", "a BIGINT, b VARCHAR")
-
-
-def kinds(result: Any) -> list[str]:
-    return [action.kind for action in result.actions]
 
 
 # Merging

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
-from tests.upkeep.test_compact import kinds, many
+from tests.upkeep.compaction import kinds, many
 from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Corrupt
 from tidelake.testing import canonical

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,18 @@ class Patient:
             f" WHERE table_id = {{{table}}} ORDER BY begin_snapshot {order}, path LIMIT 1"
         )[0]
         return self.data / "main" / table / path if relative else Path(path)
+
+    def rewrite(self, path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+        """Another Parquet file in the place of one, and the catalog told its size."""
+        table = change(pq.read_table(path, partitioning=None))
+        pq.write_table(table, path)
+        raw = path.read_bytes()
+        footer = int.from_bytes(raw[-8:-4], "little")
+        for kind in ("data_file", "delete_file"):
+            self.sql(
+                f"UPDATE ducklake_{kind} SET file_size_bytes = {len(raw)}, footer_size = {footer}"
+                f" WHERE path LIKE '%{path.name}'"
+            )
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,8 @@
 """Each check fires on a lake that was damaged in its way, and no other does."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.verify.conftest import Patient
@@ -51,25 +49,12 @@ def spoil_pages(patient: Patient) -> None:
     path.write_bytes(bytes(raw))
 
 
-def rewrite(patient: Patient, path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Another Parquet file in the place of one, and the catalog told its size."""
-    table = change(pq.read_table(path, partitioning=None))
-    pq.write_table(table, path)
-    raw = path.read_bytes()
-    footer = int.from_bytes(raw[-8:-4], "little")
-    for kind in ("data_file", "delete_file"):
-        patient.sql(
-            f"UPDATE ducklake_{kind} SET file_size_bytes = {len(raw)}, footer_size = {footer}"
-            f" WHERE path LIKE '%{path.name}'"
-        )
-
-
 def without_ids(patient: Patient) -> None:
     def change(table: pa.Table) -> pa.Table:
         schema = pa.schema([pa.field(f.name, f.type) for f in table.schema])
         return pa.Table.from_arrays(table.columns, schema=schema)
 
-    rewrite(patient, patient.path("p"), change)
+    patient.rewrite(patient.path("p"), change)
 
 
 def without_inner_ids(patient: Patient) -> None:
@@ -79,17 +64,17 @@ def without_inner_ids(patient: Patient) -> None:
         fields = [f if f.name != "n" else f.with_type(inner) for f in table.schema]
         return table.cast(pa.schema(fields))
 
-    rewrite(patient, patient.path("t"), change)
+    patient.rewrite(patient.path("t"), change)
 
 
 def unordered_deletes(patient: Patient) -> None:
     path = patient.path("t", kind="delete_file")
-    rewrite(patient, path, lambda rows: rows.take([2, 1, 0]))
+    patient.rewrite(path, lambda rows: rows.take([2, 1, 0]))
 
 
 def deletes_twice(patient: Patient) -> None:
     path = patient.path("t", kind="delete_file")
-    rewrite(patient, path, lambda rows: rows.take([0, 1, 1]))
+    patient.rewrite(path, lambda rows: rows.take([0, 1, 1]))
 
 
 def deletes_beyond(patient: Patient) -> None:
@@ -98,7 +83,7 @@ def deletes_beyond(patient: Patient) -> None:
     def change(rows: pa.Table) -> pa.Table:
         return rows.set_column(1, rows.schema.field(1), pa.array([3, 4, 5000]))
 
-    rewrite(patient, path, change)
+    patient.rewrite(path, change)
 
 
 def deletes_in_the_future(patient: Patient) -> None:
@@ -107,7 +92,7 @@ def deletes_in_the_future(patient: Patient) -> None:
     def change(rows: pa.Table) -> pa.Table:
         return rows.set_column(2, rows.schema.field(2), pa.array([4, 5, 5000]))
 
-    rewrite(patient, path, change)
+    patient.rewrite(path, change)
 
 
 def same_row_deleted_in_both(patient: Patient) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 import tidelake
 from tests.verify.conftest import Patient
-from tests.verify.test_damage import rewrite
 from tidelake.errors import Denied
 from tidelake.testing.duck import duck_connection
 
@@ -191,7 +190,7 @@ def test_other_values_in_a_file_are_a_changed_past(patient: Patient):
         def change(rows: pa.Table) -> pa.Table:
             return rows.set_column(0, rows.schema.field(0), pa.array([1, 1, 3], pa.int32()))
 
-        rewrite(patient, patient.path("merged"), change)
+        patient.rewrite(patient.path("merged"), change)
         assert lake.verify(tables=["merged"]).ok
         (problem, *others) = lake.verify(fingerprint=True).problems
     assert problem.check == "fingerprint"

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.history.test_rollback import state
+from tests.history.states import state
 from tidelake.errors import Invalid, NotFound
 from tidelake.testing.place import Place
 

@@ -1,31 +1,18 @@
 """The same condition keeps the same rows on Spark as in this process, whatever the settings of the
 session; never an error of Spark's own."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 import tidelake
-from tests.sql.spark.rows import conditions, fill
+from tests.sql.spark.rows import conditions
+from tests.sql.spark.settings import ZONES, settings
 from tidelake.errors import TidelakeError
 
 pytestmark = pytest.mark.spark
 
-ZONES = ["UTC", "America/New_York", "Asia/Kolkata"]
 _AT_ONCE = 12
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return fill(tmp_path_factory.mktemp("conditions"))
-
-
-@pytest.fixture(scope="module")
-def lake(url: str) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(url, read_only=True) as opened:
-        yield opened
 
 
 def _here(lake: tidelake.Lake, condition: str) -> list[int] | None:
@@ -35,24 +22,6 @@ def _here(lake: tidelake.Lake, condition: str) -> list[int] | None:
     except TidelakeError:
         return None
     return sorted(found.column(0).to_pylist())
-
-
-@contextmanager
-def settings(spark: Any, zone: str, ansi: bool) -> Iterator[None]:
-    wanted = {
-        "spark.sql.session.timeZone": zone,
-        "spark.sql.ansi.enabled": str(ansi).lower(),
-        "spark.sql.parser.escapedStringLiterals": str(not ansi).lower(),
-    }
-    before = {name: spark.conf.get(name) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-        assert all(spark.conf.get(name) == value for name, value in wanted.items())
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 def _there(lake: tidelake.Lake, spark: Any, chosen: list[str]) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import tidelake
-from tests.sql.spark.test_conditions import ZONES, lake, settings, url  # noqa: F401
+from tests.sql.spark.settings import ZONES, settings
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.errors import TidelakeError
 
@@ -90,7 +90,7 @@ class Conditions:
         )
 
 
-def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:  # noqa: F811
+def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:
     """How many of the conditions were said in Spark's words; all of these judge alike."""
     table, frames = lake.table("t"), PlanFrames(spark, lake.session.local)
     making = Conditions(seed)
@@ -114,13 +114,13 @@ def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:  # no
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_random(lake: tidelake.Lake, spark: Any, seed: int) -> None:  # noqa: F811
+def test_random(lake: tidelake.Lake, spark: Any, seed: int) -> None:
     with settings(spark, "America/New_York", ansi=False):
         assert check(lake, spark, seed, 60) > 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 20))
-def test_many(lake: tidelake.Lake, spark: Any, seed: int) -> None:  # noqa: F811
+def test_many(lake: tidelake.Lake, spark: Any, seed: int) -> None:
     with settings(spark, ZONES[seed % 3], ansi=seed % 2 == 0):
         assert check(lake, spark, seed, 150) > 20

@@ -10,7 +10,7 @@ import pytest
 
 import tidelake
 from tests.sql.spark.rows import fill
-from tests.sql.spark.test_conditions import settings
+from tests.sql.spark.settings import settings
 
 pytestmark = pytest.mark.spark
 
