@@ -78,7 +78,7 @@ def listener() -> Listener:
 @pytest.fixture
 def lake(tmp_path: Path, listener: Listener) -> Iterator[tidelake.Lake]:
     class More(Features):
-        annexes = (*Features.annexes, listener)
+        annexes = (*FEATURES.annexes, listener)
 
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
         lake.session.wired = More

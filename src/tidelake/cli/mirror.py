@@ -15,8 +15,8 @@ from tidelake.cli.program import Function, Options, global_options, pass_options
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
-    from tidelake.delta.values.mirror import MirrorStatus
     from tidelake.delta.values.reports import MirrorDiff
+    from tidelake.model.mirror import MirrorStatus
 
 
 @click.group()

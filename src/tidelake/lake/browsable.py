@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.read import snapshots, tags
 from tidelake.catalog.read import tables as read
-from tidelake.delta.values.mirror import MirrorStatus
 from tidelake.errors import NotFound
 from tidelake.history import log
 from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
+from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
@@ -236,9 +236,8 @@ class Browsable:
     def mirrors(self) -> list[MirrorStatus]:
         """All mirrors by the names of their tables: what is published, what stands in the way, and
         how far behind they are."""
-        from tidelake.delta.mirror.status import statuses
-
-        return statuses(self.session)
+        found = [one for each in self.session.formats for one in each.statuses(self.session)]
+        return sorted(found, key=lambda each: (each.table, each.kind))
 
     def delta_versions(self, known_at: int | str | datetime | None = None) -> dict[str, int | None]:
         """The Delta version of each mirrored table that shows it as of a snapshot, the newest

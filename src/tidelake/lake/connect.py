@@ -28,7 +28,7 @@ from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.lake.lake import Lake
 from tidelake.model.address import masked
 from tidelake.model.tag import Tag
-from tidelake.session.hooks import Wiring
+from tidelake.session.features import Wiring
 from tidelake.session.neighbours import check_free, mark
 from tidelake.session.session import Session
 from tidelake.store.files import Store

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from tidelake.catalog.read import tags
-from tidelake.delta.values.mirror import MirrorStatus
 from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.browsable import Browsable
+from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
+    from tidelake.session.formats import TableMirror
 
 
 class Lake(Browsable):
@@ -108,26 +109,36 @@ class Lake(Browsable):
         self.session.check_writable()
         return Consumer(self.session, name, since, lease_seconds)
 
-    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> DeltaMirror:
+    @overload
+    def mirror(
+        self, name: str, kind: Literal["delta"] = "delta", *, history: bool = False
+    ) -> DeltaMirror: ...
+
+    @overload
+    def mirror(self, name: str, kind: str, *, history: bool = False) -> TableMirror: ...
+
+    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> TableMirror:
         """Publish a table as a Delta table beside its files, from now on with every commit: as it
         is now, or with `history` as it was at every snapshot. A mirror that is there already, or
         was stopped, goes on in its log."""
-        from tidelake.delta.mirror.mirror import mirror
+        found = self.session.mirror_format(kind)
+        return found.mirror(self.session, TableName.parse(name), history=history)
 
-        return mirror(self.session, TableName.parse(name), kind, history=history)
+    @overload
+    def mirrored(self, name: str, kind: Literal["delta"] = "delta") -> DeltaMirror: ...
 
-    def mirrored(self, name: str) -> DeltaMirror:
+    @overload
+    def mirrored(self, name: str, kind: str) -> TableMirror: ...
+
+    def mirrored(self, name: str, kind: str = "delta") -> TableMirror:
         """The mirror of a table that has one."""
-        from tidelake.delta.mirror.mirror import mirrored
-
-        return mirrored(self.session, TableName.parse(name))
+        return self.session.mirror_format(kind).mirrored(self.session, TableName.parse(name))
 
     def sync_mirrors(self) -> list[MirrorStatus]:
         """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
-        from tidelake.delta.mirror.sync import sync_all
-
         self.session.check_writable()
-        sync_all(self.session)
+        for each in self.session.formats:
+            each.sync_all(self.session)
         return self.mirrors()
 
     def recover(

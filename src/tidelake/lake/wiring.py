@@ -6,34 +6,39 @@ from tidelake.catalog.annex import Annex
 from tidelake.coverage.annex import CoverageAnnex
 from tidelake.coverage.from_rows import observers
 from tidelake.delta.importing.annex import ImportsAnnex
-from tidelake.delta.mirror.annex import DeltaMirrorsAnnex
-from tidelake.delta.mirror.sync import DeltaMirroring
+from tidelake.delta.mirror.format import DeltaFormat
 from tidelake.event_time.rollups.annex import RollupsAnnex
 from tidelake.history.annex import ConsumersAnnex
 from tidelake.session.draft import Observers
+from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
 from tidelake.session.session import Session
 from tidelake.verify.annex import FingerprintsAnnex
+
+_ANNEXES = (
+    CoverageAnnex(),
+    ConsumersAnnex(),
+    RollupsAnnex(),
+    FingerprintsAnnex(),
+    ImportsAnnex(),
+)
 
 
 class Features:
     """All of them."""
 
-    annexes: tuple[Annex, ...] = (
-        CoverageAnnex(),
-        ConsumersAnnex(),
-        RollupsAnnex(),
-        FingerprintsAnnex(),
-        DeltaMirrorsAnnex(),
-        ImportsAnnex(),
-    )
+    formats: tuple[MirrorFormat, ...] = (DeltaFormat(),)
+
+    @property
+    def annexes(self) -> tuple[Annex, ...]:
+        return (*_ANNEXES, *(each.annex for each in self.formats))
 
     @property
     def observers(self) -> Observers:
         return observers
 
     def hooks(self, session: Session, /) -> tuple[Hook, ...]:
-        return (DeltaMirroring(session),)
+        return tuple(each.hook(session) for each in self.formats)
 
 
 FEATURES = Features()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
-from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Writer
 from tidelake.model.change import Change
-from tidelake.session.draft import Observers
 
 
 class CommitHook(Protocol):
@@ -44,19 +42,3 @@ class CommitHooks:
     def landed(self) -> None:
         for hook in self._hooks:
             hook.landed()
-
-
-class Wiring(Protocol):
-    """Which features a lake has beside DuckLake."""
-
-    @property
-    def annexes(self) -> tuple[Annex, ...]: ...
-
-    @property
-    def observers(self) -> Observers: ...
-
-    def hooks(self, session: Any, /) -> tuple[Hook, ...]: ...
-
-
-Wired = Callable[[], Wiring]
-"""It is asked for when there is something to write: to read, nobody needs it."""

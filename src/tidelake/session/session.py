@@ -26,7 +26,9 @@ from tidelake.model.table import TableInfo
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Caches, MemoryT
 from tidelake.session.draft import Observers, TableDraft
-from tidelake.session.hooks import Hook, Wired
+from tidelake.session.features import Wired
+from tidelake.session.formats import MirrorFormat
+from tidelake.session.hooks import Hook
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import Reads
 from tidelake.session.view import View
@@ -111,6 +113,18 @@ class Session:
     def hooks(self) -> tuple[Hook, ...]:
         """All that have something to do when the lake is committed to, or tidied up."""
         return self.wired().hooks(self)
+
+    @property
+    def formats(self) -> tuple[MirrorFormat, ...]:
+        """All formats in which tables can be mirrored."""
+        return self.wired().formats
+
+    def mirror_format(self, name: str) -> MirrorFormat:
+        """The one of this name."""
+        known = {each.name: each for each in self.formats}
+        if name not in known:
+            raise Invalid(f"mirrors are of no kind {name!r}", hint=f"there are: {', '.join(known)}")
+        return known[name]
 
     @property
     def observers(self) -> Observers:

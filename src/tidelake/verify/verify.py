@@ -21,7 +21,6 @@ from tidelake.verify import footers as file_checks
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks import coverage as checks_coverage
 from tidelake.verify.checks import files as checks_files
-from tidelake.verify.checks import mirrors as checks_mirrors
 from tidelake.verify.checks import references as checks_references
 from tidelake.verify.checks import rollups as checks_rollups
 from tidelake.verify.checks import snapshots as checks_snapshots
@@ -42,7 +41,6 @@ _READING_CHECKS = (
     *checks_files.READING_CHECKS,
     *checks_rollups.READING_CHECKS,
     *checks_coverage.READING_CHECKS,
-    *checks_mirrors.READING_CHECKS,
 )
 _FEW = 100
 
@@ -83,7 +81,7 @@ def _check_catalog(
     known = replace(taken, only=None if tables is None else _ids(taken, tables))
     for check in _CATALOG_CHECKS:
         found.attempt(check, known)
-    for reading in _READING_CHECKS:
+    for reading in (*_READING_CHECKS, *(each.check for each in session.formats)):
         found.attempt(reading, known, reader)
     found.attempt(_check_marks, known, reader)
     found.checked["snapshots"] = len(known.snapshot_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidelake.catalog.read import options
 from tidelake.errors import Invalid
 from tidelake.model.names import TableName
+from tidelake.model.settings import MIRROR_TAG, mirror_formats
 from tidelake.session.session import Session
 
 
@@ -25,6 +26,9 @@ def set_option(
         scope, scope_id = "table", session.newest_info(table).id
     if schema is not None:
         scope, scope_id = "schema", session.schema_id(schema)
+    if name == MIRROR_TAG:
+        for kind in mirror_formats({MIRROR_TAG: str(value)}):
+            session.mirror_format(kind)
     with session.database.writing() as writer:
         options.set_option(writer, name, value, scope, scope_id)
     session.caches.declarations.clear()

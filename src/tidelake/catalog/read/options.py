@@ -24,7 +24,6 @@ DEFAULTS = {
 _SIZES = {"target_file_size", "parquet_row_group_size"}
 _NUMBERS = {"data_inlining_row_limit", *_SIZES}
 _AGES = {"delete_older_than", "expire_older_than"}
-_MIRRORS = {"", "delta"}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
 
@@ -111,8 +110,6 @@ def _checked(key: str, value: object) -> str:
         raise Invalid(f"{key}={value!r} is no share", hint="pass a number above 0, up to 1")
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
-    if key == "tidelake.mirror" and text not in _MIRRORS:
-        raise Invalid(f"mirrors are of no kind {value!r}", hint='"delta", or "" for none')
     if key == "require_commit_message" and text not in ("true", "false"):
         raise Invalid(f"{key}={value!r} is neither true nor false", hint="pass True or False")
     return text

@@ -11,17 +11,20 @@ from tidelake.delta.mirror.declaration import PROPERTY, declared
 from tidelake.delta.mirror.diff import diff
 from tidelake.delta.mirror.foreign import accept, reject
 from tidelake.delta.mirror.realign import realign, standing, state_of
-from tidelake.delta.mirror.status import KIND, statuses
-from tidelake.delta.mirror.sync import begin, sync, with_tag
-from tidelake.delta.values.mirror import Mirror, MirrorStatus
-from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.delta.mirror.status import statuses
+from tidelake.delta.mirror.sync import begin, sync
+from tidelake.delta.mirror.tables import DELTA
+from tidelake.delta.values.mirror import Mirror
+from tidelake.errors import Conflict, NotFound
 from tidelake.model.change import WriteResult
+from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.settings import mirror_formats
 from tidelake.model.table import TableInfo
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
+from tidelake.write.mirror_tag import set_mirror_tag
 from tidelake.write.options import set_option
 
 if TYPE_CHECKING:
@@ -98,16 +101,14 @@ class DeltaMirror:
 
     def stop(self) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
-        write(self._session, lambda tx: with_tag(tx, self._name, mirrored=False))
+        write(self._session, lambda tx: set_mirror_tag(tx, self._name, DELTA, mirrored=False))
         run_locked(self._session, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
         return f"<DeltaMirror of {self._name}>"
 
 
-def mirror(session: Session, name: TableName, kind: str, *, history: bool = False) -> DeltaMirror:
-    if kind != KIND:
-        raise Invalid(f"mirrors are of no kind {kind!r}", hint='lake.mirror("t", "delta")')
+def mirror(session: Session, name: TableName, *, history: bool = False) -> DeltaMirror:
     session.check_writable()
     info = session.newest_info(name)
     with session.reading() as reader:
@@ -116,8 +117,8 @@ def mirror(session: Session, name: TableName, kind: str, *, history: bool = Fals
     if log is not None:
         set_option(session, "data_inlining_row_limit", 0, table=name)
         _resume(session, info, known, log)
-    if kind not in mirror_formats(info.tags):
-        write(session, lambda tx: with_tag(tx, name, mirrored=True))
+    if DELTA not in mirror_formats(info.tags):
+        write(session, lambda tx: set_mirror_tag(tx, name, DELTA, mirrored=True))
     begin(session, info.id, history=history)
     sync(session, info.id)
     return DeltaMirror(session, info.name, info.id)

@@ -12,12 +12,12 @@ from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.log.names import LOG, commit_name
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.values.mirror import Mirror, MirrorStatus
+from tidelake.delta.mirror.tables import DELTA
+from tidelake.delta.values.mirror import Mirror
 from tidelake.model.changes_made import named_tables
+from tidelake.model.mirror import MirrorStatus
 from tidelake.session.session import Session
 from tidelake.store.files import Store
-
-KIND = "delta"
 
 
 def statuses(session: Session, table_id: int | None = None) -> list[MirrorStatus]:
@@ -48,7 +48,7 @@ def _status(reader: Reader, name: str, mirror: Mirror) -> MirrorStatus:
     lag = (own_tables.clock(reader) - missing[0]).total_seconds() if missing else 0.0
     return MirrorStatus(
         name,
-        KIND,
+        DELTA,
         mirror.status,
         mirror.reason,
         mirror.root,

@@ -32,18 +32,18 @@ from tidelake.delta.mirror.metrics import Published
 from tidelake.delta.mirror.publish import publish, publish_now
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.tables import DELTA
-from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified, Status
+from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
-from tidelake.model.change import Change, WriteResult
+from tidelake.model.change import Change
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
-from tidelake.model.names import TableName
+from tidelake.model.mirror import Status
 from tidelake.model.settings import MIRROR_TAG, mirror_formats
-from tidelake.session.drafting import Drafting
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.upkeep.compact import flush_rows
+from tidelake.write.mirror_tag import set_mirror_tag
 from tidelake.write.options import set_option
 
 DROPPED = "the table was dropped"
@@ -172,19 +172,8 @@ def _wanted(session: Session) -> list[int]:
                 if DELTA in mirror_formats({MIRROR_TAG: kind}) and table_id not in known | tagged:
                     others[table_id] = name
     for name in others.values():
-        write(session, partial(with_tag, name=name, mirrored=True))
+        write(session, partial(set_mirror_tag, name=name, kind=DELTA, mirrored=True))
     return sorted(known | tagged | others.keys())
-
-
-def with_tag(tx: Drafting, name: TableName, *, mirrored: bool) -> WriteResult:
-    """Have a table bear the tag of those that are mirrored, or no more. Other formats stay."""
-    draft = tx.draft(name)
-    formats = mirror_formats(draft.after.tags) - {DELTA} | ({DELTA} if mirrored else set())
-    tags = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
-    if formats:
-        tags[MIRROR_TAG] = ",".join(sorted(formats))
-    draft.after = replace(draft.after, tags=tags)
-    return WriteResult(None, operation="mirror")
 
 
 def begin(session: Session, table_id: int, *, history: bool = False) -> None:

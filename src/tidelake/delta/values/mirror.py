@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from tidelake.delta.values.actions import Add, Key, Metadata, Protocol, Vector
+from tidelake.model.mirror import Status
 
 FIRST_ROW = "tidelake.firstRow"
 """What a log calls the id of a file's first row."""
-Status = Literal["active", "blocked", "drifted", "stopped"]
-
-
 NEWEST, OLDEST = -1, -2
 
 
@@ -36,24 +33,6 @@ class Mirror:
     file_count: int = 0
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MirrorStatus:
-    """How a mirror stands. `published` is the last version in the log, which shows the table as of
-    `snapshot_id`; `behind` commits of the table are not in it yet, the first of them since
-    `lag_seconds`."""
-
-    table: str
-    kind: str
-    status: Status
-    reason: str | None
-    root: str
-    version: int
-    published: int
-    snapshot_id: int
-    behind: int
-    lag_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,3 @@ def _odd(reader: Reader, mirror: Mirror, head: int) -> Iterator[str]:
     files = len(mirrors.files(reader, mirror.table_id))
     if files != mirror.file_count:
         yield f"its Delta log shows {mirror.file_count} files, and {files} are known"
-
-
-READING_CHECKS = (mirror_rows,)

@@ -1,0 +1,41 @@
+"""Delta as one of the formats in which tables are mirrored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.inventory import Inventory
+from tidelake.delta.mirror import mirror, status, sync
+from tidelake.delta.mirror.annex import DeltaMirrorsAnnex
+from tidelake.delta.mirror.checks import mirror_rows
+from tidelake.delta.mirror.mirror import DeltaMirror
+from tidelake.delta.mirror.sync import DeltaMirroring
+from tidelake.delta.mirror.tables import DELTA
+from tidelake.model.mirror import MirrorStatus
+from tidelake.model.names import TableName
+from tidelake.session.session import Session
+from tidelake.verify.values import Problem
+
+
+class DeltaFormat:
+    name = DELTA
+    annex = DeltaMirrorsAnnex()
+
+    def hook(self, session: Session, /) -> DeltaMirroring:
+        return DeltaMirroring(session)
+
+    def mirror(self, session: Session, name: TableName, /, *, history: bool) -> DeltaMirror:
+        return mirror.mirror(session, name, history=history)
+
+    def mirrored(self, session: Session, name: TableName, /) -> DeltaMirror:
+        return mirror.mirrored(session, name)
+
+    def sync_all(self, session: Session, /) -> None:
+        sync.sync_all(session)
+
+    def statuses(self, session: Session, /) -> list[MirrorStatus]:
+        return status.statuses(session)
+
+    def check(self, known: Inventory, reader: Reader, /) -> Iterable[Problem]:
+        return mirror_rows(known, reader)
