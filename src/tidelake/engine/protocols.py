@@ -8,8 +8,8 @@ wants, in whatever form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,7 +53,7 @@ class Reading(Protocol):
     def count(self) -> int: ...
 
 
-class Job(Protocol):
+class Job(AbstractContextManager["Job"], Protocol):
     """Statements that belong together. Close it, or use it in a `with`."""
 
     @property
@@ -61,14 +61,7 @@ class Job(Protocol):
         """Whether rows are computed by DuckDB here. Elsewhere to ask is dear, what is asked twice
         is computed twice and may come out otherwise, and there are no ASOF joins."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def close(self) -> None: ...
 
     # Relations.
 
@@ -152,14 +145,6 @@ class Job(Protocol):
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
     ) -> list[NewDeleteFile]:
         """Delete files for rows of these files that a query points at."""
-
-    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
-        """A delete file for another snapshot than was expected."""
-
-    def found(
-        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
-    ) -> list[NewFile]:
-        """What the footers of existing Parquet files say, for registering them."""
 
 
 class Engine(Protocol):

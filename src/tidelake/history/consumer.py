@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader
@@ -20,6 +19,7 @@ from tidelake.history import consumer_records as consumers
 from tidelake.history.changes import Changes
 from tidelake.history.values import checked_limit
 from tidelake.model.changes_made import touched_tables
+from tidelake.model.closable import Closable
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import checked_name
@@ -48,7 +48,7 @@ class Batch:
         return Changes(session, name, self.since, self.until)
 
 
-class Consumer:
+class Consumer(Closable):
     """A named reader of the lake's changes that is held here, made by `lake.consumer(name)`.
 
     `poll` what is new, do something with it, then `commit`: whoever holds the consumer next goes
@@ -156,17 +156,6 @@ class Consumer:
             consumers.held(writer, self.name, self.owner)
             consumers.forget(writer, self.name)
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Consumer {self.name!r} of {self._session.database.url}>"

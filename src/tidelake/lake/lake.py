@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tidelake.catalog.read import tags
 from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.browsable import Browsable
+from tidelake.model.closable import Closable
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidelake.session.formats import TableMirror
 
 
-class Lake(Browsable):
+class Lake(Browsable, Closable):
     """A lake, at its newest state or (after `known_at`) pinned to a snapshot.
 
     Safe to share between threads for reading. Close it with `close()` or `with`.
@@ -243,17 +243,6 @@ class Lake(Browsable):
         """Give the catalog connections back. Pinned lakes and tables made from it close too."""
         leases.settle(self.data_path)
         self.session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         pinned = "" if self.session.pinned is None else f" known at {self.session.pinned}"

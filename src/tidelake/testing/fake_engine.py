@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from tidelake.engine import Engine, Job, Reading
 from tidelake.engine.incoming.bring import Incoming
 from tidelake.model.change import ColumnFacts, NewFile
+from tidelake.model.closable import Closable
 from tidelake.plan.target import Target
 from tidelake.store.files import Store
 
@@ -26,16 +27,13 @@ class FakeReading:
     to_arrow = to_batches = to_pandas = to_polars = to_duckdb = to_spark = _unasked
 
 
-class FakeJob:
+class FakeJob(Closable):
     in_process = True
 
     def __init__(self, files: dict[str, Sequence[Row]]) -> None:
         self._files, self._relations = files, dict[str, Sequence[Row]]()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._relations.clear()
 
     def bring(self, name: str, data: Any, *_: Any, **__: Any) -> Incoming:
@@ -49,7 +47,7 @@ class FakeJob:
         return (NewFile(path, len(rows), bytes=1, footer_size=1, columns=facts),)
 
     scan = deletions = define = number = pick = keep = take = columns = shapes = _unasked
-    reading = rows = catalog_rows = over = run = delete = restamp = found = _unasked
+    reading = rows = catalog_rows = over = run = delete = _unasked
 
 
 def _facts(column_id: int, values: Sequence[Any]) -> ColumnFacts:

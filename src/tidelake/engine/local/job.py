@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.incoming.bring import Incoming, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
@@ -26,6 +25,7 @@ from tidelake.engine.parquet.writer import write_files
 from tidelake.engine.protocols import Job, Task
 from tidelake.errors import Invalid
 from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.closable import Closable
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class LocalJob:
+class LocalJob(Closable):
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
     in_process = True
@@ -49,15 +49,7 @@ class LocalJob:
         self._doing = doing
         self._csv: tuple[CsvSource, ...] = ()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._work.supply.close()
         self._work.connection.close()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -36,6 +35,7 @@ from tidelake.engine.spark.relations import Relations
 from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.closable import Closable
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
@@ -51,7 +51,7 @@ _BATCH_ROWS = "32768"
 _BYTES_OF_A_TASK = 64 * 1024 * 1024
 
 
-class SparkJob:
+class SparkJob(Closable):
     """Relations have names; SQL is DuckDB's. Close it, or use it in a `with`."""
 
     in_process = False
@@ -64,15 +64,7 @@ class SparkJob:
         self._here: dict[str, tuple[LocalJob, Incoming]] = {}
         self._open = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._relations.close()
         self._open.close()
 
@@ -236,11 +228,6 @@ class SparkJob:
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
             return unpickle_all(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
 
-    def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
-        """A delete file for another snapshot than was expected."""
-        with self._local.job(self._doing) as job:
-            return job.restamp(target, file, stamp)
-
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
     ) -> Iterator[Answer]:
@@ -275,13 +262,6 @@ class SparkJob:
 
             rows = numbered(found.frame).mapInArrow(pick, nullable(columns))
             self._relations.add(name, Relation(seen(rows, columns), columns))
-
-    def found(
-        self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
-    ) -> list[NewFile]:
-        """What the footers of existing Parquet files say, for registering them."""
-        with self._local.job(self._doing) as job:
-            return job.found(paths, target, options)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
