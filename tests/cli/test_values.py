@@ -2,11 +2,14 @@
 
 import datetime as dt
 import json
+from decimal import Decimal
 
 import duckdb
 import pytest
 
 from tidelake.cli.render import cell, values
+from tidelake.cli.row_options import value_of
+from tidelake.model.schema import Column
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,22 @@ def test_text_shows_control_characters_instead_of_sending_them():
     assert cell("a\x1b[31m\nb\tc") == "a\\x1b[31m\\nb\\tc"
     assert cell(None) == "NULL"
     assert cell({"a": "\x07"}) == '{"a": "\\u0007"}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("int8", "5", 5),
+        ("uint128", "5", 5),
+        ("int32", "five", "five"),
+        ("interval", "5", "5"),
+        ("float64", "5", 5.0),
+        ("decimal(9,2)", "5", Decimal(5)),
+        ("boolean", "true", True),
+        ("varchar", "5", "5"),
+        ("blob", "00ff", b"\x00\xff"),
+    ],
+)
+def test_a_word_is_a_value_of_its_column(kind, text, value):
+    found = value_of(Column(1, "c", kind), text)
+    assert (type(found), found) == (type(value), value)

@@ -179,7 +179,13 @@ def test_a_timedelta_as_text_means_the_same():
 
 @pytest.mark.parametrize(
     ("kind", "width"),
-    [("date", "6h"), ("timestamp_s", "1ms"), ("timestamp_ms", "1us"), ("timestamptz", "1ns")],
+    [
+        ("date", "6h"),
+        ("timestamp_s", "1ms"),
+        ("timestamp_ms", "1us"),
+        ("timestamp_us", "1ns"),
+        ("timestamptz", "1ns"),
+    ],
 )
 def test_buckets_are_no_finer_than_their_clock(kind: str, width: str):
     with pytest.raises(Invalid, match="divides") as caught:

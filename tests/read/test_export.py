@@ -6,10 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import tidelake
+from tidelake.engine.export import described
 from tidelake.errors import Invalid, NotFound, Unsupported
+from tidelake.model.types import FROM_DUCKDB, TYPES
 
 SETUP = [
     "CREATE TABLE t (i INTEGER, big BIGINT, f DOUBLE, d DECIMAL(38, 10), s VARCHAR, b BOOLEAN)",
@@ -91,6 +94,16 @@ def test_a_missing_package_is_named(
     monkeypatch.setattr("tidelake.model.extras.find_spec", lambda _: None)
     with pytest.raises(Unsupported, match=rf"{package}.*pip install 'tidelake\["):
         getattr(lake.table("t"), call)()
+
+
+@pytest.mark.parametrize("kind", [row.name for row in TYPES.values() if row.name != "geometry"])
+def test_the_columns_of_a_query_are_in_ducklakes_words(kind: str) -> None:
+    name = TYPES[kind].duckdb
+    with duckdb.connect() as connection:
+        sql = f"SELECT NULL::{name} AS c, {{'a': NULL::{name}}} AS s, NULL::DECIMAL(9, 2) AS d"
+        plain, nested, decimal = described(connection, sql, None)
+    assert plain.type == nested.children[0].type == FROM_DUCKDB[name]
+    assert decimal.type == "decimal(9,2)"
 
 
 def test_conditions_without_sql(lake: tidelake.Lake) -> None:

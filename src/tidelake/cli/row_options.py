@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli.render.stream import SHOWN
+from tidelake.model.types import INTEGERS, WIDE_INTEGERS
 
 if TYPE_CHECKING:
     from tidelake.model.schema import Column
@@ -60,7 +61,7 @@ def value_of(column: Column | None, text: str) -> Any:
     """A word as a value of a column, or as text if it is none."""
     kind = column.type if column else "varchar"
     try:
-        if "int" in kind:
+        if kind in INTEGERS | WIDE_INTEGERS:
             return int(text)
         if kind.startswith("float"):
             return float(text)

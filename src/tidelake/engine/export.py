@@ -14,6 +14,7 @@ from tidelake.model.literal import Value
 from tidelake.model.names import quote
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.schema import Column
+from tidelake.model.types import FROM_DUCKDB, WIDE_INTEGERS
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-_WIDE_INTEGERS = {"int128", "uint128"}
 _PYTHON_ONLY = {"variant", "timetz"}
 
 
@@ -30,7 +30,7 @@ def arrow_sql(sql: str, columns: Sequence[Column]) -> str:
 
     Columns go by position: two of them may have the same name.
     """
-    if not any(_kinds(column) & (_WIDE_INTEGERS | _PYTHON_ONLY) for column in columns):
+    if not any(_kinds(column) & (WIDE_INTEGERS | _PYTHON_ONLY) for column in columns):
         return sql
     places = ", ".join(f"c{place}" for place in range(len(columns)))
     chosen = ", ".join(
@@ -59,13 +59,13 @@ def _arrow_column(column: Column, reference: str) -> str:
             hint=f"use to_pandas() or to_duckdb(), leave {column.name!r} out with columns=[…],"
             " or cast it to VARCHAR with lake.sql()",
         )
-    if not _kinds(column) & (_WIDE_INTEGERS | _PYTHON_ONLY):
+    if not _kinds(column) & (WIDE_INTEGERS | _PYTHON_ONLY):
         return reference
     return rebuild(column, Source.of(column), reference, _arrow_leaf)
 
 
 def _arrow_leaf(column: Column, reference: str) -> str:
-    if column.type in _WIDE_INTEGERS:
+    if column.type in WIDE_INTEGERS:
         return f"CAST({reference} AS DECIMAL(38, 0))"
     if column.type == "variant":
         encoded = f"variant_to_parquet_variant({reference})"
@@ -85,13 +85,6 @@ def described(
     return tuple(_column(name, kind) for name, kind, *_ in nothing.description or ())
 
 
-_FROM_DUCKDB = {
-    "hugeint": "int128",
-    "uhugeint": "uint128",
-    "time with time zone": "timetz",
-}
-
-
 def _column(name: str, kind: Any) -> Column:
     if kind.id in ("list", "array"):
         return Column(0, name, "list", children=(_column("element", kind.children[0][1]),))
@@ -109,7 +102,7 @@ def _column(name: str, kind: Any) -> Column:
             for n, c in enumerate(_column(label, child) for label, child in kind.children)
         )
         return Column(0, name, "struct", children=fields)
-    return Column(0, name, _FROM_DUCKDB.get(str(kind.id), str(kind).lower()))
+    return Column(0, name, FROM_DUCKDB.get(str(kind), str(kind).lower()))
 
 
 def as_pandas(

@@ -12,18 +12,17 @@ from datetime import timedelta
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.span import Span, text_of
-from tidelake.model.types import INTEGERS, TIMESTAMPS
+from tidelake.model.types import INTEGERS, TICKS, TIMESTAMPS
 
 TIME, MONTHS, COUNT = "time", "months", "count"
 SIGN = 1 << 63
 """Ids are numbers with this bit flipped, so that they keep their order without a sign."""
 
-_TICKS = {
-    "date": (instant.DAY, "days"),
-    "timestamp_s": (instant.SECOND, "seconds"),
-    "timestamp_ms": (instant.SECOND // 1000, "milliseconds"),
-    "timestamp": (instant.SECOND // 1_000_000, "microseconds"),
-    "timestamptz": (instant.SECOND // 1_000_000, "microseconds"),
+_UNITS = {
+    instant.DAY: "days",
+    instant.SECOND: "seconds",
+    instant.SECOND // 1000: "milliseconds",
+    instant.SECOND // 1_000_000: "microseconds",
 }
 """What some types count in, which is longer than the shortest buckets."""
 _NUMBER = re.compile(r"[1-9]\d{0,17}", re.ASCII)
@@ -112,8 +111,9 @@ def _of_span(width: object, span: Span, kind: str) -> Clock:
 def _of_time(given: object, width: int, kind: str, *, weeks: bool) -> Clock:
     if width > _LONGEST:
         raise Invalid(f"bucket={given!r} is longer than all of history", hint=_HINT)
-    tick, what = _TICKS.get(kind, (1, ""))
+    tick = TICKS[kind]
     if width % tick:
+        what = _UNITS[tick]
         raise Invalid(
             f"bucket={given!r} divides {what}, and the clock is a {kind}",
             hint=f'for example "10 {what}"',
