@@ -19,6 +19,7 @@ from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite import connections as sqlite
 from tidelake.catalog.database.sqlite import keepers
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
+from tidelake.model.tuning import Tuning
 
 Here = Callable[[bool], None]
 
@@ -44,7 +45,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Here:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    found = Database(parse_url(f"sqlite:///{tmp_path}/c.db"))
+    tuning = Tuning(busy_timeout_s=0.05)
+    found = Database(parse_url(f"sqlite:///{tmp_path}/c.db"), tuning=tuning)
     with found.writing() as writer:
         writer.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)")
     yield found
@@ -157,10 +159,7 @@ def test_errors_are_the_same(
     way: str,
     database: Database,
     failure: Callable[[Database], None],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    database.close()
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_S", 0.05)
     with pytest.raises(TidelakeError) as caught:
         failure(database)
     assert type(caught.value) is FAILURES[failure]

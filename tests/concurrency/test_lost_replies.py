@@ -9,7 +9,6 @@ from _pytest.mark import ParameterSet
 
 import tidelake
 from tests.concurrency import audit
-from tidelake.catalog.commit import commit
 from tidelake.errors import Unavailable
 from tidelake.model.change import WriteResult
 from tidelake.testing.faults import Proxy
@@ -125,12 +124,9 @@ def test_cuts_at_any_byte(place: Place, wire: Proxy) -> None:
 
 
 @pytest.mark.parametrize("landed", [True, False])
-def test_nobody_knows_whether_it_landed(
-    place: Place, wire: Proxy, landed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_knows_whether_it_landed(place: Place, wire: Proxy, landed: bool) -> None:
     """Then the files stay: the lake may refer to them."""
-    monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
-    with wire.through(place).open() as lake:
+    with wire.through(place).tuned(patience_s=0.3).open() as lake:
         table = lake.table("t")
         table.append(rows(300, 301))
         wire.lose_commit(landed=landed)

@@ -8,7 +8,6 @@ from threading import Barrier
 import pytest
 
 import tidelake
-from tidelake.catalog.database import server
 from tidelake.errors import Unavailable
 from tidelake.testing.place import Place
 
@@ -16,15 +15,14 @@ KINDS = ("postgresql", "mariadb")
 
 
 @pytest.fixture(params=KINDS)
-def lake(
-    request: pytest.FixtureRequest,
-    new_place: Callable[[str], Place],
-    monkeypatch: pytest.MonkeyPatch,
-) -> tidelake.Lake:
-    """One that opens two connections to its catalog, and no more."""
-    monkeypatch.setattr(server, "POOL_SIZE", 1)
-    monkeypatch.setattr(server, "POOL_MORE", 1)
-    lake = new_place(request.param).open()
+def place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Place:
+    """Whose lakes open two connections to the catalog, and no more."""
+    return new_place(request.param).tuned(pool_size=1, pool_more=1)
+
+
+@pytest.fixture
+def lake(place: Place) -> tidelake.Lake:
+    lake = place.open()
     lake.create_table("counters", "id INT, n INT").append([{"id": 0, "n": 0}])
     return lake
 
@@ -58,11 +56,8 @@ def test_a_read_inside_of_a_read_needs_no_other_connection(lake: tidelake.Lake) 
         assert list(pool.map(read, range(2))) == [1, 1]
 
 
-def test_connections_that_do_not_come_back(
-    lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "LOCK_WAIT_S", 0.05)
-    lake.session.database._connections._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
+def test_connections_that_do_not_come_back(place: Place) -> None:
+    lake = place.tuned(lock_wait_s=0.05).open()
     gate, over = Barrier(3), Barrier(3)
 
     def hold(_: int) -> None:

@@ -15,9 +15,6 @@ from tests.concurrency import audit
 from tests.concurrency.crowd import together
 from tests.concurrency.workers import append_few_and_many
 from tests.servers.postgres import PostgresServer
-from tidelake.catalog.commit import commit
-from tidelake.catalog.database import server
-from tidelake.catalog.database.sqlite import connections as sqlite_catalog
 from tidelake.errors import Unavailable
 from tidelake.testing.place import Place
 
@@ -57,11 +54,8 @@ def test_a_lock_that_is_held_for_a_while(sqlite: Place) -> None:
     audit.check(sqlite, "t")
 
 
-def test_a_lock_that_outlasts_the_database_s_own_patience(
-    sqlite: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite_catalog, "BUSY_TIMEOUT_S", 0.05)
-    with sqlite.open() as lake:
+def test_a_lock_that_outlasts_the_database_s_own_patience(sqlite: Place) -> None:
+    with sqlite.tuned(busy_timeout_s=0.05).open() as lake:
         table = lake.table("t")
         table.append([{"n": 1}])
         holder = Holder(sqlite)
@@ -74,10 +68,8 @@ def test_a_lock_that_outlasts_the_database_s_own_patience(
     audit.check(sqlite, "t")
 
 
-def test_a_lock_that_is_never_freed(sqlite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_catalog, "BUSY_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
-    with sqlite.open() as lake:
+def test_a_lock_that_is_never_freed(sqlite: Place) -> None:
+    with sqlite.tuned(busy_timeout_s=0.05, patience_s=0.3).open() as lake:
         table = lake.table("t")
         table.append([{"n": 1}])
         holder = Holder(sqlite)
@@ -100,12 +92,10 @@ _LOCKS = {
 
 @pytest.mark.parametrize("kind", _LOCKS)
 def test_a_writer_that_stopped_with_the_lake_s_lock(
-    new_place: Callable[[str], Place], kind: str, monkeypatch: pytest.MonkeyPatch
+    new_place: Callable[[str], Place], kind: str
 ) -> None:
     """Others wait for it, but not for ever; readers do not wait at all."""
-    monkeypatch.setattr(server, "LOCK_WAIT_S", 1)
-    monkeypatch.setattr(commit, "PATIENCE_S", 0.3)
-    place = new_place(kind)
+    place = new_place(kind).tuned(lock_wait_s=1, patience_s=0.3)
     with place.open() as lake, place.open() as other:
         table = lake.create_table("t", "n BIGINT")
         with other.session.database.reading() as reader:
@@ -115,7 +105,6 @@ def test_a_writer_that_stopped_with_the_lake_s_lock(
             assert caught.value.hint
             assert table.count() == 0
         other.close()
-        monkeypatch.undo()
         table.append([{"n": 2}])
         assert table.to_arrow()["n"].to_pylist() == [2]
     audit.check(place, "t")

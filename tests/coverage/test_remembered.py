@@ -4,8 +4,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-import tidelake
-from tidelake.coverage import lookup as covered
 from tidelake.coverage import records as coverage
 from tidelake.testing.faces import lake_of
 
@@ -13,9 +11,8 @@ START = datetime(2024, 1, 1)
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.setattr(covered, "_MANY_PIECES", 3)
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+def table(place):
+    with place.tuned(many_pieces=3).open() as lake:
         lake.set_option("data_inlining_row_limit", 0)
         table = lake.create_table(
             "t", "name VARCHAR, ts TIMESTAMP", entity="name", event_time="ts", bucket="1m"

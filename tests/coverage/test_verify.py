@@ -9,10 +9,10 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tidelake.coverage import lookup as covered
 from tidelake.coverage.values.bitmaps import Buckets, unpacked
 from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt, Denied, Invalid
+from tidelake.testing.place import Place
 
 NOON = datetime(2024, 3, 1, 12)
 Damage = Callable[[tidelake.Lake], object]
@@ -226,12 +226,9 @@ def test_records_go_under_a_lake_that_has_asked(lake: tidelake.Lake) -> None:
     assert t.coverage().covered == 110
 
 
-def test_others_see_what_is_put_right(
-    lake: tidelake.Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_others_see_what_is_put_right(lake: tidelake.Lake, tmp_path: Path) -> None:
     """Though they remember what they were told."""
-    monkeypatch.setattr(covered, "_MANY_PIECES", 0)
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as other:
+    with Place.at("sqlite", tmp_path).tuned(many_pieces=0).open() as other:
         t = other.table("t")
         flip(lake)
         assert t.coverage(entity="k1").covered == 38

@@ -12,7 +12,6 @@ import tidelake
 from tests.coverage import doings
 from tests.coverage.doings import Doing, the_table
 from tests.coverage.oracle import by_rows, differences, is_series
-from tidelake.coverage import lookup as covered
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
@@ -48,7 +47,7 @@ class Trial:
             given: dict[str, Any] = {"read_only": True} if which == "reader" else {}
             if which == "writer" and self._spark is not None:
                 given = {"engine": "spark", "spark": self._spark}
-            self._lakes[which] = tidelake.connect(self.place.url, str(self.place.data), **given)
+            self._lakes[which] = self.place.open(**given)
         return self._lakes[which]
 
     @property
@@ -173,8 +172,7 @@ def run(place: Place, seed: int, length: int, spark: "SparkSession | None" = Non
     """A history by its seed; at its end every snapshot is asked of, and `verify` finds nothing
     wrong with what is kept. Answers are remembered however little they cost."""
     chance = Random(seed)
-    trial = Trial(place, seed, spark)
-    covered._MANY_PIECES, many = 0, covered._MANY_PIECES
+    trial = Trial(place.tuned(many_pieces=0), seed, spark)
     try:
         for _ in range(length):
             kind = chance.choice(KINDS)
@@ -183,6 +181,5 @@ def run(place: Place, seed: int, length: int, spark: "SparkSession | None" = Non
         trial.compare(chance, everything=True)
         trial.verify()
     finally:
-        covered._MANY_PIECES = many
         trial.close()
     return trial

@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers
-from tidelake.delta.mirror import publish as publishing
+from tidelake.testing.place import Place
 
 
 @pytest.fixture(scope="package")
@@ -17,13 +17,9 @@ def readers() -> Iterator[Readers]:
 
 
 @pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints after every few versions."""
-    monkeypatch.setattr(publishing, "EVERY", 3)
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", str(tmp_path / "data")) as lake:
+def lake(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tidelake.Lake]:
+    """Parametrized: with these limits."""
+    limits = getattr(request, "param", {})
+    with Place.at("sqlite", tmp_path).tuned(**limits).open() as lake:
         lake.set_option("data_inlining_row_limit", 0)
         yield lake

@@ -9,15 +9,17 @@ import deltalake
 
 import tidelake
 from tests.delta.readers import delta_rs
-from tidelake.delta.mirror import publish as publishing
 from tidelake.delta.mirror.sync import sync
+from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.model.tuning import Tuning
+
+OFTEN = Wishes(tuning=Tuning(checkpoint_every=4))
 
 
 def write_on(url: str, data: str, who: int, count: int, options: dict[str, str] | None) -> None:
     """Appends, and takes some of it back; checkpoints often."""
     warnings.simplefilter("error", tidelake.errors.TidelakeWarning)
-    publishing.EVERY = 4
-    with tidelake.connect(url, data, storage_options=options) as lake:
+    with open_lake(resolve(url, data, options), OFTEN) as lake:
         table = lake.table("t")
         for number in range(count):
             table.append([{"k": who * 1000 + number}])
@@ -29,8 +31,7 @@ def publish_on(
     url: str, data: str, path: Path, options: dict[str, str] | None, *, compacts: bool
 ) -> None:
     """Drains what others have left, until it is told to stop; compacts now and then."""
-    publishing.EVERY = 4
-    with tidelake.connect(url, data, storage_options=options) as lake:
+    with open_lake(resolve(url, data, options), OFTEN) as lake:
         table = lake.table("t")
         while not path.exists():
             sync(lake.session, table.info.id)

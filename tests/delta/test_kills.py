@@ -10,7 +10,11 @@ import pytest
 import tidelake
 from tests.delta.agreement import assert_agree
 from tests.delta.readers import Readers
-from tidelake.delta.mirror import publish as publishing
+from tidelake.testing.place import Place
+
+
+def _place(folder: Path) -> Place:
+    return Place.at("sqlite", folder).tuned(checkpoint_every=2)
 
 
 def _victim(folder: Path, step: int) -> tuple[int, list[str]]:
@@ -25,8 +29,7 @@ def _victim(folder: Path, step: int) -> tuple[int, list[str]]:
 
 
 def _begin(folder: Path) -> tidelake.Lake:
-    folder.mkdir(exist_ok=True)
-    lake = tidelake.connect(f"sqlite:///{folder}/lake.db", str(folder / "data"))
+    lake = _place(folder).open()
     lake.create_table("t", "k INTEGER")
     lake.mirror("t")
     return lake
@@ -38,7 +41,7 @@ def _killed_at(folder: Path, step: int, readers: Readers) -> bool:
         pass
     code, said = _victim(folder, step)
     assert code in (-9, 0), said
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", str(folder / "data")) as lake:
+    with _place(folder).open() as lake:
         if step % 2:
             lake.mirrored("t").sync()
         else:
@@ -58,19 +61,13 @@ def assert_agree_now(lake: tidelake.Lake, readers: Readers) -> None:
 
 
 @pytest.mark.parametrize("step", [3, 26])
-def test_killed_at_a_step(
-    step: int, tmp_path: Path, readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publishing, "EVERY", 2)
+def test_killed_at_a_step(step: int, tmp_path: Path, readers: Readers) -> None:
     assert _killed_at(tmp_path, step, readers)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_killed_at_every_step(
-    tmp_path: Path, readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publishing, "EVERY", 2)
+def test_killed_at_every_step(tmp_path: Path, readers: Readers) -> None:
     step = 0
     while _killed_at(tmp_path / str(step), step, readers):
         step += 1

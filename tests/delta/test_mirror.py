@@ -341,11 +341,15 @@ def test_cleanup_leaves_what_a_log_still_shows(lake: tidelake.Lake, readers: Rea
     assert len(list(Path(table.info.path).glob("*.parquet"))) == 1
 
 
+often = pytest.mark.parametrize("lake", [{"checkpoint_every": 3}], indirect=True, ids=["often"])
+"""Checkpoints after every few versions."""
+
+
 def _unreachable(*_: object) -> bool:
     raise tidelake.errors.Unavailable("the store is away", hint="wait")
 
 
-@pytest.mark.usefixtures("often")
+@often
 def test_duckdb_does_not_take_checkpoints_for_orphans(
     lake: tidelake.Lake, tmp_path: Path, readers: Readers
 ) -> None:
@@ -362,7 +366,7 @@ def test_duckdb_does_not_take_checkpoints_for_orphans(
     assert keys(readers, table.info.path) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.usefixtures("often")
+@often
 def test_checkpoints_remember_what_was_removed(lake: tidelake.Lake) -> None:
     table = lake.create_table("t", "k BIGINT")
     lake.mirror("t")

@@ -17,6 +17,8 @@ import tidelake
 from tidelake.delta.mirror import files as mirrored_files
 from tidelake.delta.mirror import publish as publishing
 from tidelake.delta.mirror import records as mirrors
+from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.model.tuning import Tuning
 from tidelake.store import files
 
 STEPS: tuple[tuple[Any, str], ...] = (
@@ -73,9 +75,9 @@ def _die() -> None:
 
 def main() -> None:
     url, data, step = sys.argv[1:]
-    publishing.EVERY = 2
+    limits = Wishes(tuning=Tuning(checkpoint_every=2))
     said = watch(int(step), _die)
-    with tidelake.connect(url, data) as lake, suppress(KeyboardInterrupt):
+    with open_lake(resolve(url, data, None), limits) as lake, suppress(KeyboardInterrupt):
         work(lake)
     print("\n".join(said))
 

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from tidelake.errors import (
     Unavailable,
     Unsupported,
 )
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,8 +45,9 @@ def lake_path(tmp_path: Path, new_duck: DuckFactory) -> Path:
     return tmp_path
 
 
-def open_lake(path: Path) -> tidelake.Lake:
-    return tidelake.connect(f"sqlite:///{path}/c.db", read_only=True)
+def open_lake(path: Path, **limits: Any) -> tidelake.Lake:
+    place = Place("sqlite", f"sqlite:///{path}/c.db", path)
+    return place.tuned(**limits).open(read_only=True)
 
 
 def data_file(path: Path) -> Path:
@@ -97,13 +99,12 @@ def test_another_format_version(lake_path: Path) -> None:
         open_lake(lake_path)
 
 
-def test_a_locked_sqlite_file(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidelake.catalog.database.sqlite.connections.BUSY_TIMEOUT_S", 0.1)
+def test_a_locked_sqlite_file(lake_path: Path) -> None:
     other = sqlite3.connect(lake_path / "c.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:
         with pytest.raises(Unavailable, match="is locked"):
-            open_lake(lake_path)
+            open_lake(lake_path, busy_timeout_s=0.1)
     finally:
         other.close()
 

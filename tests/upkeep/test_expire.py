@@ -355,18 +355,16 @@ def test_zones_and_fingerprints_of_what_is_gone_go_too(place: Place, lake: tidel
     assert place.catalog("SELECT table_id, column_id FROM tidelake_zone") == [(kept, -1)]
 
 
-def test_many_batches(lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_batches(lake: tidelake.Lake, place: Place) -> None:
     """The same result whatever the size of a transaction."""
-    from tidelake.catalog.batches import batches
-
     grown(lake, 8)
     for number in range(3):
         lake.create_table(f"gone{number}", "i BIGINT, s VARCHAR").append(many(0, 20))
         lake.table(f"gone{number}").delete("i < 5")
         lake.drop(f"gone{number}")
     would = lake.expire(keep_last=1, dry_run=True)
-    monkeypatch.setattr(batches, "__defaults__", (2,))
-    done = lake.expire(keep_last=1)
+    with place.tuned(batch=2).open() as other:
+        done = other.expire(keep_last=1)
     assert (done.files, done.bytes, done.tables) == (would.files, would.bytes, would.tables)
     assert len(ids(lake)) == 1
     assert lake.cleanup("0 seconds").files == done.files

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-BATCH = 1000
-"""Rows of the catalog that one transaction should remove, while everybody else waits."""
+from tidelake.model.tuning import Tuning
+
+_BATCH = Tuning().batch
 
 Value = TypeVar("Value")
 
 
-def batches(values: Iterable[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
+def batches(values: Iterable[Value], size: int = _BATCH) -> Iterator[Sequence[Value]]:
     listed = list(values)
     for start in range(0, len(listed), size):
         yield listed[start : start + size]

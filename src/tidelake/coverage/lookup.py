@@ -40,7 +40,6 @@ _TASK_ROWS = 4_000_000
 _ROWS = "_tidelake_rows"
 _FEW_ROWS = 2000
 """So many are put into buckets in Python before DuckDB would have begun."""
-_MANY_PIECES = 256
 _ANSWERS = 64
 """Of so many entities it is remembered what they cover, if that takes many pieces."""
 
@@ -150,7 +149,7 @@ def covered(
     wanted = None if texts is None else set(texts)
     others = [(p.entity, p.buckets) for p in pieces if wanted is None or p.entity in wanted]
     together = of_entities(chain(kept, others))
-    if len(kept) > _MANY_PIECES:
+    if len(kept) > session.tuning.many_pieces:
         beside.remember(texts, together)
     return Covered(sight.table, sight.series, sight.at, together)
 

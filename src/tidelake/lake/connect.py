@@ -28,6 +28,7 @@ from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.lake.lake import Lake
 from tidelake.model.address import masked
 from tidelake.model.tag import Tag
+from tidelake.model.tuning import Tuning
 from tidelake.session.features import Wiring
 from tidelake.session.neighbours import check_free, mark
 from tidelake.session.session import Session
@@ -194,20 +195,53 @@ def connect(
     What does not fit into memory goes into a private folder below `temp_directory`, by default
     below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
     """
-    if engine not in _ENGINES:
-        raise Invalid(f"there is no engine {engine!r}", hint="use engine='local' or 'spark'")
-    settings = resolve(url, data_path, storage_options)
+    wishes = Wishes(
+        read_only=read_only,
+        engine=engine,
+        spark=spark,
+        create=create,
+        override_data_path=override_data_path,
+        share_data_path=share_data_path,
+        temp_directory=temp_directory,
+    )
+    return open_lake(resolve(url, data_path, storage_options), wishes)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a lake is to be opened, as `connect` says it; and, for tests, within which limits."""
+
+    read_only: bool = False
+    engine: str = "local"
+    spark: Any = None
+    create: bool | None = None
+    override_data_path: bool = False
+    share_data_path: bool = False
+    temp_directory: str | None = None
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def __post_init__(self) -> None:
+        if self.engine not in _ENGINES:
+            raise Invalid(
+                f"there is no engine {self.engine!r}", hint="use engine='local' or 'spark'"
+            )
+
+
+def open_lake(settings: Address, wishes: Wishes) -> Lake:
+    """The lake at an address."""
     with blamed(settings):
         address = parse_url(settings.catalog, settings.folder)
-        database = Database(address, read_only=read_only)
+        database = Database(address, read_only=wishes.read_only, tuning=wishes.tuning)
         try:
             exists = _is_lake(database)
             if not exists:
-                _create(database, settings, wanted=create, share=share_data_path)
-            temp = settings.temp_directory if temp_directory is None else str(temp_directory)
+                _create(database, settings, wanted=wishes.create, share=wishes.share_data_path)
+            given = wishes.temp_directory
+            temp = settings.temp_directory if given is None else str(given)
             local = LocalEngine(settings.storage_options, temp)
-            override = override_data_path or settings.override_data_path
-            session = _opened(database, local, (engine, spark), settings.data_path, override)
+            override = wishes.override_data_path or settings.override_data_path
+            engine = (wishes.engine, wishes.spark)
+            session = _opened(database, local, engine, settings.data_path, override)
             if not exists:
                 mark(session)
             return Lake(session)
@@ -263,7 +297,7 @@ def _report(lost: Sequence[Tag]) -> None:
         " its files from a backup if you need them, or forget the tags with lake.untag(…);"
         " expire with Tidelake, which keeps what is tagged",
         TidelakeWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

@@ -60,7 +60,7 @@ def _run(session: Session, operation: Operation, *, blind: bool) -> WriteResult:
                 tx.close()
             if _is_outdated(error, session, base):
                 continue
-            if not _may_repeat(error, tx, started):
+            if not _may_repeat(error, tx, started, session.tuning.patience_s):
                 raise
             short = time.monotonic() - began < _SHORT_S
             if isinstance(error, LostRace):
@@ -75,12 +75,14 @@ def _is_outdated(error: BaseException, session: Session, base: tuple[int, int] |
         return snapshots.head(reader) != base
 
 
-def _may_repeat(error: BaseException, tx: Drafting | None, started: float) -> bool:
+def _may_repeat(
+    error: BaseException, tx: Drafting | None, started: float, patience_s: float
+) -> bool:
     """Whether a write that failed may be done once more. A commit that lost a race has had all
     the patience there is; one that is lost earlier was a read, and nothing had been tried."""
     if not isinstance(error, Conflict | LostRace):
         return False
-    late = time.monotonic() - started > commit.PATIENCE_S
+    late = time.monotonic() - started > patience_s
     return not late and (tx is None or tx.replayable)
 
 

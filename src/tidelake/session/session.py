@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Database, Reader
-from tidelake.catalog.database.url import CatalogUrl
 from tidelake.catalog.read import snapshots, tags
 from tidelake.engine import Engine
 from tidelake.engine.local.engine import LocalEngine
@@ -23,6 +22,7 @@ from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
+from tidelake.model.tuning import Tuning
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Caches, MemoryT
 from tidelake.session.draft import Observers, TableDraft
@@ -75,11 +75,16 @@ class Session:
         """Copies, in this process or another, open the lake again: passwords and keys go along, a
         Spark session does not."""
         self.check_not_closed()
-        opened = (self.database.url, self.database.read_only, self.data_path, self.local)
+        opened = (self.database, self.data_path, self.local)
         settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
         return reopened, (*opened, *settings)
 
     # Where it is, and what it works with.
+
+    @property
+    def tuning(self) -> Tuning:
+        """The limits it works within."""
+        return self.database.tuning
 
     @property
     def store(self) -> Store:
@@ -296,8 +301,7 @@ class Session:
 
 
 def reopened(
-    url: CatalogUrl,
-    read_only: bool,
+    database: Database,
     data_path: str,
     local: LocalEngine,
     engine: str,
@@ -307,7 +311,6 @@ def reopened(
     wired: Wired,
 ) -> Session:
     """The catalog is not asked before something is read."""
-    database = Database(url, read_only=read_only)
     session = Session(
         database, data_path, local, engine, None, pinned, encrypted=encrypted, wired=wired
     )

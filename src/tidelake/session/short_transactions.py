@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from tidelake.catalog.commit.commit import PATIENCE_S, wait
+from tidelake.catalog.commit.commit import wait
 from tidelake.catalog.database.database import Writer
 from tidelake.catalog.database.failures import LostRace
 from tidelake.session.caches import HasDatabase
@@ -30,6 +30,6 @@ def run_locked(
             with session.database.writing() as writer:
                 return work(writer, *arguments, **named)
         except LostRace:
-            if time.monotonic() - started > PATIENCE_S:
+            if time.monotonic() - started > session.database.tuning.patience_s:
                 raise
             wait(attempts)

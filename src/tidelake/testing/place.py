@@ -3,12 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import tidelake
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.model.tuning import Tuning
 from tidelake.testing.duck import duck_connection
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Place:
     kind: str
     url: str
     folder: Path
+    tuning: Tuning = field(default_factory=Tuning)
 
     @classmethod
     def at(cls, kind: str, folder: Path, server: Server | None = None) -> "Place":
@@ -82,8 +85,14 @@ class Place:
         """Whether DuckDB can use the catalog while Tidelake does."""
         return self.ducklake is not None and not self.exclusive
 
+    def tuned(self, **limits: Any) -> "Place":
+        """The same place, where lakes are opened with other limits: fields of `Tuning`."""
+        return replace(self, tuning=replace(self.tuning, **limits))
+
     def open(self, **options: Any) -> tidelake.Lake:
-        return tidelake.connect(self.url, f"{self.data}/", **options)
+        """The lake, as `connect` opens it with these options."""
+        address = resolve(self.url, f"{self.data}/", options.pop("storage_options", None))
+        return open_lake(address, Wishes(tuning=self.tuning, **options))
 
     def duck(self) -> "duckdb.DuckDBPyConnection":
         """A DuckDB connection with the lake attached as `lake`."""

@@ -97,7 +97,7 @@ def _let_go(session: Session, chosen: Chosen, *, force: bool) -> Chosen:
     """The oldest first, so that what remains is a history without holes wherever it stops."""
     gone: list[int] = []
     kept = list(chosen.kept)
-    for some in batches(chosen.snapshots):
+    for some in batches(chosen.snapshots, session.tuning.batch):
         done = run_locked(session, expiry.let_go, some, session.annexes, force=force)
         gone += done.snapshots
         kept += done.kept
@@ -116,7 +116,7 @@ def _clear(session: Session, gone: Chosen) -> ExpireResult:
     with session.reading() as reader:
         parts = removal.parts(reader)
     for name, ids in parts.items():
-        for some in batches(ids):
+        for some in batches(ids, session.tuning.batch):
             run_locked(session, removal.part, name, some)
     _strays(session)
     return ExpireResult(
@@ -158,7 +158,7 @@ def _files(session: Session, found: Unseen) -> list[removal.Removed]:
     removed = []
     with progress("expiring", files=count, bytes=size) as tell:
         for kind, ids in kinds.items():
-            for some in batches(ids):
+            for some in batches(ids, session.tuning.batch):
                 done = run_locked(
                     session, removal.files, kind, some, session.data_path, session.annexes, shared
                 )

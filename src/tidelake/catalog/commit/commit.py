@@ -28,7 +28,6 @@ from tidelake.catalog.read.snapshots import as_instant
 from tidelake.errors import Corrupt, Unavailable
 from tidelake.model.change import Change
 
-PATIENCE_S = 60.0
 _FIRST_WAIT_S = 0.005
 _LONGEST_WAIT_S = 0.5
 
@@ -74,7 +73,7 @@ def commit(database: Database, wanted: CommitRequest, data_path: str) -> CommitR
         try:
             numbers, duplicate = _attempt(database, wanted, data_path, again=attempts > 1)
         except LostRace:
-            if time.monotonic() - started > PATIENCE_S:
+            if time.monotonic() - started > database.tuning.patience_s:
                 raise
             wait(attempts)
             continue

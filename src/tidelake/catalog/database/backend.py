@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.database.failures import Failure
 from tidelake.catalog.database.url import CatalogUrl
+from tidelake.model.tuning import Tuning
 
 Query = tuple[str, Mapping[str, object]]
 """SQL and its parameters."""
@@ -49,7 +50,7 @@ class Connections(Protocol):
 
 
 class Opening(Protocol):
-    def __call__(self, url: CatalogUrl, *, read_only: bool) -> Connections:
+    def __call__(self, url: CatalogUrl, tuning: Tuning, /, *, read_only: bool) -> Connections:
         """Opened read-only, the database itself refuses to write."""
         ...
 

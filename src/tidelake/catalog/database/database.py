@@ -13,6 +13,7 @@ from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.database.failures import translated
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
+from tidelake.model.tuning import Tuning
 
 Row = Any
 
@@ -62,15 +63,22 @@ class Writer(Reader):
 class Database:
     """A catalog database. Connections are pooled; `close` gives them all back."""
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool = False) -> None:
+    def __init__(
+        self, url: CatalogUrl, *, read_only: bool = False, tuning: Tuning | None = None
+    ) -> None:
         self.url = url
+        self.tuning = tuning or Tuning()
         self._backend = BACKENDS[url.kind]
         self.dialect = self._backend.dialect
         self.read_only = read_only
         if url.path is not None and not url.path.exists():
             self._check_creatable()
-        self._connections = self._backend.connect(url, read_only=read_only)
+        self._connections = self._backend.connect(url, self.tuning, read_only=read_only)
         self._mine = local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in this process or another, has connections of its own."""
+        return _again, (self.url, self.read_only, self.tuning)
 
     def _check_creatable(self) -> None:
         path = self.url.path
@@ -120,3 +128,7 @@ class Database:
 
     def close(self) -> None:
         self._connections.close()
+
+
+def _again(url: CatalogUrl, read_only: bool, tuning: Tuning) -> Database:
+    return Database(url, read_only=read_only, tuning=tuning)

@@ -11,17 +11,12 @@ from tidelake.catalog import cells
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 CONNECT_TIMEOUT_S = 10
-LOCK_WAIT_S = 60
-"""How long a writer waits for the one before it, and a thread for a connection."""
-POOL_SIZE = 5
-"""How many connections a lake keeps."""
-POOL_MORE = 10
-"""How many more it opens while they are needed."""
 
 Parameters = Mapping[str, object]
 
@@ -70,8 +65,9 @@ class ServerDatabase(ABC):
     lock_outlives_transaction = False
     """Whether the lock lasts until it is freed, or the connection closed."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, tuning: Tuning) -> None:
         self._engine = engine
+        self.tuning = tuning
         tell_after_fork(self)
 
     @contextmanager
@@ -109,9 +105,10 @@ class ServerDatabase(ABC):
         try:
             return self._engine.connect()
         except NoneFree as error:
+            most, wait_s = self.tuning.pool_size + self.tuning.pool_more, self.tuning.lock_wait_s
             raise Unavailable(
-                f"all {POOL_SIZE + POOL_MORE} connections that this lake opens to its catalog have"
-                f" been in use for {LOCK_WAIT_S} seconds",
+                f"all {most} connections that this lake opens to its catalog have"
+                f" been in use for {wait_s} seconds",
                 hint="use fewer threads at a time, or connect() once more for some of them",
             ) from error
 
@@ -125,15 +122,15 @@ class ServerDatabase(ABC):
         self._engine.dispose(close=False)
 
 
-def pool_of(url: str, **options: object) -> Engine:
+def pool_of(url: str, tuning: Tuning, **options: object) -> Engine:
     """The connections to a database; `options` are its driver's."""
     from sqlalchemy import create_engine
 
     return create_engine(
         url,
         isolation_level="REPEATABLE READ",
-        pool_size=POOL_SIZE,
-        max_overflow=POOL_MORE,
-        pool_timeout=LOCK_WAIT_S,
+        pool_size=tuning.pool_size,
+        max_overflow=tuning.pool_more,
+        pool_timeout=tuning.lock_wait_s,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, **options},
     )

@@ -19,7 +19,6 @@ from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local
 
-EVERY = 10
 """Versions between two checkpoints, at least; of large tables more, so that they cost little."""
 _FILES = 1000
 _RETENTION = 7 * 24 * 3600 * 1000
@@ -122,7 +121,8 @@ def _is_of_another_time(session: Session, mirror: Mirror, version: int) -> bool:
 
 def _needs_checkpoint(session: Session, mirror: Mirror) -> bool:
     """Whether one is due, or the one that readers are told of has gone."""
-    due = mirror.version - mirror.checkpoint >= EVERY + mirror.file_count // _FILES
+    most = session.tuning.checkpoint_every + mirror.file_count // _FILES
+    due = mirror.version - mirror.checkpoint >= most
     if due and mirror.status == "active":
         return True
     uri = f"{mirror.root}{LOG}{checkpoint_name(mirror.checkpoint)}"

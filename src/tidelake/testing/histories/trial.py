@@ -63,7 +63,7 @@ class Trial:
         if self.place.exclusive:
             self._detach()
         if self._lake is None:
-            self._lake = tidelake.connect(self.place.url, str(self.place.data))
+            self._lake = self.place.open()
         return self._lake
 
     @property

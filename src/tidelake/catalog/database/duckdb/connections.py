@@ -18,6 +18,7 @@ from tidelake.catalog.database.statement import dollar, insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.tuning import Tuning
 from tidelake.scratch import Scratch
 
 _ROWS = 200
@@ -109,7 +110,7 @@ def _is_plain(column: Sequence[object]) -> bool:
 class DuckDBDatabase:
     """A pool of connections to one file; a transaction has a connection to itself."""
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+    def __init__(self, url: CatalogUrl, _: Tuning, *, read_only: bool) -> None:
         self._url = url
         self._read_only = read_only
         self._idle: SimpleQueue[Any] = SimpleQueue()

@@ -11,6 +11,7 @@ from tidelake.catalog.database.server import ServerDatabase, ServerSession
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Unavailable
 from tidelake.model.extras import require
+from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -25,17 +26,17 @@ class MySQLDatabase(ServerDatabase):
 
     lock_outlives_transaction = True
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+    def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("mysql", "a catalog on MySQL", "pymysql", "sqlalchemy")
-        super().__init__(_engine(url.url or "", read_only))
+        super().__init__(_engine(url.url or "", tuning, read_only), tuning)
 
     @contextmanager
     def alone(self, connection: Connection) -> Iterator[ServerSession]:
-        taken = connection.exec_driver_sql(_LOCK.format(server.LOCK_WAIT_S)).scalar()
+        taken = connection.exec_driver_sql(_LOCK.format(self.tuning.lock_wait_s)).scalar()
         connection.commit()
         if taken != 1:
             raise Unavailable(
-                f"the lake was busy for {server.LOCK_WAIT_S} seconds",
+                f"the lake was busy for {self.tuning.lock_wait_s} seconds",
                 hint="try again when it is quieter",
             )
         with connection.begin():
@@ -44,11 +45,11 @@ class MySQLDatabase(ServerDatabase):
         connection.commit()
 
 
-def _engine(url: str, read_only: bool) -> Engine:
+def _engine(url: str, tuning: Tuning, read_only: bool) -> Engine:
     from sqlalchemy import event
 
     address = url.replace("mysql://", "mysql+pymysql://", 1)
-    engine = server.pool_of(address, charset="utf8mb4")
+    engine = server.pool_of(address, tuning, charset="utf8mb4")
 
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _: object) -> None:

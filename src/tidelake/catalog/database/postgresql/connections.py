@@ -11,6 +11,7 @@ from tidelake.catalog.database.server import ServerDatabase, ServerSession
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.model.extras import require
 from tidelake.model.names import quote
+from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,15 +22,16 @@ _LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
 class PostgreSQLDatabase(ServerDatabase):
     """The lake's lock ends with the transaction by itself."""
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+    def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
-        settings = ["-c timezone=UTC", f"-c lock_timeout={server.LOCK_WAIT_S}s"]
+        settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]
         if read_only:
             settings.append("-c default_transaction_read_only=on")
         if url.schema:
             settings.append(f"-c search_path={_option(quote(url.schema))}")
         address = (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1)
-        super().__init__(server.pool_of(address, options=" ".join(settings), prepare_threshold=1))
+        options = {"options": " ".join(settings), "prepare_threshold": 1}
+        super().__init__(server.pool_of(address, tuning, **options), tuning)
 
     @contextmanager
     def alone(self, connection: Connection) -> Iterator[ServerSession]:

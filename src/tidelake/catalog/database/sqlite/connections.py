@@ -22,8 +22,7 @@ from tidelake.catalog.database.statement import insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import TidelakeError
 from tidelake.model.fork import keep_forever, tell_after_fork
-
-BUSY_TIMEOUT_S = 10.0
+from tidelake.model.tuning import Tuning
 
 Parameters = Mapping[str, object]
 Kind = TypeVar("Kind")
@@ -125,7 +124,8 @@ def _insert(table: str, columns: Sequence[str]) -> str:
 class SQLiteDatabase:
     """A pool of connections to one file; a transaction has a connection to itself."""
 
-    def __init__(self, url: CatalogUrl, *, read_only: bool) -> None:
+    def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
+        self._busy_timeout_s = tuning.busy_timeout_s
         self._uri = f"file:{quote(str(url.path))}?mode={'rw' if read_only else 'rwc'}"
         self._read_only = read_only
         self._idle: SimpleQueue[_Connection] = SimpleQueue()
@@ -173,7 +173,7 @@ class SQLiteDatabase:
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            timeout=BUSY_TIMEOUT_S,
+            timeout=self._busy_timeout_s,
             isolation_level=None,
             check_same_thread=False,
             factory=_Connection,
@@ -200,7 +200,7 @@ class SQLiteDatabase:
                 return kept
         keeper = WAITING.take()
         try:
-            keeper.run([("open", (self._uri, BUSY_TIMEOUT_S, self._read_only))])
+            keeper.run([("open", (self._uri, self._busy_timeout_s, self._read_only))])
         except sqlite3.Error:
             WAITING.give_back(keeper)
             raise

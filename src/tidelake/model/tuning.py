@@ -1,0 +1,28 @@
+"""The limits that an open lake works within."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Chosen once for all lakes: nobody has needed others yet, but for tests, which want to see
+    what happens at a limit. What is stored, as the width of zones, is none of them."""
+
+    busy_timeout_s: float = 10.0
+    """How long SQLite waits for another who writes, before it says so."""
+    lock_wait_s: float = 60
+    """On a server: how long a writer waits for the one before it, and a thread for a connection."""
+    pool_size: int = 5
+    """How many connections to a server are kept."""
+    pool_more: int = 10
+    """How many more are opened while they are needed."""
+    patience_s: float = 60.0
+    """How long what lost a race is tried again."""
+    batch: int = 1000
+    """Rows of the catalog that one transaction should remove, while everybody else waits."""
+    checkpoint_every: int = 10
+    """After how many versions a Delta log gets a checkpoint; more if it has many files."""
+    many_pieces: int = 256
+    """An answer about coverage that is made of more than these is remembered."""
