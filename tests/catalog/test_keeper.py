@@ -20,6 +20,7 @@ from tidelake.catalog.database.sqlite import connections as sqlite
 from tidelake.catalog.database.sqlite import keepers
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 from tidelake.model.tuning import Tuning
+from tidelake.testing.faults import Meanwhile, watch_database
 
 Here = Callable[[bool], None]
 
@@ -182,14 +183,9 @@ def test_a_library_that_comes_during_a_write(
                 return True
             return False
 
-        check = sqlite._check_alone
-
-        def at_the_end() -> None:
-            monkeypatch.setattr(sqlite, "has_duckdb_sqlite", there)
-            check()
-
-        monkeypatch.setattr(sqlite, "_check_alone", at_the_end)
-        result = table.append([{"a": 1}])
+        come = Meanwhile("commit", lambda: monkeypatch.setattr(sqlite, "has_duckdb_sqlite", there))
+        with watch_database(lake, come):
+            result = table.append([{"a": 1}])
         assert (result.attempts, result.duplicate) == (2, moment == "after")
         assert table.to_arrow().to_pylist() == [{"a": 1}]
         assert file_handles(tmp_path / "c.db") == kept

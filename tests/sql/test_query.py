@@ -9,7 +9,8 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid, Unsupported
-from tidelake.session.session import Session
+from tidelake.testing.faults import watch_database
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     import duckdb
@@ -148,22 +149,25 @@ def test_a_view_at_a_moment_reads_its_tables_then(lake: tidelake.Lake) -> None:
     assert (now, then) == ([{"n": 190}], [{"n": 200}])
 
 
-def test_a_query_sees_one_snapshot(
-    folder: Path, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Even if somebody commits between the planning of its two tables."""
-    planned: list[int] = []
-    original = Session.plan
+def test_a_query_sees_one_snapshot(place: Place) -> None:
+    """Even if somebody commits before each of its looks at the catalog."""
+    with place.open() as lake, place.open() as other:
+        for name in ("a", "b"):
+            lake.create_table(name, "i INT")
+        looks: list[str] = []
 
-    def plan_and_note(self: Session, name: object, at: int, **wanted: object) -> object:
-        monkeypatch.setattr(Session, "at", lambda *_: 2)
-        planned.append(at)
-        return original(self, name, at, **wanted)  # type: ignore[arg-type]
+        def commit(what: str, _: str) -> None:
+            if what == "read":
+                looks.append(what)
+                with other.transaction() as tx:
+                    for name in ("a", "b"):
+                        tx.table(name).append([{"i": 1}])
 
-    monkeypatch.setattr(Session, "plan", plan_and_note)
-    lake.sql("SELECT * FROM t, s.t AS other")
-    assert len(planned) == 2
-    assert planned[0] == planned[1] > 2
+        with watch_database(lake, commit):
+            found = lake.sql("SELECT count(a.i), (SELECT count(*) FROM b) FROM a").to_arrow()
+    (one,), (two,) = (column.to_pylist() for column in found.columns)
+    assert len(looks) > 1
+    assert one == two > 0
 
 
 def test_columns_of_the_same_name_keep_their_values(lake: tidelake.Lake) -> None:

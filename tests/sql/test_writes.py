@@ -9,6 +9,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
+from tidelake.testing.faults import Meanwhile, watch_database
 
 if TYPE_CHECKING:
     import duckdb
@@ -280,25 +281,15 @@ def test_in_a_transaction_all_statements_make_one_snapshot(lake: tidelake.Lake) 
     assert lake.table("t").count() == 2
 
 
-def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(
-    lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody drops and creates the table anew between the read and the commit."""
+def test_an_insert_reads_one_snapshot_even_when_it_must_be_repeated(lake: tidelake.Lake) -> None:
+    """Somebody changes the table between the read and the commit."""
     lake.sql("CREATE TABLE t (i INT)")
     lake.sql("INSERT INTO t VALUES (1)")
     other = tidelake.connect(lake.url)
-    original = tidelake.sql.query.Query.rows_for
-    calls = []
-
-    def slowly(self: tidelake.sql.query.Query, columns: object) -> object:
-        calls.append(self)
-        if len(calls) == 1:
-            other.sql("ALTER TABLE t ADD COLUMN j INT DEFAULT 5")
-        return original(self, columns)
-
-    monkeypatch.setattr(tidelake.sql.query.Query, "rows_for", slowly)
-    lake.sql("INSERT INTO t (i) SELECT i + 1 FROM t")
-    assert len(calls) == 2
+    change = Meanwhile("write", lambda: other.sql("ALTER TABLE t ADD COLUMN j INT DEFAULT 5"))
+    with watch_database(lake, change):
+        lake.sql("INSERT INTO t (i) SELECT i + 1 FROM t")
+    assert change.happened
     assert rows(lake, "SELECT * FROM t ORDER BY i") == [(1, 5), (2, 5)]
     other.close()
 

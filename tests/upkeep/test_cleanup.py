@@ -1,13 +1,11 @@
 """Files that go, files that stay, and why; here and in an object store."""
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
-import pytest
 
 import tidelake
 from tests.upkeep.histories import foreign, many
@@ -15,6 +13,7 @@ from tests.upkeep.names import named
 from tidelake.errors import Denied, Invalid
 from tidelake.store.files import Store
 from tidelake.testing.agreement import past, rows
+from tidelake.testing.faults import Meanwhile, watch_database, watch_store
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
@@ -118,38 +117,32 @@ def test_a_writer_in_flight_loses_nothing(place: Place, lake: tidelake.Lake) -> 
 
 
 def test_what_is_committed_while_the_files_are_listed_is_no_orphan(
-    place: Place, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
+    place: Place, lake: tidelake.Lake
 ) -> None:
     t = grown(lake, 1)
-    walk = Store.walk
-
-    def commit_after(store: Store, folder: str) -> Iterator[object]:
-        yield from list(walk(store, folder))
-        if folder == lake.data_path:
-            t.append(many(100, 30))
-            yield from list(walk(store, folder))
-
-    monkeypatch.setattr(Store, "walk", commit_after)
-    assert lake.cleanup("0 seconds").files == 0
+    commit = Meanwhile("walk", lambda: t.append(many(100, 30)), to=lake.data_path)
+    with watch_store(lake, commit):
+        assert lake.cleanup("0 seconds").files == 0
+    assert commit.happened
     assert t.count() == 50
 
 
-def test_what_comes_into_use_meanwhile_stays(
-    place: Place, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tidelake.upkeep import cleanup
-
+def test_what_comes_into_use_meanwhile_stays(place: Place, lake: tidelake.Lake) -> None:
+    """After the catalog has been looked at, and before it is asked what came since."""
     path = orphan(place, f"main/t/{named('found')}")
     duckdb.sql("SELECT 7::BIGINT AS a").write_parquet(str(path))
     t = lake.create_table("t", "a BIGINT")
-    whole = cleanup._remove
+    with place.open() as other:
+        said: list[str] = []
 
-    def register_first(*given: Any) -> Any:
-        t.add_files(str(path))
-        return whole(*given)
+        def register(what: str, sql: str) -> None:
+            if what == "read" and any(SCHEDULE in each for each in said):
+                said.clear()
+                other.table("t").add_files(str(path))
+            said.append(sql)
 
-    monkeypatch.setattr(cleanup, "_remove", register_first)
-    result = lake.cleanup("0 seconds")
+        with watch_database(lake, register):
+            result = lake.cleanup("0 seconds")
     assert (result.files, result.kept[0].files) == (0, 1)
     assert rows(t) == [{"a": 7}]
 

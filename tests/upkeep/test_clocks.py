@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,6 +20,7 @@ from tidelake.catalog.commit import commit
 from tidelake.errors import TidelakeWarning
 from tidelake.session import clocks, leases
 from tidelake.store.files import Store
+from tidelake.testing.faults import watch_database, watch_store
 from tidelake.testing.place import Place
 from tidelake.upkeep import cleanup
 from tidelake.upkeep import expire as expiry
@@ -134,6 +136,11 @@ def test_a_writer_that_was_killed_counts_for_nothing_after_a_while(
     tx.rollback()
 
 
+def _note(beaten: threading.Event, what: str, uri: str) -> None:
+    if what in ("put", "write") and leases.FOLDER in uri:
+        beaten.set()
+
+
 def test_a_long_transaction_goes_on_saying_so(
     place: Place, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,15 +149,10 @@ def test_a_long_transaction_goes_on_saying_so(
     beaten = threading.Event()
     monkeypatch.setattr(leases, "_LEASES", leases.Leases())
     monkeypatch.setattr(leases, "BEAT_S", 0.01)
-    with lake.transaction() as tx:
+    beat = partial(_note, beaten)
+    with watch_store(lake, beat), lake.transaction() as tx:
         tx.table("t").append(many(100, 50))
-        whole = leases.Lease.beat
-
-        def beat(lease: leases.Lease) -> None:
-            whole(lease)
-            beaten.set()
-
-        monkeypatch.setattr(leases.Lease, "beat", beat)
+        beaten.clear()
         assert beaten.wait(300)
         lease = tx.session.work._lease
         assert lease is not None
@@ -161,22 +163,23 @@ def test_a_long_transaction_goes_on_saying_so(
         assert datetime.now(UTC) - found.since > timedelta(seconds=1000)
 
 
-def test_compaction_and_rollups_say_so_too(
-    place: Place, lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compaction_and_rollups_say_so_too(place: Place, lake: tidelake.Lake) -> None:
     t = table(lake)
     t.append(many(100, 50))
-    seen: list[int] = []
-    whole = commit.commit
+    facts = lake.create_table("f", "k BIGINT, ts TIMESTAMP", key=["k"], event_time="ts")
+    facts.append([{"k": n, "ts": datetime(2024, 1, 1)} for n in range(50)])
+    seen: dict[str, int] = {}
 
-    def looked(*given: Any) -> Any:
-        seen.append(len(at_work(place)))
-        return whole(*given)
+    def look(what: str, table: str) -> None:
+        if what == "insert":
+            seen.setdefault(table, len(at_work(place)))
 
-    monkeypatch.setattr(commit, "commit", looked)
-    t.compact()
-    assert seen
-    assert all(seen)
+    for work in (t.compact, partial(facts.rollup, as_of="2024-02-01")):
+        leases.settle(f"{place.data}/")
+        assert at_work(place) == []
+        with watch_database(lake, look):
+            work()
+    assert (seen["ducklake_snapshot"], seen["tidelake_rollup"]) == (1, 1)
 
 
 def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path, clock: type[Clock]) -> None:

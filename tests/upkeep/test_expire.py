@@ -11,6 +11,7 @@ from tests.upkeep.histories import foreign, many
 from tidelake.catalog import own_tables
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from tidelake.testing.agreement import rows
+from tidelake.testing.faults import Meanwhile, watch_database
 from tidelake.testing.place import Place
 
 CATALOGS = ("sqlite", "duckdb", "postgresql", "mariadb")
@@ -163,30 +164,18 @@ def test_a_consumer_that_has_taken_nothing_yet_needs_all(lake: tidelake.Lake) ->
         assert (batch.since, batch.until) == (None, 6)
 
 
-def test_a_tag_or_consumer_that_comes_in_between_is_seen(
-    lake: tidelake.Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tag_or_consumer_that_comes_in_between_is_seen(lake: tidelake.Lake) -> None:
     """After the choice has been made, and before the snapshots go."""
-    from tidelake.upkeep import expire as expiry
-
     grown(lake)
-    whole = expiry._let_go
-
-    def tag_first(*given: Any, **named: Any) -> Any:
-        lake.tag("just in time", 2)
-        return whole(*given, **named)
-
-    monkeypatch.setattr(expiry, "_let_go", tag_first)
-    result = lake.expire(keep_last=3)
+    tag_first = Meanwhile("write", lambda: lake.tag("just in time", 2))
+    with watch_database(lake, tag_first):
+        result = lake.expire(keep_last=3)
+    assert tag_first.happened
     assert [each.snapshot_id for each in result.kept] == [2]
     assert ids(lake) == [2, 4, 5, 6]
 
-    def follow_first(*given: Any, **named: Any) -> Any:
-        at_position(lake, "just in time", 5)
-        return whole(*given, **named)
-
-    monkeypatch.setattr(expiry, "_let_go", follow_first)
-    with pytest.raises(Conflict, match="just in time"):
+    follow_first = Meanwhile("write", lambda: at_position(lake, "just in time", 5))
+    with watch_database(lake, follow_first), pytest.raises(Conflict, match="just in time"):
         lake.expire(keep_last=1)
     assert ids(lake) == [2, 4, 5, 6]
 

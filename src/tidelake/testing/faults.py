@@ -1,14 +1,23 @@
-"""A stretch of wire between a client and a database server, which can be cut at chosen moments."""
+"""Faults, where a lake meets the world: on the wire to its database server, in what it asks of its
+database, and in what it does to its store.
+
+A `Proxy` is a stretch of wire that can be cut. `watch_database` and `watch_store` tell of all that
+is going to happen, so that something else can happen first, or instead.
+"""
 
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlsplit
 
+from tidelake import Lake
+from tidelake.catalog.database.backend import Connections, Query, Session
+from tidelake.store.files import Store, StoredObject
 from tidelake.testing.place import Place
 
 _LOOPBACK = "127.0.0.1"
@@ -144,3 +153,126 @@ def _cut(*sockets: socket.socket) -> None:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             each.shutdown(socket.SHUT_RDWR)
         each.close()
+
+
+Tell = Callable[[str, str], object]
+"""Is told what is going to happen, and to what. If it raises, that happens instead."""
+
+
+@dataclass
+class Meanwhile:
+    """Does something just before the first moment of a kind: when `what` is going to be done to
+    something in whose name, or SQL, is `to`. `happened` says whether that moment came."""
+
+    what: str
+    do: Callable[[], object]
+    to: str = ""
+    happened: bool = False
+
+    def __call__(self, what: str, text: str) -> None:
+        if not self.happened and what == self.what and self.to in text:
+            self.happened = True
+            self.do()
+
+
+@contextmanager
+def watch_database(lake: Lake, tell: Tell) -> Iterator[None]:
+    """Tells of each transaction of a lake on its catalog that is going to `read` or to `write`; in
+    it, of all that it is going to `ask` and to `change`, with the SQL, and to `insert`, with the
+    table; of a `commit`, and when it is `done`."""
+    database = lake.session.database
+    before = database.connections
+    database.connections = _WatchedConnections(before, tell)
+    try:
+        yield
+    finally:
+        database.connections = before
+
+
+@contextmanager
+def watch_store(lake: Lake, tell: Tell) -> Iterator[None]:
+    """Tells of each object that a lake is going to `read`, `write`, `put`, `create` or `delete`,
+    and of each folder that it is going to `walk`. Engines read and write data by themselves."""
+    local = lake.session.local
+    before, local.store = local.store, _WatchedStore(local.options, tell)
+    try:
+        yield
+    finally:
+        local.store = before
+
+
+@dataclass(frozen=True)
+class _WatchedConnections:
+    inner: Connections
+    tell: Tell
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        self.tell("read", "")
+        with self.inner.reading() as session:
+            yield _WatchedSession(session, self.tell)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        self.tell("write", "")
+        with self.inner.writing() as session:
+            yield _WatchedSession(session, self.tell)
+            self.tell("commit", "")
+        self.tell("done", "")
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@dataclass(frozen=True)
+class _WatchedSession:
+    inner: Session
+    tell: Tell
+
+    def query(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
+        self.tell("ask", sql)
+        return self.inner.query(sql, parameters)
+
+    def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:
+        for sql, _ in queries:
+            self.tell("ask", sql)
+        return self.inner.query_all(queries)
+
+    def execute(self, sql: str, parameters: Mapping[str, object]) -> None:
+        self.tell("change", sql)
+        self.inner.execute(sql, parameters)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        self.tell("insert", table)
+        self.inner.insert(table, columns, rows)
+
+
+class _WatchedStore(Store):
+    def __init__(self, storage_options: Mapping[str, str], tell: Tell) -> None:
+        super().__init__(storage_options)
+        self._tell = tell
+
+    def read(self, uri: str) -> bytes:
+        self._tell("read", uri)
+        return super().read(uri)
+
+    def write(self, uri: str, data: bytes) -> None:
+        self._tell("write", uri)
+        super().write(uri, data)
+
+    def put(self, uri: str, data: bytes) -> None:
+        self._tell("put", uri)
+        super().put(uri, data)
+
+    def create(self, uri: str, data: bytes, *, modified: int | None = None) -> bool:
+        self._tell("create", uri)
+        return super().create(uri, data, modified=modified)
+
+    def delete(self, uris: Sequence[str]) -> None:
+        for uri in uris:
+            self._tell("delete", uri)
+        super().delete(uris)
+
+    def walk(self, folder: str) -> Iterator[StoredObject]:
+        self._tell("walk", folder)
+        yield from super().walk(folder)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from threading import local
 from typing import Any
 
-from tidelake.catalog.database.backend import Query, Session
+from tidelake.catalog.database.backend import Connections, Query, Session
 from tidelake.catalog.database.backends import BACKENDS, DRIVERS
 from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.database.failures import translated
@@ -61,7 +61,8 @@ class Writer(Reader):
 
 
 class Database:
-    """A catalog database. Connections are pooled; `close` gives them all back."""
+    """A catalog database. Connections are pooled; `close` gives them all back. Whatever is asked of
+    the database goes through `connections`: whoever wants to listen in may put others there."""
 
     def __init__(
         self, url: CatalogUrl, *, read_only: bool = False, tuning: Tuning | None = None
@@ -73,7 +74,7 @@ class Database:
         self.read_only = read_only
         if url.path is not None and not url.path.exists():
             self._check_creatable()
-        self._connections = self._backend.connect(url, self.tuning, read_only=read_only)
+        self.connections: Connections = self._backend.connect(url, self.tuning, read_only=read_only)
         self._mine = local()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,7 +98,7 @@ class Database:
         if (session := self._held()) is not None:
             yield Reader(session, self.dialect)
             return
-        with self._told(), self._connections.reading() as session, self._holding(session):
+        with self._told(), self.connections.reading() as session, self._holding(session):
             yield Reader(session, self.dialect)
 
     @contextmanager
@@ -106,7 +107,7 @@ class Database:
         if self.read_only:
             raise Denied(f"{self.url} was opened read-only", hint="connect without read_only=True")
         assert self._held() is None, "a write inside of a transaction would wait for itself"
-        with self._told(), self._connections.writing() as session, self._holding(session):
+        with self._told(), self.connections.writing() as session, self._holding(session):
             yield Writer(session, self.dialect)
 
     def _told(self) -> AbstractContextManager[None]:
@@ -127,7 +128,7 @@ class Database:
             self._mine.session = None
 
     def close(self) -> None:
-        self._connections.close()
+        self.connections.close()
 
 
 def _again(url: CatalogUrl, read_only: bool, tuning: Tuning) -> Database:
