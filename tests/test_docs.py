@@ -16,10 +16,12 @@ from typing import Any
 import click
 import pytest
 
+from tests.servers.commands import Commands
 from tests.test_architecture import ORDER
 from tidelake.cli import main
 
 ROOT = Path(__file__).parents[1]
+SCRIPTS = Path(sys.executable).parent
 GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
 PAGES = [
     ROOT / "README.md",
@@ -58,12 +60,12 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(language, frozenset(marks.split()), code, f"{name(page)}:{line}")
 
 
-def run(block: Block, names: dict[str, Any]) -> None:
+def run(block: Block, names: dict[str, Any], commands: Path = SCRIPTS) -> None:
     if block.language == "python":
         exec(compile(block.code, block.place, "exec"), names)
         return
-    scripts = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    path = os.pathsep.join([str(commands), str(SCRIPTS), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path}
     command = ["bash", "-e", "-u", "-o", "pipefail", "-c", block.code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{block.place}\n{done.stdout}{done.stderr}"
@@ -84,12 +86,19 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TIDELAKE_DATA_PATH", raising=False)
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    commands = Commands()
+    yield commands
+    commands.stop()
+
+
 @pytest.mark.parametrize("page", pages_with(None), ids=name)
-def test_the_code_on_a_page_runs(page, empty_folder):
+def test_the_code_on_a_page_runs(page, empty_folder, commands):
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         if block.runs and "spark" not in block.marks:
-            run(block, names)
+            run(block, names, SCRIPTS if name(page) == "README.md" else commands.folder)
 
 
 @pytest.mark.spark
