@@ -72,7 +72,8 @@ def test_frames(lake: tidelake.Lake, spark: "SparkSession", tmp_path: Path, poli
     assert not stray(lake, tmp_path)
 
 
-@pytest.mark.parametrize("policy", [pytest.param("skip", marks=pytest.mark.slow), "replace"])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_data_of_this_process_and_files(lake: tidelake.Lake, tmp_path: Path, policy: str) -> None:
     """Rows that are to be replaced are looked for by Spark, wherever the new ones come from."""
     table = make(lake, policy)

@@ -46,7 +46,7 @@ def test_histories_on_other_catalogs(
 
 @pytest.mark.spark
 def test_a_history_on_spark(tmp_path: Path, spark: "SparkSession") -> None:
-    run(Place.at("sqlite", tmp_path), 4, 5, spark)
+    run(Place.at("sqlite", tmp_path), 4, 3, spark)
 
 
 @pytest.mark.slow

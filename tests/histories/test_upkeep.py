@@ -20,16 +20,16 @@ from tidelake.testing.place import Place
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LENGTH = 16
+LENGTH, SHORT = 16, 8
 
 
 @pytest.mark.parametrize("seed", [2, 28])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 4 == 0)
+    run(plan_of(seed, SHORT), Place.at("sqlite", tmp_path), kept=seed % 4 == 0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 300))
+@pytest.mark.parametrize("seed", [2, 28, *range(100, 300)])
 def test_many_histories(seed: int, tmp_path: Path) -> None:
     run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
@@ -37,7 +37,18 @@ def test_many_histories(seed: int, tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_spark_reads_what_is_left(tmp_path: Path, spark: "SparkSession") -> None:
     here = Place.at("sqlite", tmp_path)
-    model = run(plan_of(31, LENGTH), here)
+    model = run(plan_of(31, SHORT), here)
+    assert_spark_agrees(here.url, model, spark)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", [31, 32])
+def test_spark_reads_what_is_left_of_long_ones(
+    seed: int, tmp_path: Path, spark: "SparkSession"
+) -> None:
+    here = Place.at("sqlite", tmp_path)
+    model = run(plan_of(seed, LENGTH), here)
     assert_spark_agrees(here.url, model, spark)
 
 
