@@ -59,8 +59,15 @@ def test_the_last_overwrite_wins_and_there_is_no_union(place: Place, rows: int) 
     audit.check(place, "t")
 
 
-@pytest.mark.parametrize("limit", [0, 10])
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [
+        ("sqlite", 10),
+        ("postgresql", 0),
+        pytest.param("sqlite", 0, marks=pytest.mark.slow),
+        pytest.param("postgresql", 10, marks=pytest.mark.slow),
+    ],
+)
 def test_deletes_and_appends_while_duckdb_compacts(
     new_place: Callable[[str], Place], kind: str, limit: int
 ) -> None:
