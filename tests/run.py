@@ -56,14 +56,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """All tests of Spark are a group, for one session, which begins first."""
+    """All tests of Spark are a group, for one session, which begins first; then the other groups,
+    which take long too, so that no process is left with one when the others have ended."""
     for item in items:
         if "spark" in item.keywords:
             item.add_marker(pytest.mark.xdist_group("spark"))
     if _ENDS in config.stash:
         Random(_seed(config)).shuffle(items)
     else:
-        items.sort(key=lambda item: "spark" not in item.keywords)
+        items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    in_a_group = item.get_closest_marker("xdist_group") is not None
+    return 0 if "spark" in item.keywords else 1 if in_a_group else 2
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

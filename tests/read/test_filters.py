@@ -68,12 +68,12 @@ def _differences(lake: tidelake.Lake, name: str, random: Random) -> Iterator[str
 
 
 def _cases() -> list[object]:
-    """By default every third script."""
+    """By default every sixth script."""
     return [
         pytest.param(
             script,
             id=script.name,
-            marks=[] if is_one_of(script, 3) else [pytest.mark.slow],
+            marks=[] if is_one_of(script, 6) else [pytest.mark.slow],
         )
         for script in CORPUS.values()
     ]
