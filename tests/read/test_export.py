@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -82,6 +83,46 @@ def test_polars_has_no_months(lake: tidelake.Lake) -> None:
     with pytest.raises(Unsupported, match="'iv' holds intervals"):
         lake.table("odd").scan(columns=["k", "iv"]).to_polars()
     assert lake.table("t").to_polars().height == 3
+
+
+ODD_TIMES = {
+    "to_pandas": ("24:00:00", "nanoseconds", "out of range"),
+    "to_polars": ("24:00:00",),
+}
+
+
+@pytest.mark.parametrize("call", ODD_TIMES)
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("TIME '24:00:00'", "24:00:00"),
+        ("TIME_NS '01:02:03.000000001'", "nanoseconds"),
+        ("DATE '12000-01-01'", "out of range"),
+        ("'infinity'::DATE", "out of range"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form", ["{}", "[NULL, {}]", "{{'a': {{'b': {}}}}}", "MAP {{{}: 1}}", "MAP {{1: [{}]}}"]
+)
+def test_times_that_python_does_not_have_are_refused(
+    lake: tidelake.Lake, call: str, value: str, why: str, form: str
+) -> None:
+    rows = lake.sql(f'SELECT 1 AS i, {form.format(value)} AS "a b" UNION ALL SELECT 2, NULL')
+    if why in ODD_TIMES[call]:
+        with pytest.raises(Unsupported, match=rf"'a b' holds a time .*{why}"):
+            getattr(rows, call)()
+    else:
+        assert len(getattr(rows, call)()) == 2
+    assert rows.to_arrow().num_rows == 2
+
+
+def test_times_of_day_come_as_they_are(lake: tidelake.Lake) -> None:
+    sql = "SELECT TIME '23:59:59.999999' AS t, [TIME_NS '01:02:03.000001'] AS l, NULL::TIME AS n"
+    found = lake.sql(sql).to_pandas()
+    assert found["t"][0] == time(23, 59, 59, 999999)
+    assert found["l"][0] == [time(1, 2, 3, 1)]
+    exact = lake.sql("SELECT TIME_NS '01:02:03.000000001' AS t").to_polars()
+    assert exact["t"].dt.nanosecond()[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.durations import durations
 from tidelake.engine.local.reshape import Source, rebuild
+from tidelake.engine.times_of_day import odd_time
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.extras import require
 from tidelake.model.literal import Value
@@ -126,7 +127,11 @@ def as_pandas(
     chosen = ", ".join(column.name for column in plain) or "1 AS none"
     table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain), parameters)
     found = table.to_arrow_table()
-    series = dict(zip(found.column_names, map(_series, found.columns), strict=True))
+    called = {each.name: column.name for each, column in zip(numbered, columns, strict=True)}
+    series = {
+        name: _exact_series(called.get(name, name), column)
+        for name, column in zip(found.column_names, found.columns, strict=True)
+    }
     for column in objects:
         rows = connection.execute(f"SELECT {column.name} FROM materialised").fetchall()
         series[column.name] = _objects([row[0] for row in rows])
@@ -140,7 +145,8 @@ def frame_of(table: pa.Table) -> pandas.DataFrame:
     require("pandas", "to_pandas()")
     import pandas
 
-    frame = pandas.DataFrame(dict(enumerate(map(_series, table.columns))))
+    series = map(_exact_series, table.column_names, table.columns)
+    frame = pandas.DataFrame(dict(enumerate(series)))
     frame.columns = pandas.Index(table.column_names)
     return frame
 
@@ -164,6 +170,24 @@ def _is_plain(column: pa.ChunkedArray) -> bool:
     if types.is_floating(kind):
         return not compute.any(compute.is_nan(column)).as_py()
     return not types.is_integer(kind)
+
+
+def _exact_series(name: str, column: pa.ChunkedArray) -> pandas.Series[Any]:
+    """Unsupported if Python has no such date or time."""
+    if (odd := odd_time(column, nanoseconds=False)) is not None:
+        raise _not_held(name, odd, "Python")
+    try:
+        return _series(column)
+    except (ValueError, OverflowError) as error:
+        raise _not_held(name, f"a date or time out of range: {error}", "Python") from error
+
+
+def _not_held(name: str, what: str, who: str) -> Unsupported:
+    return Unsupported(
+        f"column {name!r} holds a time that {who} has no value for ({what})",
+        hint=f"use to_arrow() or to_duckdb(), leave {name!r} out with columns=[…],"
+        " or cast it to VARCHAR with lake.sql()",
+    )
 
 
 def _series(column: pa.ChunkedArray) -> pandas.Series[Any]:
@@ -190,6 +214,9 @@ def as_polars(table: pa.Table) -> polars.DataFrame:
             f"two columns are called {twice!r}, and a Polars frame has each name once",
             hint="rename one of them with AS, or use to_arrow() or to_pandas()",
         )
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if (odd := odd_time(column, nanoseconds=True)) is not None:
+            raise _not_held(name, odd, "Polars")
     frame = polars.from_arrow(_with_durations(table))
     assert isinstance(frame, polars.DataFrame)
     return frame
