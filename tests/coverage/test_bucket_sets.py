@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import tidelake
-from tidelake.coverage import bucket_sets
 from tidelake.coverage import from_rows as cover
-from tidelake.coverage.bucket_sets import drawn, listed, span_of
+from tidelake.coverage.bucket_sets import Portions, drawn, listed, span_of
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.series import Series
 from tidelake.engine.local.engine import LocalEngine
@@ -92,7 +91,7 @@ def work():
 
 @pytest.mark.parametrize("entity", [(), (NAME,), (NAME, PLACE)], ids=len)
 @pytest.mark.parametrize(("kind", "width"), CLOCKS)
-def test_all_ways_agree(work, kind, width, entity, monkeypatch):
+def test_all_ways_agree(work, kind, width, entity):
     of = series(kind, width, *entity)
     rows = rows_of(of)
     sql, expected = sql_of(of, rows), naive(of, rows)
@@ -101,19 +100,17 @@ def test_all_ways_agree(work, kind, width, entity, monkeypatch):
     assert sets(listed(work.connection, sql, of, rows=len(rows))) == expected
     assert sets(listed(work.connection, sql, of, rows=None)) == expected
     assert sets(drawn(work.connection, sql, of, span)) == expected
-    monkeypatch.setattr(bucket_sets, "_BITS_AT_ONCE", 24)
-    monkeypatch.setattr(bucket_sets, "_BITS_FOR_A_RUN", 4)
-    assert sets(drawn(work.connection, sql, of, span)) == expected
-    monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 13)
-    assert len(list(span.parts(len(rows)))) > 3
-    assert sets(listed(work.connection, sql, of, rows=len(rows))) == expected
+    small = Portions(rows=13, bits=24, run=4)
+    assert sets(drawn(work.connection, sql, of, span, small)) == expected
+    assert len(list(span.parts(len(rows), small.rows))) > 3
+    assert sets(listed(work.connection, sql, of, rows=len(rows), portions=small)) == expected
 
 
-def test_what_stands_beside_stays_apart_in_parts(work, monkeypatch):
+def test_what_stands_beside_stays_apart_in_parts(work):
     of = series("int64", 10)
     sql = "SELECT i AS at, i % 3 AS third FROM range(1000) AS r(i)"
-    monkeypatch.setattr(bucket_sets, "_MANY_ROWS", 100)
-    found = list(listed(work.connection, sql, of, ["third"], rows=1000))
+    small = Portions(rows=100)
+    found = list(listed(work.connection, sql, of, ["third"], rows=1000, portions=small))
     assert sorted(third for _, (third,), _ in found) == [0, 1, 2]
     assert all(len(ids) == 100 for _, _, ids in found)
 

@@ -1,11 +1,12 @@
 """What an entity covers is put together once, and anew when the lake has moved on."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
 
-from tidelake.coverage import records as coverage
 from tidelake.testing.faces import lake_of
+from tidelake.testing.faults import watch_database
 
 START = datetime(2024, 1, 1)
 
@@ -30,20 +31,20 @@ def rows(hour: int, minutes: int = 10) -> list[dict[str, object]]:
     ]
 
 
-def asked_of_the_catalog(monkeypatch) -> list[object]:
-    asked: list[object] = []
-    bitmaps = coverage.bitmaps
+@pytest.fixture
+def asked(table) -> Iterator[list[str]]:
+    """Questions to the catalog for bitmaps."""
+    asked: list[str] = []
 
-    def watched(*arguments, **named):
-        asked.append(arguments)
-        return bitmaps(*arguments, **named)
+    def note(what: str, sql: str) -> None:
+        if what == "ask" and "buckets FROM tidelake_coverage" in sql:
+            asked.append(sql)
 
-    monkeypatch.setattr(coverage, "bitmaps", watched)
-    return asked
+    with watch_database(lake_of(table), note):
+        yield asked
 
 
-def test_the_second_question_is_answered_from_memory(table, monkeypatch):
-    asked = asked_of_the_catalog(monkeypatch)
+def test_the_second_question_is_answered_from_memory(table, asked):
     first = table.coverage(entity="a")
     again = table.coverage(entity="a")
     assert len(asked) == 1

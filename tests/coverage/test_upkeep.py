@@ -138,22 +138,22 @@ KILLED = """
 import os, signal, sys
 from datetime import datetime, timedelta
 import tidelake
-from tidelake.catalog.commit import commit
-from tidelake.coverage import lookup as covered
+from tidelake.testing.faults import watch_database
 
 lake = tidelake.connect(sys.argv[1], sys.argv[2])
 t = lake.table("t")
 
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
+noon = datetime(2024, 3, 2, 12)
+rows = [{"k": "k", "ts": noon + timedelta(minutes=n), "v": n} for n in range(50)]
+said = []
 
-if sys.argv[3] == "append":
-    commit.commit = die
-    noon = datetime(2024, 3, 2, 12)
-    t.append([{"k": "k", "ts": noon + timedelta(minutes=n), "v": n} for n in range(50)])
-else:
-    covered.complete = die
-    t.compact()
+def tell(what, table):
+    said.append(table)
+    if what == sys.argv[4] and "ducklake_snapshot" in said:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with watch_database(lake, tell):
+    t.append(rows) if sys.argv[3] == "append" else t.compact()
 """
 
 
@@ -164,7 +164,8 @@ def test_a_process_is_killed(what: str, lake: tidelake.Lake, place: Place) -> No
     for n in range(3):
         t.append(rows(n * 20, 20))
     before = files(lake)
-    command = [sys.executable, "-c", KILLED, place.url, str(lake.data_path), what]
+    moment = "commit" if what == "append" else "done"
+    command = [sys.executable, "-c", KILLED, place.url, str(lake.data_path), what, moment]
     assert subprocess.run(command, check=False, capture_output=True).returncode == -9
     assert (files(lake) == before) == (what == "append")
     assert set(kept(lake)) <= set(files(lake))

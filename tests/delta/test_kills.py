@@ -60,7 +60,7 @@ def assert_agree_now(lake: tidelake.Lake, readers: Readers) -> None:
         assert sorted(row[0] for row in rows) == wanted
 
 
-@pytest.mark.parametrize("step", [3, 26])
+@pytest.mark.parametrize("step", [2, 26])
 def test_killed_at_a_step(step: int, tmp_path: Path, readers: Readers) -> None:
     assert _killed_at(tmp_path, step, readers)
 
@@ -71,4 +71,4 @@ def test_killed_at_every_step(tmp_path: Path, readers: Readers) -> None:
     step = 0
     while _killed_at(tmp_path / str(step), step, readers):
         step += 1
-    assert step > 60
+    assert step > 100

@@ -1,38 +1,25 @@
 """A process that writes to a mirrored table and is killed at some step of that.
 
 `python -m tests.delta.victim URL DATA STEP` kills itself at that step; should there be none, it
-comes to its end. `work` is what it does.
+comes to its end. `work` is what it does. Steps are what the world sees of it: each commit to the
+catalog, before it and after, and each file that it makes, gives its name or takes away.
 """
 
 import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 import tidelake
-from tidelake.delta.mirror import files as mirrored_files
-from tidelake.delta.mirror import publish as publishing
-from tidelake.delta.mirror import records as mirrors
 from tidelake.lake.connect import Wishes, open_lake, resolve
 from tidelake.model.tuning import Tuning
-from tidelake.store import files
+from tidelake.testing.faults import watch_database
 
-STEPS: tuple[tuple[Any, str], ...] = (
-    (mirrors, "ratify"),
-    (mirrors, "mark"),
-    (mirrors, "keep_checkpoint"),
-    (publishing, "_put"),
-    (publishing, "_checkpointed"),
-    (mirrored_files, "_copied"),
-    (mirrored_files, "_vector"),
-    (files, "_fill"),
-    (files, "_created"),
-)
-"""Where it may be killed: before each of these, and after."""
+Count = Callable[[str], None]
 
 
 def work(lake: tidelake.Lake) -> None:
@@ -45,40 +32,36 @@ def work(lake: tidelake.Lake) -> None:
     table.delete("k = -1")
 
 
-def watch(step: int, end: Callable[[], None]) -> list[str]:
-    """From now on steps are counted, and the end comes at one."""
-    said: list[str] = []
-
-    def count(name: str) -> None:
-        said.append(name)
-        if len(said) == step + 1:
-            end()
-
-    for owner, name in STEPS:
-        setattr(owner, name, _watched(getattr(owner, name), name, count))
-    return said
+def _commits(count: Count, what: str, _: str) -> None:
+    if what in ("commit", "done"):
+        count(what)
 
 
-def _watched(function: Any, name: str, count: Callable[[str], None]) -> Any:
-    def watched(*arguments: Any, **named: Any) -> Any:
-        count(f"before {name}")
-        found = function(*arguments, **named)
-        count(f"after {name}")
-        return found
-
-    return watched
-
-
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _files(count: Count, data: str, event: str, given: tuple[Any, ...]) -> None:
+    """Python tells of what is going to be done to files."""
+    if event == "open":
+        path, mode, _ = given
+        new = isinstance(mode, str) and mode[0] in "wx"
+    else:
+        path, new = given[0] if given else "", event in ("os.link", "os.rename", "os.remove")
+    if new and str(path).startswith(data):
+        count(f"{event} {path}")
 
 
 def main() -> None:
     url, data, step = sys.argv[1:]
+    said: list[str] = []
+
+    def count(name: str) -> None:
+        said.append(name)
+        if len(said) == int(step) + 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
     limits = Wishes(tuning=Tuning(checkpoint_every=2))
-    said = watch(int(step), _die)
-    with open_lake(resolve(url, data, None), limits) as lake, suppress(KeyboardInterrupt):
-        work(lake)
+    with open_lake(resolve(url, data, None), limits) as lake:
+        sys.addaudithook(partial(_files, count, data))
+        with watch_database(lake, partial(_commits, count)):
+            work(lake)
     print("\n".join(said))
 
 

@@ -22,20 +22,29 @@ if TYPE_CHECKING:
 EntityBuckets = tuple[str, tuple[Any, ...], Buckets]
 """An entity, what stands beside it in the query, and its buckets."""
 
-_MANY_ROWS = 4_000_000
-"""So many are listed at a time; of more, those that are alike are put together before."""
 _SHORT = 1 << 11
 """Strings of so many bits are no larger than what a list needs beside its ids."""
 _MOST_BITS = 1 << 27
 _BITS_FOR_A_ROW = 32
-_BITS_FOR_A_RUN = 32
-"""Where runs are closer together, bits are gone through one by one."""
-_BITS_AT_ONCE = 1 << 20
 _BATCH = 1024
 _BYTES = array("Q").itemsize
 _ONES = re.compile("1+")
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """How much is done at a time. So many `rows` are listed; of more, those that are alike are put
+    together before. So many `bits` are looked at, and where runs of them are closer together than
+    `run`, they are gone through one by one."""
+
+    rows: int = 4_000_000
+    bits: int = 1 << 20
+    run: int = 32
+
+
+_USUAL = Portions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +58,9 @@ class Span:
     def length(self) -> int:
         return self.last - self.first + 1
 
-    def parts(self, rows: int) -> Iterator[tuple[int, int]]:
-        """The same in stretches that have few enough rows, if all buckets have as many."""
-        step = max(1, self.length * _MANY_ROWS // rows)
+    def parts(self, rows: int, most: int) -> Iterator[tuple[int, int]]:
+        """The same in stretches that have at most so many rows, if all buckets have as many."""
+        step = max(1, self.length * most // rows)
         for first in range(self.first, self.last + 1, step):
             yield first, min(first + step, self.last + 1)
 
@@ -90,9 +99,10 @@ def listed(
     beside: Sequence[str] = (),
     *,
     rows: int | None,
+    portions: Portions = _USUAL,
 ) -> Iterator[EntityBuckets]:
     """What the rows of a query cover; how many these are is None if nobody knows."""
-    if rows is not None and rows <= _MANY_ROWS:
+    if rows is not None and rows <= portions.rows:
         yield from _listed(connection, sql, series, beside, alike=False)
         return
     span = span_of(connection, sql, series) if rows else None
@@ -100,7 +110,7 @@ def listed(
         yield from _listed(connection, sql, series, beside, alike=True)
         return
     together: dict[tuple[str, tuple[Any, ...]], Buckets] = {}
-    for part in span.parts(rows):
+    for part in span.parts(rows, portions.rows):
         for entity, others, ids in _listed(connection, sql, series, beside, part, alike=True):
             together.setdefault((entity, others), Buckets()).update(ids)
     for (entity, others), ids in together.items():
@@ -108,7 +118,11 @@ def listed(
 
 
 def drawn(
-    connection: duckdb.DuckDBPyConnection, sql: str, series: Series, span: Span
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    series: Series,
+    span: Span,
+    portions: Portions = _USUAL,
 ) -> Iterator[EntityBuckets]:
     """The same by a bit for each bucket of the span. It needs no list of all rows, and where
     most buckets are covered is several times faster."""
@@ -116,7 +130,7 @@ def drawn(
     origin = series.clock.id(span.first)
 
     def sets(texts: pa.StringArray) -> Iterator[Buckets]:
-        return (_of_bits(text, origin) for text in texts.to_pylist())
+        return (_of_bits(text, origin, portions) for text in texts.to_pylist())
 
     yield from _grouped(connection, _numbers(sql, series, ()), series, (), bits, sets)
 
@@ -184,12 +198,12 @@ def _of_lists(lists: pa.ListArray) -> Iterator[Buckets]:
         yield Buckets(ids)
 
 
-def _of_bits(text: str, origin: int) -> Buckets:
+def _of_bits(text: str, origin: int, portions: Portions) -> Buckets:
     """A string of zeros and ones, of which the first stands for the origin."""
     found = Buckets()
-    for start in range(0, len(text), _BITS_AT_ONCE):
-        bits, first = text[start : start + _BITS_AT_ONCE], origin + start
-        few = len(bits) // _BITS_FOR_A_RUN + 1
+    for start in range(0, len(text), portions.bits):
+        bits, first = text[start : start + portions.bits], origin + start
+        few = len(bits) // portions.run + 1
         runs = list(islice(_ONES.finditer(bits), few + 1))
         if len(runs) <= few:
             for run in runs:
