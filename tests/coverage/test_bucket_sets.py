@@ -5,6 +5,7 @@ import random
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import tidelake
@@ -127,8 +128,7 @@ def test_nothing_and_infinity_have_no_span(work, values):
 
 def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
     """Both tell the truth of a whole append, and which of them does is decided by the rows."""
-    monkeypatch.setattr(cover, "_FEW_ROWS", 100)
-    taken = []
+    many, taken = 60_000, []
     for name in ("drawn", "listed"):
         way = getattr(cover, name)
         monkeypatch.setattr(
@@ -140,10 +140,8 @@ def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
         )
         first = datetime(2024, 1, 1, tzinfo=UTC)
         for step in (1, 997):
-            rows = [
-                {"name": f"n{n % 5}", "ts": first + timedelta(minutes=n * step)} for n in range(500)
-            ]
-            table.append(rows)
+            times = [first + timedelta(minutes=n * step) for n in range(many)]
+            table.append(pa.table({"name": [f"n{n % 5}" for n in range(many)], "ts": times}))
             found = table.coverage(entity="n3")
-            assert found.covered == 100 if step == 1 else found.covered > 190
+            assert found.covered == many // 5 if step == 1 else found.covered > many // 4
     assert taken == ["drawn", "listed"]

@@ -12,7 +12,6 @@ import pytest
 
 import tidelake
 from tests.delta.readers import Readers
-from tidelake.delta.mirror import publish as publishing
 from tidelake.delta.values.actions import (
     Action,
     Add,
@@ -24,6 +23,7 @@ from tidelake.delta.values.actions import (
 )
 from tidelake.errors import TidelakeWarning
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.faults import watch_store
 
 
 def log_of(table: tidelake.Table) -> Path:
@@ -323,17 +323,13 @@ def test_cleanup_leaves_what_a_log_still_shows(lake: tidelake.Lake, readers: Rea
     lake.mirror("t")
     for number in range(3):
         table.append([{"k": number}])
-    original = publishing._put
-    publishing._put = _unreachable  # type: ignore[assignment]
-    try:
+    with watch_store(lake, _unreachable):
         with pytest.warns(TidelakeWarning):
             table.compact()
         with pytest.warns(TidelakeWarning):
             lake.expire(keep_last=1)
         with pytest.warns(TidelakeWarning):
             kept = lake.cleanup(older_than=timedelta(0))
-    finally:
-        publishing._put = original
     assert "a Delta log shows them" in {each.reason for each in kept.kept}
     assert keys(readers, table.info.path) == [0, 1, 2]
     lake.cleanup(older_than=timedelta(0))
@@ -345,8 +341,9 @@ often = pytest.mark.parametrize("lake", [{"checkpoint_every": 3}], indirect=True
 """Checkpoints after every few versions."""
 
 
-def _unreachable(*_: object) -> bool:
-    raise tidelake.errors.Unavailable("the store is away", hint="wait")
+def _unreachable(what: str, uri: str) -> None:
+    if what == "create" and "_delta_log" in uri:
+        raise tidelake.errors.Unavailable("the store is away", hint="wait")
 
 
 @often

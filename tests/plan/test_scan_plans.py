@@ -9,17 +9,16 @@ import pytest
 
 import tidelake
 from tidelake import col
-from tidelake.lake import connect
 from tidelake.model.schema import Column
 from tidelake.testing.fake_engine import FakeEngine
 
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tidelake.Lake]:
-    monkeypatch.setattr(connect, "LocalEngine", FakeEngine)
     for library in ("duckdb", "pyspark"):
         monkeypatch.setitem(sys.modules, library, None)  # an import of it fails
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as opened:
+        opened.session.local = FakeEngine()  # type: ignore[assignment]
         yield opened
 
 

@@ -15,11 +15,8 @@ FIRST = 2
 
 def keep_expiring(place: Place, page: Path, keep_last: int) -> None:
     """Until somebody kills it; the page says when it has begun, and what it has finished."""
-    from tidelake.catalog.batches import batches
-
-    batches.__defaults__ = (3,)
     diary = os.open(page, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with place.open() as lake:
+    with place.tuned(batch=3).open() as lake:
         os.write(diary, b"begun\n")
         while True:
             lake.expire(keep_last=keep_last)

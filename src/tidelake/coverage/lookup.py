@@ -164,7 +164,7 @@ def complete(session: Session, name: TableName) -> int:
         work = _work(reader, sight)
         strays = coverage.strays(reader, sight.table.id).get(sight.table.id, [])
     _, found = _done(session, sight, work)
-    for some in batches(strays):
+    for some in batches(strays, session.tuning.batch):
         run_locked(session, coverage.forget_files, sight.table.id, some)
     return len(found)
 

@@ -42,7 +42,7 @@ def recompute(session: Session, name: TableName) -> int:
             found = _found(session, usage, some)
             run_locked(session, coverage.put, usage.scope, found, anew=True)
             done |= {each.file_id for each in found}
-    for some in batches(strays):
+    for some in batches(strays, session.tuning.batch):
         run_locked(session, coverage.forget_files, table_id, some)
     run_locked(session, series.forget_idle, table_id, session.data_path)
     session.memory(CoverageCache).forget()

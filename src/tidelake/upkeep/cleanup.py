@@ -226,10 +226,10 @@ def _remove(session: Session, found: _Sorted, known: Known) -> tuple[list[_File]
     removed: list[_File] = []
     again: list[_File] = []
     total = sum(file.bytes or 0 for file in found.going)
-    for ids in batches(found.foreign):
+    for ids in batches(found.foreign, session.tuning.batch):
         run_locked(session, leftovers.forget, ids)
     with progress("cleaning up", files=len(found.going), bytes=total) as tell:
-        for some in batches(found.going):
+        for some in batches(found.going, session.tuning.batch):
             with session.reading() as reader:
                 late = leftovers.names_since(reader, known.next_id, session.annexes)
             free = [file for file in some if paths.base(file.path) not in late]
