@@ -15,7 +15,7 @@ def interrupt_in(error: BaseException) -> BaseException | None:
     return error.__cause__ if str(error) == "Query interrupted" else None
 
 
-def opened(
+def open_duckdb(
     database: str = ":memory:",
     *,
     scratch: Scratch | None = None,

@@ -11,12 +11,12 @@ from sqlalchemy import create_engine, text
 from tests.conditions import Case, cases, fill, matches
 from tidelake.catalog.database.backends import BACKENDS
 from tidelake.catalog.database.dialect import Dialect
-from tidelake.catalog.read.narrow import Narrowing, narrowing
+from tidelake.catalog.read.narrow import StatisticsRule, statistics_rules
 from tidelake.model.predicate import Compare, Opaque, col
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import ColumnStats, may_match
 
-Judge = Callable[[ColumnStats, list[Narrowing]], bool]
+Judge = Callable[[ColumnStats, list[StatisticsRule]], bool]
 
 
 def _create(kind: str) -> str:
@@ -24,7 +24,7 @@ def _create(kind: str) -> str:
     return f"CREATE TABLE stats({types}, contains_nan {{}})"
 
 
-def _question(rules: list[Narrowing]) -> str:
+def _question(rules: list[StatisticsRule]) -> str:
     return f"SELECT count(*) FROM stats s WHERE {' AND '.join(f'({r.keep_sql})' for r in rules)}"
 
 
@@ -37,7 +37,7 @@ def sqlite_judge() -> Iterator[Judge]:
     connection = sqlite3.connect(":memory:")
     connection.execute(_create("VARCHAR").format("BIGINT"))
 
-    def judge(stats: ColumnStats, rules: list[Narrowing]) -> bool:
+    def judge(stats: ColumnStats, rules: list[StatisticsRule]) -> bool:
         connection.execute("DELETE FROM stats")
         connection.execute("INSERT INTO stats VALUES (?, ?, ?, ?, ?)", _row(stats))
         return connection.execute(_question(rules)).fetchone() == (1,)
@@ -51,7 +51,7 @@ def duckdb_judge() -> Iterator[Judge]:
     connection = duckdb.connect()
     connection.execute(_create("VARCHAR").format("BOOLEAN"))
 
-    def judge(stats: ColumnStats, rules: list[Narrowing]) -> bool:
+    def judge(stats: ColumnStats, rules: list[StatisticsRule]) -> bool:
         connection.execute("DELETE FROM stats")
         connection.execute("INSERT INTO stats VALUES (?, ?, ?, ?, ?)", _row(stats))
         return connection.execute(_question(rules)).fetchone() == (1,)
@@ -67,7 +67,7 @@ def _server_judge(url: str, create: str) -> Iterator[Judge]:
     with engine.connect() as connection:
         connection.execute(text(create))
 
-        def judge(stats: ColumnStats, rules: list[Narrowing]) -> bool:
+        def judge(stats: ColumnStats, rules: list[StatisticsRule]) -> bool:
             connection.execute(text("DELETE FROM stats"))
             connection.execute(insert, dict(zip(names, _row(stats), strict=True)))
             return connection.execute(text(_question(rules))).scalar_one() == 1
@@ -100,7 +100,7 @@ def local() -> Iterator[duckdb.DuckDBPyConnection]:
 def _check(local: duckdb.DuckDBPyConnection, kind: str, judge: Judge, case: Case) -> None:
     stats = fill(local, case)
     for predicate in case.predicates:
-        rules = narrowing(predicate, case.schema, BACKENDS[kind].dialect, alias="s")
+        rules = statistics_rules(predicate, case.schema, BACKENDS[kind].dialect, alias="s")
         if not rules:
             continue
         note(f"{predicate.sql()} on {stats}: {rules}")
@@ -186,7 +186,7 @@ PRUNED = [
 
 @pytest.mark.parametrize(("kind", "predicate", "stats"), PRUNED)
 def test_what_is_clearly_outside_is_cut(dialect, judge, kind, predicate, stats):
-    assert not judge(stats, narrowing(predicate, _schema(kind), dialect))
+    assert not judge(stats, statistics_rules(predicate, _schema(kind), dialect))
 
 
 KEPT = [
@@ -228,7 +228,7 @@ KEPT = [
 
 @pytest.mark.parametrize(("kind", "predicate", "stats"), KEPT)
 def test_what_may_match_is_kept(dialect, judge, kind, predicate, stats):
-    rules = narrowing(predicate, _schema(kind), dialect)
+    rules = statistics_rules(predicate, _schema(kind), dialect)
     assert rules
     assert judge(stats, rules)
 
@@ -239,7 +239,7 @@ def test_no_text_in_the_statistics_is_an_error(dialect, judge, kind):
     literal = values.get(
         kind, "2020-01-01" if kind != "uuid" else "0" * 8 + "-0000" * 3 + "-" + "0" * 12
     )
-    rules = narrowing(col("x") == literal, _schema(kind), dialect)
+    rules = statistics_rules(col("x") == literal, _schema(kind), dialect)
     assert rules
     for odd in ["", "-", ".", "1e999", "9" * 400, "x", "é", "'", "%", "0x10", " 1", "1-2", "nan"]:
         judge(ColumnStats(odd, odd, 0, 1), rules)
@@ -248,14 +248,14 @@ def test_no_text_in_the_statistics_is_an_error(dialect, judge, kind):
 @pytest.mark.parametrize("kind", ["varchar", "uuid", "date", "timestamptz"])
 def test_postgresql_compares_text_byte_by_byte_whatever_its_locale(kind):
     literal = "f79c3e09-677c-4bbd-a479-3f349cb785e7" if kind == "uuid" else "2020-01-01"
-    (rule,) = narrowing(col("x") >= literal, _schema(kind), BACKENDS["postgresql"].dialect)
+    (rule,) = statistics_rules(col("x") >= literal, _schema(kind), BACKENDS["postgresql"].dialect)
     assert '(max_value) COLLATE "C" >= ' in rule.keep_sql
 
 
 def test_conjuncts_on_one_column_are_one_rule():
     schema = Schema((Column(1, "a", "int64"), Column(2, "b", "varchar"), Column(3, "c", "blob")))
     predicate = col("a").between(1, 5) & (col("b") > "x") & Opaque("a + 1 > 2", frozenset({"a"}))
-    rules = narrowing(
+    rules = statistics_rules(
         predicate & (col("c") > b"a") & (col("a") != 3), schema, BACKENDS["sqlite"].dialect
     )
     assert [rule.column_id for rule in rules] == [1, 2]
@@ -277,4 +277,4 @@ def test_conjuncts_on_one_column_are_one_rule():
 )
 def test_what_one_column_cannot_decide_is_left_alone(predicate):
     schema = Schema((Column(1, "a", "int64"), Column(2, "b", "varchar")))
-    assert narrowing(predicate, schema, BACKENDS["sqlite"].dialect) == []
+    assert statistics_rules(predicate, schema, BACKENDS["sqlite"].dialect) == []

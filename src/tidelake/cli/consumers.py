@@ -53,7 +53,7 @@ def _list(options: Options, found: list[ConsumerState]) -> None:
         render.document({"consumers": [asdict(each) for each in found]})
         return
     names = ["consumer", "snapshot", "behind", "held by", "until (UTC)"]
-    render.listing(names, [_row(each) for each in found])
+    render.grid(names, [_row(each) for each in found])
 
 
 def _row(state: ConsumerState) -> list[str | int | None]:

@@ -234,7 +234,7 @@ def _show(options: Options, found: Sequence[MirrorStatus]) -> None:
         render.document([asdict(each) for each in found])
         return
     names = ("table", "status", "version", "published", "behind", "lag", "reason")
-    render.listing(
+    render.grid(
         names,
         [
             (

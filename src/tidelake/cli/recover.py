@@ -36,6 +36,6 @@ def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
         render.document(asdict(found))
         return
     names = ("table", "version", "rows", "files", "root")
-    render.listing(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
+    render.grid(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
     for skipped in found.skipped:
         render.line(f"not recovered: {skipped.root}: {skipped.reason}")

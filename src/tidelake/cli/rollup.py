@@ -91,7 +91,7 @@ def _show(options: Options, found: list[Any]) -> None:
         return
     names = ["as of", "snapshot", "rows", "files", "bytes", "usable"]
     keys = ("as_of", "snapshot_id", "rows", "files", "bytes", "usable")
-    render.listing(names, [[_cell(each[key]) for key in keys] for each in told])
+    render.grid(names, [[_cell(each[key]) for key in keys] for each in told])
 
 
 def _cell(value: object) -> object:

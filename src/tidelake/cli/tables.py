@@ -26,6 +26,6 @@ def tables(options: Options, known_at: str | None) -> None:
     if options.as_json:
         render.document({"tables": found})
     elif found:
-        render.listing(["name", "kind"], [[each["name"], each["kind"]] for each in found])
+        render.grid(["name", "kind"], [[each["name"], each["kind"]] for each in found])
     else:
         render.line("The lake has no tables.")

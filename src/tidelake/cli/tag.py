@@ -76,7 +76,7 @@ def _list_tags(options: Options, tags: list[Tag]) -> None:
         render.document({"tags": [asdict(each) for each in tags]})
         return
     names = ["tag", "snapshot", "made (UTC)", "author", "message"]
-    render.listing(names, [_row(each) for each in tags])
+    render.grid(names, [_row(each) for each in tags])
 
 
 def _row(tag: Tag) -> list[str | int]:

@@ -180,7 +180,7 @@ def plan_changes(
     of. Where nobody knows why a file ended, others may come too: they tell when rows went."""
     table = span.facts.info
     free = file_history.next_file(reader, span.after)
-    touched = file_history.touched(reader, table.id, table.path, span.after, span.until, free)
+    touched = file_history.touched_files(reader, table.id, table.path, span.after, span.until, free)
     window = _window(span, touched, free)
     ids = {column.id for column in columns}
     lost = plan_of.files_that_lost(touched, window)

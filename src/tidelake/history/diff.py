@@ -198,7 +198,7 @@ def _table(session: Session, reader: Reader, table_id: int, before: int, after: 
     touched = []
     if first < last:
         free = file_history.next_file(reader, first)
-        touched = file_history.touched(reader, table_id, shape.path, first, last, free)
+        touched = file_history.touched_files(reader, table_id, shape.path, first, last, free)
     plan = _plan(reader, old, new, (before, after), touched)
     return TableDiff(
         str(shape.name),

@@ -267,7 +267,7 @@ def _opened(
 ) -> Session:
     with database.reading() as reader:
         info = read.lake_info(reader)
-        lost = tags.lost(reader)
+        lost = tags.lost_tags(reader)
         marked = identity.marked_path(reader)
     path = stored = absolute(info.data_path)
     if data_path is not None:

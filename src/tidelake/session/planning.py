@@ -9,7 +9,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import files, inlined, zones
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import ColumnHistory, column_history
-from tidelake.catalog.read.narrow import narrowing
+from tidelake.catalog.read.narrow import statistics_rules
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.predicate import Predicate
@@ -174,7 +174,7 @@ def _pruned_files(
         found = tuple(files.data_files(reader, at, table.id, table.path))
         return found, (), len(found)
     cut = files.Cut(
-        tuple(narrowing(predicate, table.schema, reader.dialect)),
+        tuple(statistics_rules(predicate, table.schema, reader.dialect)),
         zones.from_id(zones.candidates(reader, table.id, predicate, table.schema), since),
     )
     candidates = files.data_files(reader, at, table.id, table.path, cut)

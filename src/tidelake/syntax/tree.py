@@ -208,7 +208,7 @@ class _Parser:
     def __init__(self) -> None:
         self.process = os.getpid()
         self.lock = Lock()
-        self.connection: duckdb.DuckDBPyConnection = duck.opened()
+        self.connection: duckdb.DuckDBPyConnection = duck.open_duckdb()
         self.connection.execute("SET threads = 1")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from tidelake.duck import opened
+from tidelake.duck import open_duckdb
 from tidelake.errors import Unsupported
 from tidelake.scratch import Scratch
 
@@ -29,7 +29,7 @@ def duck_connection(
     """
     _require(extensions)
     scratch = Scratch().keep() if database == ":memory:" else None
-    connection = opened(database, scratch=scratch, unsigned=not signed)
+    connection = open_duckdb(database, scratch=scratch, unsigned=not signed)
     for name in extensions:
         connection.load_extension(str(extension_file(name)))
     return connection

@@ -11,7 +11,7 @@ from tidelake.catalog import identity
 from tidelake.catalog.annex import HeldFiles
 from tidelake.catalog.batches import batches
 from tidelake.catalog.expire import leftovers
-from tidelake.catalog.expire.leftovers import Known, Scheduled
+from tidelake.catalog.expire.leftovers import CatalogFiles, ScheduledFile
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Invalid
 from tidelake.model.age import moment_before
@@ -70,7 +70,7 @@ class _Look:
     before which files must have been scheduled, and orphans written."""
 
     data_path: str
-    known: Known
+    known: CatalogFiles
     held: tuple[HeldFiles, ...]
     neighbours: Neighbours
     used: frozenset[str]
@@ -97,7 +97,7 @@ class _Look:
     def ended(self) -> list[str]:
         return [path for each in self.held for path in each.ended]
 
-    def is_deletable(self, each: Scheduled) -> bool:
+    def is_deletable(self, each: ScheduledFile) -> bool:
         """A registered file is, if it was handed over, and by this very name."""
         told = self.known.registered.get(each.file_id)
         if told is not None:
@@ -189,7 +189,7 @@ def _sort(look: _Look, listed: Iterable[StoredObject], sizes: Mapping[str, int])
     return _Sorted(tuple(going), {reason: tuple(files) for reason, files in kept.items()})
 
 
-def _why_scheduled_stays(look: _Look, each: Scheduled) -> str | None:
+def _why_scheduled_stays(look: _Look, each: ScheduledFile) -> str | None:
     if look.used and same_place(each.path) in look.used:
         return _IN_USE
     if not look.is_deletable(each):
@@ -220,7 +220,9 @@ def _why_orphan_stays(look: _Look, found: StoredObject) -> str | None:
     return _AT_WORK if since is not None and found.modified >= since else None
 
 
-def _remove(session: Session, found: _Sorted, known: Known) -> tuple[list[_File], list[_File]]:
+def _remove(
+    session: Session, found: _Sorted, known: CatalogFiles
+) -> tuple[list[_File], list[_File]]:
     """What was removed, and what came into use. From the store first, then from the schedule: what
     a run that broke off has deleted is still scheduled, and the next one strikes it off."""
     removed: list[_File] = []
@@ -237,7 +239,7 @@ def _remove(session: Session, found: _Sorted, known: Known) -> tuple[list[_File]
             session.local.store.delete([file.path for file in free])
             struck = [file.file_id for file in free if file.file_id is not None]
             if struck:
-                run_locked(session, leftovers.deleted, struck)
+                run_locked(session, leftovers.forget_files, struck)
             removed += free
             tell(files=len(free), bytes=sum(file.bytes or 0 for file in free), phase="files")
     return removed, again

@@ -12,8 +12,8 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.expire import choose as expiry
 from tidelake.catalog.expire import remove as removal
 from tidelake.catalog.expire import unseen
-from tidelake.catalog.expire.choose import Chosen
-from tidelake.catalog.expire.unseen import Unseen
+from tidelake.catalog.expire.choose import SnapshotChoice
+from tidelake.catalog.expire.unseen import UnseenData
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Corrupt, Invalid
 from tidelake.history.annex import overtaken
@@ -72,14 +72,14 @@ def _criteria(
     return before, keep_last
 
 
-def _would(reader: Reader, chosen: Chosen, session: Session) -> ExpireResult:
+def _would(reader: Reader, chosen: SnapshotChoice, session: Session) -> ExpireResult:
     found = unseen.find(reader, session.annexes, without=chosen.snapshots)
     data_path = session.data_path
     shared = _shared(reader, found, data_path)
     sizes = [
         files[file_id]
         for kind, files in _by_kind(found).items()
-        for file_id in removal.freed(reader, kind, files, data_path)
+        for file_id in removal.deletable_files(reader, kind, files, data_path)
         if kind == "ducklake_delete_file" or file_id not in shared
     ]
     return ExpireResult(
@@ -93,7 +93,7 @@ def _would(reader: Reader, chosen: Chosen, session: Session) -> ExpireResult:
     )
 
 
-def _let_go(session: Session, chosen: Chosen, *, force: bool) -> Chosen:
+def _let_go(session: Session, chosen: SnapshotChoice, *, force: bool) -> SnapshotChoice:
     """The oldest first, so that what remains is a history without holes wherever it stops."""
     gone: list[int] = []
     kept = list(chosen.kept)
@@ -101,10 +101,10 @@ def _let_go(session: Session, chosen: Chosen, *, force: bool) -> Chosen:
         done = run_locked(session, expiry.let_go, some, session.annexes, force=force)
         gone += done.snapshots
         kept += done.kept
-    return Chosen(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
+    return SnapshotChoice(tuple(gone), tuple(sorted(kept, key=lambda each: each.snapshot_id)))
 
 
-def _clear(session: Session, gone: Chosen) -> ExpireResult:
+def _clear(session: Session, gone: SnapshotChoice) -> ExpireResult:
     """Take out whatever no snapshot sees, also what an earlier run left that broke off."""
     found = _find(session)
     removed = _files(session, found)
@@ -139,7 +139,7 @@ def _strays(session: Session) -> None:
         run_locked(session, work)
 
 
-def _find(session: Session) -> Unseen:
+def _find(session: Session) -> UnseenData:
     """On a server somebody may drop a table of rows while it is looked at: then once more."""
     for _ in range(_LOOKS - 1):
         with suppress(Corrupt), session.reading() as reader:
@@ -148,7 +148,7 @@ def _find(session: Session) -> Unseen:
         return unseen.find(reader, session.annexes)
 
 
-def _files(session: Session, found: Unseen) -> list[removal.Removed]:
+def _files(session: Session, found: UnseenData) -> list[removal.Removal]:
     """Delete files first: without their data files they would not be found."""
     with session.reading() as reader:
         shared = _shared(reader, found, session.data_path)
@@ -167,16 +167,16 @@ def _files(session: Session, found: Unseen) -> list[removal.Removed]:
     return removed
 
 
-def _by_kind(found: Unseen) -> dict[str, Mapping[int, int]]:
+def _by_kind(found: UnseenData) -> dict[str, Mapping[int, int]]:
     return {"ducklake_delete_file": found.delete_files, "ducklake_data_file": found.data_files}
 
 
-def _shared(reader: Reader, found: Unseen, data_path: str) -> set[int]:
+def _shared(reader: Reader, found: UnseenData, data_path: str) -> set[int]:
     """Unseen data files whose path a row that is seen names too: somebody registered it twice."""
     if not found.data_files:
         return set()
     going = [row for row in paths.every(reader, "ducklake_data_file") if row[0] in found.data_files]
-    named = paths.named(
+    named = paths.ids_by_path(
         reader,
         set(paths.complete(reader, going, data_path).values()),
         data_path,

@@ -9,7 +9,7 @@ from datetime import datetime
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import dropped as revival
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.dropped import Dropped
+from tidelake.catalog.read.dropped import DroppedObject
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName
@@ -41,7 +41,7 @@ def undrop(
     return DONE
 
 
-def _table(tx: Drafting, found: Dropped, name: TableName) -> None:
+def _table(tx: Drafting, found: DroppedObject, name: TableName) -> None:
     """Its Delta log, if it had one, ended with the drop: it comes without."""
     with tx.reading() as reader:
         table = read.table(reader, found.at - 1, found.id, tx.data_path)
@@ -49,7 +49,7 @@ def _table(tx: Drafting, found: Dropped, name: TableName) -> None:
     tx.drafts.revive(replace(table, name=name, tags=tags), found.at)
 
 
-def _view(tx: Drafting, found: Dropped, name: TableName, check: Check) -> None:
+def _view(tx: Drafting, found: DroppedObject, name: TableName, check: Check) -> None:
     """A view is its text: one more is made of it."""
     with tx.reading() as reader:
         view = read.view(reader, found.at - 1, found.id)
@@ -60,12 +60,16 @@ def _view(tx: Drafting, found: Dropped, name: TableName, check: Check) -> None:
 
 def _found(
     tx: Drafting, reader: Reader, name: TableName, known_at: int | str | datetime | None
-) -> Dropped:
-    gone = [each for kind in ("table", "view") for each in revival.named(reader, kind, name)]
+) -> DroppedObject:
+    gone = [
+        each for kind in ("table", "view") for each in revival.dropped_by_name(reader, kind, name)
+    ]
     if known_at is not None:
         at = tx.resolve(reader, known_at).snapshot_id
         had = {(kind, read.find(reader, at, kind, name)) for kind in ("table", "view")}
-        every = [each for kind in ("table", "view") for each in revival.dropped(reader, kind)]
+        every = [
+            each for kind in ("table", "view") for each in revival.dropped_objects(reader, kind)
+        ]
         gone = [each for each in every if (each.kind, each.id) in had and each.at > at]
     if not gone:
         raise _nothing(tx, reader, name, known_at)
@@ -81,7 +85,7 @@ def _nothing(
             f"the {name}{then} that there is has not been dropped",
             hint="t.rollback(to=…) brings its rows back; known_at=… names another one",
         )
-    known = [str(each.name) for each in revival.dropped(reader, "table")]
+    known = [str(each.name) for each in revival.dropped_objects(reader, "table")]
     listed = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
     return NotFound(
         f"no {name}{then} has been dropped, or its snapshots have been expired since",
@@ -89,7 +93,7 @@ def _nothing(
     )
 
 
-def _home(tx: Drafting, found: Dropped, new: TableName) -> TableName:
+def _home(tx: Drafting, found: DroppedObject, new: TableName) -> TableName:
     """Where it comes to: the schema must be there, and the name free."""
     try:
         return TableName(free_name(tx, new).name, new.name)

@@ -167,7 +167,7 @@ def _shared(reader: Reader, merged: Sequence[DataFile], data_path: str) -> set[s
     if not registered:
         return set()
     ours = {file.id for file in merged}
-    named = paths.named(reader, registered, data_path, "ducklake_data_file")
+    named = paths.ids_by_path(reader, registered, data_path, "ducklake_data_file")
     return {path for path, ids in named.items() if not ids <= ours}
 
 

@@ -49,7 +49,7 @@ class Connections(Protocol):
     def close(self) -> None: ...
 
 
-class Opening(Protocol):
+class Connector(Protocol):
     def __call__(self, url: CatalogUrl, tuning: Tuning, /, *, read_only: bool) -> Connections:
         """Opened read-only, the database itself refuses to write."""
         ...
@@ -76,7 +76,7 @@ class Backend:
     example: str
     is_embedded: bool
     dialect: Dialect
-    connect: Opening
+    connect: Connector
     failure_of: Callable[[Any], Failure | None]
     drivers: tuple[str, ...]
     check_option: Callable[[str, str], None] = _takes_any_option

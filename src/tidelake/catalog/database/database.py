@@ -10,7 +10,7 @@ from typing import Any
 from tidelake.catalog.database.backend import Connections, Query, Session
 from tidelake.catalog.database.backends import BACKENDS, DRIVERS
 from tidelake.catalog.database.dialect import Dialect
-from tidelake.catalog.database.failures import translated
+from tidelake.catalog.database.failures import translate_driver_errors
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 from tidelake.model.tuning import Tuning
@@ -112,7 +112,7 @@ class Database:
 
     def _told(self) -> AbstractContextManager[None]:
         """Errors in our own words."""
-        return translated(self.url, self._backend.failure_of, DRIVERS)
+        return translate_driver_errors(self.url, self._backend.failure_of, DRIVERS)
 
     def _held(self) -> Session | None:
         """The transaction that this thread is in. What it reads meanwhile it reads there: were

@@ -34,7 +34,7 @@ _UNEXPECTED = Failure(Corrupt, "gave an unexpected error", "is it a DuckLake 1.0
 
 
 @contextmanager
-def translated(
+def translate_driver_errors(
     url: CatalogUrl, failure_of: Callable[[Any], Failure | None], drivers: Collection[str]
 ) -> Iterator[None]:
     """Whatever a driver raises inside comes out as an error of our own tree."""

@@ -19,14 +19,14 @@ from tidelake.upkeep.values import KeptSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SnapshotChoice:
     """Snapshots that go, oldest first, and those that only their tags keep."""
 
     snapshots: tuple[int, ...]
     kept: tuple[KeptSnapshot, ...]
 
 
-def choose(reader: Reader, before: datetime | None, keep_last: int | None) -> Chosen:
+def choose(reader: Reader, before: datetime | None, keep_last: int | None) -> SnapshotChoice:
     """Snapshots committed before a moment that are not among the last few. The newest stays."""
     moment = reader.dialect.instant.format("snapshot_time")
     rows = reader.rows(f"SELECT snapshot_id, {moment} FROM ducklake_snapshot ORDER BY snapshot_id")
@@ -36,11 +36,11 @@ def choose(reader: Reader, before: datetime | None, keep_last: int | None) -> Ch
     return _untagged(reader, old)
 
 
-def _untagged(reader: Reader, snapshots: Sequence[int]) -> Chosen:
+def _untagged(reader: Reader, snapshots: Sequence[int]) -> SnapshotChoice:
     names: dict[int, list[str]] = defaultdict(list)
     for tag in tags.every(reader):
         names[tag.snapshot_id].append(tag.name)
-    return Chosen(
+    return SnapshotChoice(
         tuple(each for each in snapshots if each not in names),
         tuple(KeptSnapshot(each, tuple(names[each])) for each in snapshots if each in names),
     )
@@ -52,7 +52,9 @@ def check(reader: Reader, snapshots: Collection[int], annexes: Annexes) -> None:
         annex.protect(reader, snapshots)
 
 
-def let_go(writer: Writer, snapshots: Sequence[int], annexes: Annexes, *, force: bool) -> Chosen:
+def let_go(
+    writer: Writer, snapshots: Sequence[int], annexes: Annexes, *, force: bool
+) -> SnapshotChoice:
     """Remove snapshots, but for those that have been tagged by now. Annexes move on first."""
     chosen = _untagged(writer, snapshots)
     if not chosen.snapshots:

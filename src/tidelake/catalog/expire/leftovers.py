@@ -16,7 +16,7 @@ from tidelake.model.ownership import Registration
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
+class ScheduledFile:
     """A file, by its complete path, that is to be deleted."""
 
     file_id: int
@@ -25,14 +25,14 @@ class Scheduled:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CatalogFiles:
     """What the catalog said at one moment. `names` are of all files that it speaks of, without
     their folders; `used` are scheduled files that are named by a data or delete file too.
     Files from `next_id` on came later. `registered` are files that the lake has not written, though
     their names do not tell, by id. Tables have their files in `folders`, or have had them in
     `homes`."""
 
-    scheduled: tuple[Scheduled, ...]
+    scheduled: tuple[ScheduledFile, ...]
     names: frozenset[str]
     used: frozenset[str]
     next_id: int
@@ -48,7 +48,7 @@ class Known:
         return any(rest and all("=" in part for part in rest[:-1]) for rest in inside)
 
 
-def look(reader: Reader, data_path: str) -> Known:
+def look(reader: Reader, data_path: str) -> CatalogFiles:
     scheduled = _scheduled(reader, data_path)
     going = {paths.base(each.path) for each in scheduled}
     registered = registrations.every(reader, data_path)
@@ -60,7 +60,7 @@ def look(reader: Reader, data_path: str) -> Known:
             if name in going:
                 again.append(row)
     used = paths.complete(reader, again, data_path).values()
-    return Known(
+    return CatalogFiles(
         tuple(scheduled),
         frozenset(names),
         frozenset(used),
@@ -79,11 +79,12 @@ def _folders(reader: Reader, data_path: str) -> tuple[tuple[str, ...], tuple[str
     return tuple(sorted(homes)), tuple(sorted(tables))
 
 
-def _scheduled(reader: Reader, data_path: str) -> list[Scheduled]:
+def _scheduled(reader: Reader, data_path: str) -> list[ScheduledFile]:
     since = reader.dialect.instant.format("schedule_start")
     rows = reader.rows(f"SELECT data_file_id, path, path_is_relative, {since} FROM {SCHEDULE}")
     found = [
-        Scheduled(row[0], join_path(data_path, row[1], row[2]), as_instant(row[3])) for row in rows
+        ScheduledFile(row[0], join_path(data_path, row[1], row[2]), as_instant(row[3]))
+        for row in rows
     ]
     return [each for each in found if each.since < KEPT]
 
@@ -109,7 +110,7 @@ def forget(writer: Writer, file_ids: Collection[int]) -> None:
     writer.execute(f"DELETE FROM {SCHEDULE} WHERE data_file_id IN ({listed})")
 
 
-def deleted(writer: Writer, file_ids: Collection[int]) -> None:
+def forget_files(writer: Writer, file_ids: Collection[int]) -> None:
     """Forget files that are no more."""
     forget(writer, file_ids)
     registrations.forget(writer, file_ids)

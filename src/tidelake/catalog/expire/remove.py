@@ -46,7 +46,7 @@ _PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class Removal:
     """Files that were taken out of the catalog and scheduled for deletion: the lake's own."""
 
     files: int
@@ -60,12 +60,12 @@ def files(
     data_path: str,
     annexes: Annexes,
     shared: Collection[int] = (),
-) -> Removed:
+) -> Removal:
     """Take files out, with all that is known of them. The lake's own are scheduled for deletion:
     all but the `shared` ones, which another row names too."""
     rows = _rows(writer, kind, ids)
     if not rows:
-        return Removed(0, 0)
+        return Removal(0, 0)
     going = paths.complete(writer, [tuple(row[:4]) for row in rows], data_path)
     rows = [row for row in rows if row[0] in going]
     free = {id_: path for id_, path in going.items() if id_ not in shared}
@@ -86,7 +86,7 @@ def files(
             for annex in annexes:
                 annex.files_gone(writer, writer.execute, table_id, some)
     freed = [row for row in rows if row[0] in ours]
-    return Removed(len(freed), sum(row[4] or 0 for row in freed))
+    return Removal(len(freed), sum(row[4] or 0 for row in freed))
 
 
 def _rows(reader: Reader, kind: str, ids: Collection[int]) -> list[Row]:
@@ -106,7 +106,7 @@ def _mapped(rows: Iterable[Row]) -> set[int]:
     return {row[0] for row in rows if row[5] is not None}
 
 
-def freed(reader: Reader, kind: str, ids: Collection[int], data_path: str) -> set[int]:
+def deletable_files(reader: Reader, kind: str, ids: Collection[int], data_path: str) -> set[int]:
     """Which of these files `files` would schedule, were none of them shared."""
     rows = _rows(reader, kind, ids)
     going = paths.complete(reader, [tuple(row[:4]) for row in rows], data_path)

@@ -23,7 +23,7 @@ Gap = tuple[int, int]
 """Two neighbouring snapshots: what began after the first and ended by the second is unseen."""
 
 
-class Remaining:
+class RemainingSnapshots:
     """The snapshots that remain."""
 
     def __init__(self, snapshots: Iterable[int]) -> None:
@@ -45,7 +45,7 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class UnseenData:
     """`tables` are names by id; files are sizes by id; `gaps` say of tables of the catalog which
     rows are unseen, `rows` how many of these had been kept for the lake's own tables."""
 
@@ -56,10 +56,10 @@ class Unseen:
     rows: int
 
 
-def find(reader: Reader, annexes: Annexes, without: Collection[int] = ()) -> Unseen:
+def find(reader: Reader, annexes: Annexes, without: Collection[int] = ()) -> UnseenData:
     """What is unseen; or would be, if there were not these snapshots."""
     ids = {row[0] for row in reader.rows("SELECT snapshot_id FROM ducklake_snapshot")}
-    remaining = Remaining(ids - set(without))
+    remaining = RemainingSnapshots(ids - set(without))
     tables = _tables(reader, remaining)
     data_files = _data_files(reader, remaining, tables)
     gaps, rows = _inlined(reader, remaining, tables)
@@ -72,10 +72,10 @@ def find(reader: Reader, annexes: Annexes, without: Collection[int] = ()) -> Uns
         if found := _gaps(remaining, ended):
             gaps[name] = found
     delete_files = _delete_files(reader, remaining, tables, data_files)
-    return Unseen(tables, data_files, delete_files, gaps, rows)
+    return UnseenData(tables, data_files, delete_files, gaps, rows)
 
 
-def _tables(reader: Reader, remaining: Remaining) -> dict[int, str]:
+def _tables(reader: Reader, remaining: RemainingSnapshots) -> dict[int, str]:
     """Tables of which no form is seen. One that was renamed has several rows."""
     rows = reader.rows(
         "SELECT t.table_id, t.begin_snapshot, t.end_snapshot, s.schema_name, t.table_name"
@@ -86,7 +86,9 @@ def _tables(reader: Reader, remaining: Remaining) -> dict[int, str]:
     return {row[0]: str(TableName(row[3] or "?", row[4])) for row in rows if row[0] not in seen}
 
 
-def _data_files(reader: Reader, remaining: Remaining, tables: Collection[int]) -> dict[int, int]:
+def _data_files(
+    reader: Reader, remaining: RemainingSnapshots, tables: Collection[int]
+) -> dict[int, int]:
     rows = reader.rows(
         "SELECT data_file_id, table_id, begin_snapshot, end_snapshot, file_size_bytes"
         f" FROM ducklake_data_file WHERE end_snapshot IS NOT NULL OR {_among(tables)}"
@@ -97,7 +99,10 @@ def _data_files(reader: Reader, remaining: Remaining, tables: Collection[int]) -
 
 
 def _delete_files(
-    reader: Reader, remaining: Remaining, tables: Collection[int], data_files: Collection[int]
+    reader: Reader,
+    remaining: RemainingSnapshots,
+    tables: Collection[int],
+    data_files: Collection[int],
 ) -> dict[int, int]:
     """Also those that have not ended, of data files that have."""
     rows = reader.rows(
@@ -112,7 +117,7 @@ def _delete_files(
 
 
 def _inlined(
-    reader: Reader, remaining: Remaining, tables: Collection[int]
+    reader: Reader, remaining: RemainingSnapshots, tables: Collection[int]
 ) -> tuple[dict[str, tuple[Gap, ...]], int]:
     """Rows that the catalog keeps for tables, and how many of them are unseen. Those of tables
     that are unseen themselves go with them, and are counted only."""
@@ -135,7 +140,7 @@ def _inlined(
     return gaps, total
 
 
-def _gaps(remaining: Remaining, spans: Iterable[tuple[int, ...]]) -> tuple[Gap, ...]:
+def _gaps(remaining: RemainingSnapshots, spans: Iterable[tuple[int, ...]]) -> tuple[Gap, ...]:
     unseen = {(row[0], row[1]) for row in spans if not remaining.sees(row[0], row[1])}
     return tuple(sorted({remaining.gap(*span) for span in unseen}))
 

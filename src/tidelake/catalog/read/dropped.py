@@ -29,7 +29,7 @@ _SPAN = "end_snapshot = :dropped AND begin_snapshot < :dropped"
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedObject:
     """A table or view that is not there any more, since a snapshot, under its last name."""
 
     kind: str
@@ -38,7 +38,7 @@ class Dropped:
     at: int
 
 
-def dropped(reader: Reader, kind: str) -> list[Dropped]:
+def dropped_objects(reader: Reader, kind: str) -> list[DroppedObject]:
     """All that are known of, the one that was dropped last first."""
     rows = reader.rows(
         f"SELECT t.{kind}_id, s.schema_name, t.{kind}_name, t.end_snapshot FROM ducklake_{kind} t"
@@ -48,21 +48,21 @@ def dropped(reader: Reader, kind: str) -> list[Dropped]:
         " AND t.begin_snapshot < t.end_snapshot"
         f" ORDER BY t.end_snapshot DESC, t.{kind}_id DESC"
     )
-    found = (Dropped(kind, row[0], TableName(row[1], row[2]), row[3]) for row in rows)
+    found = (DroppedObject(kind, row[0], TableName(row[1], row[2]), row[3]) for row in rows)
     return list(dict.fromkeys(found))
 
 
-def named(reader: Reader, kind: str, name: TableName) -> list[Dropped]:
+def dropped_by_name(reader: Reader, kind: str, name: TableName) -> list[DroppedObject]:
     """Those that had the name when they were dropped."""
     wanted = (fold(name.schema), fold(name.name))
     return [
         each
-        for each in dropped(reader, kind)
+        for each in dropped_objects(reader, kind)
         if (fold(each.name.schema), fold(each.name.name)) == wanted
     ]
 
 
-def check_kept(reader: Reader, found: Dropped) -> None:
+def check_kept(reader: Reader, found: DroppedObject) -> None:
     """What it had can be told only by the last snapshot that saw it."""
     if snapshots.exists(reader, found.at - 1):
         return
@@ -101,7 +101,7 @@ def revive(reader: Reader, entries: Entries, revival: Revival) -> None:
 def _check(reader: Reader, entries: Entries, revival: Revival) -> None:
     """It must still be dropped, by the same snapshot, with nothing of it expired."""
     table, head = revival.table, entries.snapshot_id - 1
-    found = [each for each in dropped(reader, "table") if each.id == table.id]
+    found = [each for each in dropped_objects(reader, "table") if each.id == table.id]
     if [each.at for each in found] != [revival.dropped]:
         raise Conflict(f"somebody else has brought {table.name} back", hint="use it")
     check_kept(reader, found[0])

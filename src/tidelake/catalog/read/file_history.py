@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read.files import FILE, built, whole_life
+from tidelake.catalog.read.files import FILE, build_files, whole_life
 from tidelake.model.file import DataFile
 
 
-def touched(
+def touched_files(
     reader: Reader, table_id: int, table_path: str, after: int, until: int, next_id: int
 ) -> list[DataFile]:
     """Files that got rows, lost rows or ended after one snapshot and up to another, with their
@@ -39,7 +39,7 @@ def touched(
     return whole_life(reader, table_id, table_path, {row[0] for row in rows})
 
 
-def added(
+def added_files(
     reader: Reader, table_id: int, table_path: str, after: int, until: int
 ) -> list[DataFile] | None:
     """Files that came after one snapshot and up to another, by their ids, which takes no longer for
@@ -60,7 +60,7 @@ def added(
             ),
         ]
     )
-    return None if deletes else built(reader, table_id, table_path, rows, {}, {})
+    return None if deletes else build_files(reader, table_id, table_path, rows, {}, {})
 
 
 def next_file(reader: Reader, snapshot_id: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog.database.database import Reader, Row
-from tidelake.catalog.read.narrow import Narrowing
+from tidelake.catalog.read.narrow import StatisticsRule
 from tidelake.catalog.read.tables import join_path, visible
 from tidelake.catalog.read.zones import EVERYTHING, Range
 from tidelake.model.file import DataFile, DeleteFile, MappedField
@@ -27,7 +27,7 @@ FILE = (
 class Cut:
     """What the catalog itself may leave out: by rules on column statistics, and by ids."""
 
-    rules: tuple[Narrowing, ...] = ()
+    rules: tuple[StatisticsRule, ...] = ()
     within: tuple[Range, ...] = (EVERYTHING,)
 
 
@@ -48,7 +48,7 @@ def data_files(
     ids = [row[0] for row in rows]
     deletes = _delete_files(reader, at, table_id, table_path, ids)
     positions = _inlined_deletes(reader, at, table_id, ids)
-    return built(reader, table_id, table_path, rows, deletes, positions)
+    return build_files(reader, table_id, table_path, rows, deletes, positions)
 
 
 def whole_life(
@@ -60,7 +60,9 @@ def whole_life(
         rows = reader.rows(f"{FILE} WHERE table_id = :id{among(some)}", id=table_id)
         deletes = _delete_files(reader, None, table_id, table_path, some)
         positions = _inlined_deletes(reader, None, table_id, some)
-        found += built(reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions)
+        found += build_files(
+            reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions
+        )
     return found
 
 
@@ -75,7 +77,7 @@ def with_ended_deletes(reader: Reader, table_id: int) -> frozenset[int]:
     return frozenset(row[0] for row in rows)
 
 
-def built(
+def build_files(
     reader: Reader,
     table_id: int,
     table_path: str,

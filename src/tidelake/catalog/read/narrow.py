@@ -40,16 +40,16 @@ _SHAPES = {"date": "____-__-__", "timestamptz": "____-__-__ __:__:__%+00"} | dic
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class StatisticsRule:
     """Keep a file if `keep_sql` is TRUE for its statistics of the column, or it has none."""
 
     column_id: int
     keep_sql: str
 
 
-def narrowing(
+def statistics_rules(
     predicate: Predicate, schema: Schema, dialect: Dialect, *, alias: str = ""
-) -> list[Narrowing]:
+) -> list[StatisticsRule]:
     """The parts of the condition that the catalog can judge; a file must pass all of them.
     `alias` names the statistics table."""
     found: dict[int, list[str]] = defaultdict(list)
@@ -59,7 +59,7 @@ def narrowing(
             sql = _Rule(column, dialect.statistics, f"{alias}." if alias else "").keep(part)
             if sql is not None:
                 found[column.id].append(sql)
-    return [Narrowing(column_id, " AND ".join(parts)) for column_id, parts in found.items()]
+    return [StatisticsRule(column_id, " AND ".join(parts)) for column_id, parts in found.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,9 @@ def complete(reader: Reader, rows: Collection[Named], data_path: str) -> dict[in
     }
 
 
-def named(reader: Reader, paths: Collection[str], data_path: str, kind: str) -> dict[str, set[int]]:
+def ids_by_path(
+    reader: Reader, paths: Collection[str], data_path: str, kind: str
+) -> dict[str, set[int]]:
     """By which rows each of these complete paths is named. A file may be registered twice."""
     names = {base(path) for path in paths}
     same = [row for row in every(reader, kind) if base(row[2]) in names]

@@ -238,7 +238,7 @@ def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
-def tagged(reader: Reader, at: int, key: str) -> dict[int, str]:
+def tag_values(reader: Reader, at: int, key: str) -> dict[int, str]:
     """What bears a tag at a snapshot, by id, and what the tag says."""
     rows = reader.rows(
         f'SELECT object_id, "value" FROM ducklake_tag WHERE "key" = :key AND {visible()}',

@@ -29,7 +29,7 @@ def every(reader: Reader) -> list[Tag]:
     return _where(reader) if reader.has_table(TABLE) else []
 
 
-def lost(reader: Reader) -> list[Tag]:
+def lost_tags(reader: Reader) -> list[Tag]:
     """Tags whose snapshot is gone."""
     if not reader.has_table(TABLE):
         return []

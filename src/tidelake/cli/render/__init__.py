@@ -1,6 +1,6 @@
 """Values as text for people or JSON for programs.
 
-Everything is printed as a `document`, a `line`, a `listing` or `facts`. `stream` prints rows, with
+Everything is printed as a `document`, a `line`, a `grid` or `facts`. `stream` prints rows, with
 `values` as JSON has them; `log`, `describe`, `coverage` and `result` say what they are called.
 """
 
@@ -61,7 +61,7 @@ def console() -> Console:
     )
 
 
-def listing(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def grid(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table; where the terminal is too narrow for it, one line per value."""
     from rich.measure import Measurement
 

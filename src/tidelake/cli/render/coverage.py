@@ -68,7 +68,7 @@ def print_gaps(gaps: Any, *, more: bool) -> None:
 def _listing(frame: Any) -> None:
     names = frame.column_names
     columns = [_column(name, frame[name].to_pylist()) for name in names]
-    render.listing(names, list(zip(*columns, strict=True)))
+    render.grid(names, list(zip(*columns, strict=True)))
 
 
 def _column(name: str, values: Sequence[Any]) -> list[Any]:

@@ -91,7 +91,7 @@ def print_table(facts: dict[str, Any]) -> None:
 
 
 def print_columns(found: list[dict[str, Any]]) -> None:
-    render.listing(["column", "type", "null", "default", "comment"], list(_lines(found, depth=0)))
+    render.grid(["column", "type", "null", "default", "comment"], list(_lines(found, depth=0)))
 
 
 def _lines(found: list[dict[str, Any]], depth: int) -> Iterator[list[str]]:

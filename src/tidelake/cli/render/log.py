@@ -100,7 +100,7 @@ def print_log(snapshots: Sequence[Mapping[str, Any]], *, more: bool = False) -> 
     ]
     always = ("snapshot", "time (UTC)", "operation")
     columns = [n for n in (lines[0] if lines else always) if n in always or _any(lines, n)]
-    render.listing(columns, [[line[name] for name in columns] for line in lines])
+    render.grid(columns, [[line[name] for name in columns] for line in lines])
     if more:
         render.line("(there are older: use --limit)")
 

@@ -38,11 +38,11 @@ def print_text(batches: Any, limit: int) -> None:
     left = limit or None
     shown = 0
     while chunk := list(islice(found, _TABLE_ROWS if left is None else min(left, _TABLE_ROWS))):
-        render.listing(names, chunk)
+        render.grid(names, chunk)
         shown += len(chunk)
         left = None if left is None else left - len(chunk)
     if shown == 0:
-        render.listing(names, [])
+        render.grid(names, [])
     more = left == 0 and next(found, None) is not None
     noun = "row" if shown == 1 else "rows"
     render.line(

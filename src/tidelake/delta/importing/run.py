@@ -288,7 +288,7 @@ class _Step:
             assert table_id is not None
             info = read.table(reader, snapshot_id, table_id, self._job.session.data_path)
             next_id = file_history.next_file(reader, snapshot_id - 1)
-            touched = file_history.touched(
+            touched = file_history.touched_files(
                 reader, table_id, info.path, snapshot_id - 1, snapshot_id, next_id
             )
         ids = {file.id for file in touched}

@@ -247,10 +247,10 @@ class _Dues:
             self.before = mirrors.files(reader, id_)
             return files.whole_life(reader, id_, path, ids)
         if words == _APPENDS:
-            added = file_history.added(reader, id_, path, since, at)
+            added = file_history.added_files(reader, id_, path, since, at)
             if added is not None:
                 return added
         free = file_history.next_file(reader, since)
-        found = file_history.touched(reader, id_, path, since, at, free)
+        found = file_history.touched_files(reader, id_, path, since, at, free)
         self.before |= mirrors.files(reader, id_, {file.id for file in found})
         return found

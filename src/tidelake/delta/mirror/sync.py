@@ -162,7 +162,7 @@ def _wanted(session: Session) -> list[int]:
     with session.reading() as reader:
         head = snapshots.head_id(reader)
         known = {each.table_id for each in mirrors.every(reader)}
-        tags = read.tagged(reader, head, MIRROR_TAG)
+        tags = read.tag_values(reader, head, MIRROR_TAG)
         tagged = {id_ for id_, text in tags.items() if DELTA in mirror_formats({MIRROR_TAG: text})}
         others = {}
         if defaults := options.of_scopes(reader, MIRROR_TAG):

@@ -159,7 +159,7 @@ def _created_alone(definition: _Definition) -> list[Column]:
 
 
 def _database() -> duckdb.DuckDBPyConnection:
-    connection = duck.opened()
+    connection = duck.open_duckdb()
     connection.execute("SET threads = 1; SET enable_external_access = false")
     for ducklake in ("float32", "float64"):
         connection.execute(f"CREATE TYPE {ducklake} AS {DUCKDB_NAMES[ducklake]}")

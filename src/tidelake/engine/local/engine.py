@@ -128,7 +128,7 @@ class LocalEngine:
 
 
 def _duckdb(scratch: Scratch) -> duckdb.DuckDBPyConnection:
-    connection = duck.opened(scratch=scratch)
+    connection = duck.open_duckdb(scratch=scratch)
     # A scan by field ids looks empty to DuckDB, which would then join every row with every other.
     connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     return connection

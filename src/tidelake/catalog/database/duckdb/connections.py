@@ -145,7 +145,7 @@ class DuckDBDatabase:
         self._check_not_inherited()
         self._scratch = _FILES.scratch(self._url)
         path = str(self._url.path)
-        connection = duck.opened(path, scratch=self._scratch, read_only=self._read_only)
+        connection = duck.open_duckdb(path, scratch=self._scratch, read_only=self._read_only)
         self._open.add(connection)
         return connection
 

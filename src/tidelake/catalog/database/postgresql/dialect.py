@@ -99,7 +99,7 @@ def _is_keyword(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _keywords() -> frozenset[str]:
     """Words that DuckDB quotes."""
-    with duck.opened() as connection:
+    with duck.open_duckdb() as connection:
         rows = connection.execute(
             "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         ).fetchall()

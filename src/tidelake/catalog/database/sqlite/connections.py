@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.failures import LostRace
-from tidelake.catalog.database.sqlite.keepers import WAITING, Keeper, Step
+from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
 from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.catalog.database.statement import insert_into
 from tidelake.catalog.database.url import CatalogUrl
@@ -198,11 +198,11 @@ class SQLiteDatabase:
         while (kept := _next(self._keepers)) is not None:
             if kept.is_ours:
                 return kept
-        keeper = WAITING.take()
+        keeper = IDLE_KEEPERS.take()
         try:
             keeper.run([("open", (self._uri, self._busy_timeout_s, self._read_only))])
         except sqlite3.Error:
-            WAITING.give_back(keeper)
+            IDLE_KEEPERS.give_back(keeper)
             raise
         return keeper
 
@@ -234,7 +234,7 @@ def _let_go(keeper: Keeper) -> None:
     except (sqlite3.Error, TidelakeError):
         keeper.end()
     else:
-        WAITING.give_back(keeper)
+        IDLE_KEEPERS.give_back(keeper)
 
 
 def _next(queue: SimpleQueue[Kind]) -> Kind | None:

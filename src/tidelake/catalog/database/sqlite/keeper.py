@@ -33,7 +33,7 @@ def receive(source: BinaryIO) -> Any:
     return marshal.loads(data)
 
 
-class Kept:
+class KeptDatabase:
     """The database, if one is open."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Kept:
         self._connection = None
 
 
-def answer(kept: Kept, request: list[tuple[str, tuple[Any, ...]]]) -> tuple[str, Any]:
+def answer(kept: KeptDatabase, request: list[tuple[str, tuple[Any, ...]]]) -> tuple[str, Any]:
     """What the steps gave, or what went wrong."""
     steps: dict[str, Callable[..., Any]] = {
         "open": kept.open,
@@ -86,7 +86,7 @@ def answer(kept: Kept, request: list[tuple[str, tuple[Any, ...]]]) -> tuple[str,
 
 
 def serve(source: BinaryIO, out: BinaryIO) -> None:
-    kept = Kept()
+    kept = KeptDatabase()
     try:
         while True:
             request = receive(source)

@@ -83,7 +83,7 @@ class Keeper:
         os.close(nothing)
 
 
-class Waiting:
+class IdleKeepers:
     """Processes that have no database open at the moment."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Waiting:
         self._lock = Lock()
 
 
-WAITING = Waiting()
+IDLE_KEEPERS = IdleKeepers()
 
 
 def _started() -> subprocess.Popen[bytes]:
