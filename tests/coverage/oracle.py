@@ -7,7 +7,7 @@ from uuid import UUID
 import pyarrow as pa
 
 import tidelake
-from tidelake.coverage.lookup import covered
+from tidelake.coverage.lookup import find_coverage
 from tidelake.coverage.values.series import Series
 from tidelake.model.settings import Settings
 from tidelake.model.types import INTEGERS, TIMESTAMPS
@@ -86,7 +86,9 @@ def bucket(position: int, width: str) -> int:
 
 def by_catalog(table: tidelake.Table, texts: list[str] | None = None) -> Covering:
     """The same from what is kept of the files; of some entities, by their texts, or of all."""
-    found = covered(table.source.session, table.source.name, table.source.snapshot_id, texts=texts)
+    found = find_coverage(
+        table.source.session, table.source.name, table.source.snapshot_id, texts=texts
+    )
     clock = found.series.clock
     return {
         _plain(found.series.entity_of(text)): {clock.number_of(each) for each in ids}

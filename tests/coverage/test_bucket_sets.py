@@ -10,7 +10,7 @@ import pytest
 
 import tidelake
 from tidelake.coverage import from_rows as cover
-from tidelake.coverage.bucket_sets import Portions, drawn, listed, span_of
+from tidelake.coverage.bucket_sets import Portions, buckets_by_bits, buckets_of_rows, span_of
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.series import Series
 from tidelake.engine.local.engine import LocalEngine
@@ -98,20 +98,22 @@ def test_all_ways_agree(work, kind, width, entity):
     sql, expected = sql_of(of, rows), naive(of, rows)
     work.connection.execute("SET TimeZone = 'UTC'")
     span = span_of(work.connection, sql, of)
-    assert sets(listed(work.connection, sql, of, rows=len(rows))) == expected
-    assert sets(listed(work.connection, sql, of, rows=None)) == expected
-    assert sets(drawn(work.connection, sql, of, span)) == expected
+    assert sets(buckets_of_rows(work.connection, sql, of, rows=len(rows))) == expected
+    assert sets(buckets_of_rows(work.connection, sql, of, rows=None)) == expected
+    assert sets(buckets_by_bits(work.connection, sql, of, span)) == expected
     small = Portions(rows=13, bits=24, run=4)
-    assert sets(drawn(work.connection, sql, of, span, small)) == expected
+    assert sets(buckets_by_bits(work.connection, sql, of, span, small)) == expected
     assert len(list(span.parts(len(rows), small.rows))) > 3
-    assert sets(listed(work.connection, sql, of, rows=len(rows), portions=small)) == expected
+    assert (
+        sets(buckets_of_rows(work.connection, sql, of, rows=len(rows), portions=small)) == expected
+    )
 
 
 def test_what_stands_beside_stays_apart_in_parts(work):
     of = series("int64", 10)
     sql = "SELECT i AS at, i % 3 AS third FROM range(1000) AS r(i)"
     small = Portions(rows=100)
-    found = list(listed(work.connection, sql, of, ["third"], rows=1000, portions=small))
+    found = list(buckets_of_rows(work.connection, sql, of, ["third"], rows=1000, portions=small))
     assert sorted(third for _, (third,), _ in found) == [0, 1, 2]
     assert all(len(ids) == 100 for _, _, ids in found)
 
@@ -122,14 +124,14 @@ def test_nothing_and_infinity_have_no_span(work, values):
     sql = f"SELECT CAST(t AS TIMESTAMP) AS at FROM (VALUES {values}) AS v(t)"
     assert span_of(work.connection, sql, of) is None
     for rows in (2, None, 10**9):
-        found = list(listed(work.connection, sql, of, rows=rows))
+        found = list(buckets_of_rows(work.connection, sql, of, rows=rows))
         assert [len(ids) for _, _, ids in found] == ([1] if "2024" in values else [])
 
 
 def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
     """Both tell the truth of a whole append, and which of them does is decided by the rows."""
     many, taken = 60_000, []
-    for name in ("drawn", "listed"):
+    for name in ("buckets_by_bits", "buckets_of_rows"):
         way = getattr(cover, name)
         monkeypatch.setattr(
             cover, name, lambda *a, _way=way, _name=name, **k: taken.append(_name) or _way(*a, **k)
@@ -144,4 +146,4 @@ def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
             table.append(pa.table({"name": [f"n{n % 5}" for n in range(many)], "ts": times}))
             found = table.coverage(entity="n3")
             assert found.covered == many // 5 if step == 1 else found.covered > many // 4
-    assert taken == ["drawn", "listed"]
+    assert taken == ["buckets_by_bits", "buckets_of_rows"]

@@ -40,7 +40,9 @@ def unknown(lake: tidelake.Lake, table: tidelake.Table) -> dict[int, int]:
     """Files of which nothing is kept yet."""
     scope = Scope(table.info.id, Series.of(table.info, 0).number)
     with lake.session.reading() as reader:
-        return coverage.unknown(reader, scope, coverage.seen(reader, table.info.id, 1 << 40))
+        return coverage.unknown(
+            reader, scope, coverage.visible_files(reader, table.info.id, 1 << 40)
+        )
 
 
 @pytest.mark.parametrize("parted", [[], ["k", "day(ts)"]])

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelake.coverage.values.axis import spelled, ticks
+from tidelake.coverage.values.axis import short_text, ticks
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import SIGN, Clock
-from tidelake.coverage.values.picture import Cell, cells, joined, name_of, percent
+from tidelake.coverage.values.picture import Cell, cells, join_cells, name_of, percent
 from tidelake.coverage.values.series import Series
 from tidelake.model.schema import Column
 
@@ -55,12 +55,12 @@ def test_cells_add_up_to_what_a_set_says(
     found = cells(Buckets(sorted(there)), bitmap, BASE + first, BASE + end, most)
     assert len(found) == min(most, len(asked))
     assert [n for cell in found for n in range(cell.first, cell.end)] == asked
-    for cell in [*found, *joined(found)]:
+    for cell in [*found, *join_cells(found)]:
         inside = wanted & set(range(cell.first, cell.end))
         assert (cell.expected, cell.covered) == (len(inside), len(inside & there))
     widths = {cell.end - cell.first for cell in found}
     assert not widths or max(widths) - min(widths) <= 1
-    assert sum(cell.covered for cell in joined(found)) == len(set(asked) & wanted & there)
+    assert sum(cell.covered for cell in join_cells(found)) == len(set(asked) & wanted & there)
 
 
 def test_cells_of_all_ids_there_are() -> None:
@@ -83,7 +83,7 @@ def test_neighbours_that_are_alike_are_joined() -> None:
         Cell(6, 8, 2, 1),
         Cell(8, 9, 0, 0),
     ]
-    assert list(joined(found)) == [Cell(0, 4, 4, 4), *found[2:]]
+    assert list(join_cells(found)) == [Cell(0, 4, 4, 4), *found[2:]]
 
 
 @pytest.mark.parametrize(
@@ -147,4 +147,4 @@ def test_names_and_numbers_in_words() -> None:
     found = series("1ms", "timestamptz")
     for text in ("2024-03-01", "2024-03-01 09:30Z", "2024-03-01 09:30:05Z"):
         (bucket,) = ids(found, text)
-        assert spelled(found.moment(found.clock.number_of(bucket))) == text
+        assert short_text(found.moment(found.clock.number_of(bucket))) == text

@@ -9,7 +9,7 @@ import pytest
 
 import tidelake
 from tests.coverage.oracle import by_catalog, by_rows
-from tidelake.coverage.values.bitmaps import Buckets, unpacked
+from tidelake.coverage.values.bitmaps import Buckets, unpack
 from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt, Denied, Invalid
 from tidelake.testing.place import Place
@@ -60,7 +60,7 @@ def flip(lake: tidelake.Lake) -> None:
     where = f"{which} AND entity = '[\"k1\"]'"
     data = value(lake, f"SELECT buckets FROM tidelake_coverage WHERE {where}")
     assert isinstance(data, bytes)
-    buckets = Buckets(unpacked(data))
+    buckets = Buckets(unpack(data))
     buckets.add(buckets.min() + 1)
     execute(
         lake,

@@ -10,7 +10,7 @@ import tidelake
 from tidelake.catalog.database.address import parse_url
 from tidelake.errors import TidelakeError
 from tidelake.lake.connect import Address
-from tidelake.model.address import masked, without_secrets
+from tidelake.model.address import mask_secrets, without_secrets
 
 SECRET = "S3cr3tMarker"
 
@@ -36,7 +36,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("address", "shown"), PLAIN)
 def test_what_is_harmless_is_shown(address, shown):
-    assert masked(address) == shown
+    assert mask_secrets(address) == shown
 
 
 SCHEMES = [
@@ -70,7 +70,7 @@ def addresses():
 
 
 def test_no_password_is_shown_wherever_it_stands():
-    leaks = [address for address in addresses() if SECRET in masked(address)]
+    leaks = [address for address in addresses() if SECRET in mask_secrets(address)]
     assert leaks == []
 
 

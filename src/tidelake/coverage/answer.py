@@ -11,13 +11,13 @@ from itertools import islice
 from operator import and_, or_, sub
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.frame import Drawn, Framed, Intervals, summary
+from tidelake.coverage.frame import Drawable, Intervals, Tabular, summary
 from tidelake.coverage.values.axis import span_of
 from tidelake.coverage.values.bitmaps import Buckets, runs
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval, Length, at_least, at_most, interval, whole
-from tidelake.coverage.values.picture import Picture, counted, name_of, percent
+from tidelake.coverage.values.picture import Picture, name_of, percent, quantity
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
 
@@ -29,7 +29,7 @@ Known = int | str | datetime
 Gap = tuple[int, int, Entity]
 
 
-class Coverage(Framed, Drawn):
+class Coverage(Tabular, Drawable):
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 
     Numbers and gaps are of every entity by itself, added up: `each` tells them apart, `all` is
@@ -208,7 +208,7 @@ class Coverage(Framed, Drawn):
         whose = named[0] if named else f"{len(self.entities):,} entities"
         ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
         span = span_of(self._moment(found.first), self._moment(found.end))
-        gaps = counted(sum(map(self._extent.count_missing, self.entities)), "gap")
+        gaps = quantity(sum(map(self._extent.count_missing, self.entities)), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
 
     def __calendar__(self) -> tuple[Clock, Buckets]:

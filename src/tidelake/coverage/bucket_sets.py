@@ -92,7 +92,7 @@ def is_dense(
     return bool(span.length * entities <= most)
 
 
-def listed(
+def buckets_of_rows(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     series: Series,
@@ -117,7 +117,7 @@ def listed(
         yield entity, others, ids
 
 
-def drawn(
+def buckets_by_bits(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     series: Series,

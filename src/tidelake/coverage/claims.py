@@ -13,7 +13,7 @@ from tidelake.catalog.read import inlined
 from tidelake.catalog.read.files import chunks
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
-from tidelake.coverage.values.bitmaps import Buckets, unpacked
+from tidelake.coverage.values.bitmaps import Buckets, unpack
 from tidelake.coverage.values.from_text import covered_by
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.coverage.values.series import Series
@@ -50,12 +50,12 @@ def are_free(
 def _free_of_files(
     reader: Reader, scope: Scope, claimed: Claimed, files: Collection[int], head: int
 ) -> bool:
-    if files and coverage.recorded(reader, scope, files) != set(files):
+    if files and coverage.recorded_files(reader, scope, files) != set(files):
         return False
     for ids in chunks(files):
         for piece in coverage.pieces(reader, scope, head, claimed.keys(), ids):
             near = [p for p in claimed[piece.entity] if _near(p, piece)]
-            if near and _meet(near, unpacked(piece.buckets)):
+            if near and _meet(near, unpack(piece.buckets)):
                 return False
     return True
 
@@ -85,4 +85,4 @@ def _near(one: Piece, other: Piece) -> bool:
 
 
 def _meet(claimed: Iterable[Piece], buckets: Buckets) -> bool:
-    return any(unpacked(piece.buckets) & buckets for piece in claimed)
+    return any(unpack(piece.buckets) & buckets for piece in claimed)

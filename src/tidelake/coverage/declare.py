@@ -9,7 +9,7 @@ from datetime import timedelta
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
-from tidelake.model.settings import PREFIX, Settings, declared
+from tidelake.model.settings import PREFIX, Settings, settings_from_names
 from tidelake.model.table import TableInfo
 from tidelake.session.drafting import Drafting
 
@@ -29,7 +29,7 @@ def set_coverage(
     before = Settings.of(table.tags)
     clock = _clock(table, before, event_time)
     keys = [column.name for column in table.schema if column.id in before.key]
-    wanted = declared(
+    wanted = settings_from_names(
         table.schema,
         key=keys,
         event_time=clock if bucket is not None or before.key else None,

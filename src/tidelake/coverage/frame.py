@@ -86,7 +86,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-class Drawn:
+class Drawable:
     """Something that a picture can be made of."""
 
     @abstractmethod
@@ -100,10 +100,10 @@ class Drawn:
         return strip_svg.svg(self._picture(), alone=False)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        return strip_terminal.drawn(self._picture(), options)
+        return strip_terminal.text_lines(self._picture(), options)
 
 
-class Framed:
+class Tabular:
     """Something that is a table, once it is asked for."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Framed:
         return as_polars(self.to_arrow())
 
 
-class Intervals(list[Interval], Framed):
+class Intervals(list[Interval], Tabular):
     """Gaps or runs. As a frame: the entity's columns, `start`, `end`, `buckets`, `length`."""
 
     def __init__(self, series: Series, found: Iterable[Interval] = ()) -> None:

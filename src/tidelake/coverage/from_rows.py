@@ -11,9 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidelake.coverage.bucket_sets import EntityBuckets, drawn, is_dense, listed, span_of
+from tidelake.coverage.bucket_sets import (
+    EntityBuckets,
+    buckets_by_bits,
+    buckets_of_rows,
+    is_dense,
+    span_of,
+)
 from tidelake.coverage.task import Cover
-from tidelake.coverage.values.bitmaps import Buckets, pieces, union, united
+from tidelake.coverage.values.bitmaps import Buckets, pieces, union, unite
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.engine import Job
@@ -64,9 +70,9 @@ def of_written(
     sql = f"SELECT {chosen} FROM {source}"
     span = span_of(connection, sql, series) if file.rows > _FEW_ROWS else None
     if span is not None and is_dense(connection, sql, series, span, file.rows):
-        found = drawn(connection, sql, series, span)
+        found = buckets_by_bits(connection, sql, series, span)
     else:
-        found = listed(connection, sql, series, rows=file.rows)
+        found = buckets_of_rows(connection, sql, series, rows=file.rows)
     return Covers(series.number, _kept(found))
 
 
@@ -74,29 +80,31 @@ def of_query(job: Job, sql: str, series: Series) -> tuple[Piece, ...]:
     """What the rows of a query cover, which has at least the series' columns; on Spark each task
     tells of its own rows."""
     found = job.over(sql, partial(of_rows, series=series))
-    return found[0] if len(found) == 1 else united(piece for each in found for piece in each)
+    return found[0] if len(found) == 1 else unite(piece for each in found for piece in each)
 
 
 def of_files(job: Job, tasks: Sequence[Cover]) -> Iterator[FileCoverage]:
     """What files cover, task by task."""
-    for found in job.run(tasks, covered):
+    for found in job.run(tasks, coverage_of_files):
         yield from found
 
 
 def of_rows(work: Workbench, sql: str, series: Series) -> tuple[Piece, ...]:
     """What the rows of a query over the series' columns cover, where they are."""
-    return _kept(listed(work.connection, sql, series, rows=None))
+    return _kept(buckets_of_rows(work.connection, sql, series, rows=None))
 
 
 def _kept(found: Iterator[EntityBuckets]) -> tuple[Piece, ...]:
     return tuple(piece for entity, _, ids in found for piece in pieces(entity, ids))
 
 
-def covered(work: Workbench, task: Cover) -> list[FileCoverage]:
+def coverage_of_files(work: Workbench, task: Cover) -> list[FileCoverage]:
     """What files cover, and covered at every snapshot that is left."""
     lives: dict[int, dict[str, list[Life]]] = {file.id: defaultdict(list) for file in task.files}
     sql = _lives_sql(work, task)
-    for entity, life, ids in listed(work.connection, sql, task.series, _LIFE, rows=task.rows):
+    for entity, life, ids in buckets_of_rows(
+        work.connection, sql, task.series, _LIFE, rows=task.rows
+    ):
         file_id, began, ended = life
         lives[file_id][entity].append((began, ended, ids))
     return [

@@ -45,7 +45,7 @@ _ANSWERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class SeriesCoverage:
     """What entities of a series cover at a snapshot: buckets, by the text that each is kept as."""
 
     table: TableInfo
@@ -116,7 +116,7 @@ class _Work:
     files: tuple[Cover, ...]
 
 
-def covered(
+def find_coverage(
     session: Session,
     name: TableName,
     snapshot_id: int | None,
@@ -124,7 +124,7 @@ def covered(
     where: Predicate | None = None,
     seen_as: TableInfo | None = None,
     texts: Collection[str] | None = None,
-) -> Covered:
+) -> SeriesCoverage:
     """What entities, as callers spell them or by their `texts`, cover, or all. With `where`, rows
     that do not meet it may be left out; with `seen_as`, it is told by columns and settings that
     the table has elsewhere."""
@@ -134,7 +134,7 @@ def covered(
         if entities is not None:
             texts = _texts(sight.series, entities)
         if beside is not None and (told := beside.told(texts)) is not None:
-            return Covered(sight.table, sight.series, sight.at, told)
+            return SeriesCoverage(sight.table, sight.series, sight.at, told)
         work = _work(reader, sight) if beside is None else None
         known = beside.kept if beside else work.kept if work else frozenset()
         kept = coverage.bitmaps(
@@ -151,7 +151,7 @@ def covered(
     together = of_entities(chain(kept, others))
     if len(kept) > session.tuning.many_pieces:
         beside.remember(texts, together)
-    return Covered(sight.table, sight.series, sight.at, together)
+    return SeriesCoverage(sight.table, sight.series, sight.at, together)
 
 
 def complete(session: Session, name: TableName) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidelake.coverage.from_rows import of_query
-from tidelake.coverage.lookup import covered
+from tidelake.coverage.lookup import find_coverage
 from tidelake.coverage.overlap_error import BucketsByEntity, condition, refusal
 from tidelake.coverage.rows_in_buckets import rows_in_buckets
 from tidelake.coverage.values.bitmaps import Buckets, by_entity, pieces
@@ -40,7 +40,7 @@ class AppendedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class StagedRows:
     """What has been staged."""
 
     files: Sequence[NewFile]
@@ -48,10 +48,10 @@ class Added:
     deleted: int = 0
 
 
-def staged(tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows) -> Added:
+def stage_rows(tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows) -> StagedRows:
     """Stage rows, wherever they lie."""
     files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
-    return Added(files, sum(file.rows for file in files) if files else incoming.count or 0)
+    return StagedRows(files, sum(file.rows for file in files) if files else incoming.count or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class OverlapGuard:
         self._claim(found)
         return True
 
-    def append(self, job: Job, incoming: AppendedRows) -> Added:
+    def append(self, job: Job, incoming: AppendedRows) -> StagedRows:
         """Stage rows as the table's policy has it."""
         with self.tx.unless_it_fails(self.draft):
             few = staging.may_inline(self.tx, self.draft, incoming.count)
@@ -97,9 +97,9 @@ class OverlapGuard:
                 return self._append_rest(job, incoming, found, taken)
             deleted = self._remove(taken) if taken else 0
             self._claim(found)
-            return replace(staged(self.tx, self.draft, job, incoming), deleted=deleted)
+            return replace(stage_rows(self.tx, self.draft, job, incoming), deleted=deleted)
 
-    def add_files(self, files: Sequence[NewFile]) -> Added:
+    def add_files(self, files: Sequence[NewFile]) -> StagedRows:
         """Stage files that lie there already. Those of which only a part is to be skipped are
         written anew, without it."""
         with self.tx.unless_it_fails(self.draft):
@@ -114,7 +114,7 @@ class OverlapGuard:
             deleted = self._remove(taken) if taken else 0
             return replace(self._add(known, found), deleted=deleted)
 
-    def _add(self, files: Sequence[NewFile], found: BucketsByEntity | None = None) -> Added:
+    def _add(self, files: Sequence[NewFile], found: BucketsByEntity | None = None) -> StagedRows:
         """Files that know what they cover; unless it is said that this may be, nothing that is
         covered already."""
         if found is None:
@@ -122,24 +122,24 @@ class OverlapGuard:
             self._refuse(self._taken(found))
         self._claim(found)
         self.draft.add_files(files)
-        return Added(files, sum(file.rows for file in files))
+        return StagedRows(files, sum(file.rows for file in files))
 
     def _append_rest(
         self, job: Job, incoming: AppendedRows, found: BucketsByEntity, taken: BucketsByEntity
-    ) -> Added:
+    ) -> StagedRows:
         """Rows in buckets that are free, or in none."""
         job.pick(_LYING, incoming.sql, self._lying(taken, inside=False))
         columns = ", ".join(quote(column.name) for column in self.draft.columns)
         rest = AppendedRows(f"SELECT {columns} FROM {_LYING}", None, True)
         if staging.may_inline(self.tx, self.draft, incoming.count):
             rest = AppendedRows(f"SELECT * FROM {_REST}", job.keep(_REST, rest.sql), True)
-        added = staged(self.tx, self.draft, job, rest)
+        added = stage_rows(self.tx, self.draft, job, rest)
         self._claim_rest(found, taken, added.inserted)
         return added
 
     def _add_rest(
         self, files: Sequence[NewFile], found: BucketsByEntity, taken: BucketsByEntity
-    ) -> Added:
+    ) -> StagedRows:
         """Files, less their rows in buckets that are not free."""
         before = set(self.draft.files)
         self.draft.add_files(files)
@@ -149,7 +149,7 @@ class OverlapGuard:
             skipped = self._drop(self._plan_of(fresh), taken)
         inserted = sum(file.rows for file in files) - skipped
         self._claim_rest(found, taken, inserted)
-        return Added(files, inserted)
+        return StagedRows(files, inserted)
 
     def _claim_rest(self, found: BucketsByEntity, taken: BucketsByEntity, inserted: int) -> None:
         """Who makes buckets free that were not, in the meantime, makes skipping wrong."""
@@ -202,7 +202,7 @@ class OverlapGuard:
         if not found:
             return {}
         name, where = self.draft.after.name, condition(self.series, found)
-        there = covered(self.tx, name, None, where=where, texts=found.keys()).buckets
+        there = find_coverage(self.tx, name, None, where=where, texts=found.keys()).buckets
         both = {entity: ids & there[entity] for entity, ids in found.items() if entity in there}
         return {entity: ids for entity, ids in both.items() if ids}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidelake.coverage.answer import Coverage, Known
 from tidelake.coverage.frame import Intervals
-from tidelake.coverage.lookup import Covered, covered
+from tidelake.coverage.lookup import SeriesCoverage, find_coverage
 from tidelake.coverage.values.bitmaps import Buckets, within
 from tidelake.coverage.values.calendar import Calendar
 from tidelake.coverage.values.clock import COUNT, SIGN, Clock
@@ -19,7 +19,7 @@ from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval, Length, Range
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
-from tidelake.model.event_time import spelled
+from tidelake.model.event_time import moment_text
 from tidelake.model.names import TableName
 from tidelake.session.session import Session
 from tidelake.session.source import Source
@@ -60,7 +60,7 @@ def last_complete_window(
 
 def _known(
     session: Session, name: TableName, snapshot_id: int | None, question: Question
-) -> tuple[Covered, Extent]:
+) -> tuple[SeriesCoverage, Extent]:
     """What is covered in the range that is asked about."""
     if question.calendar is not None and not isinstance(question.calendar, Calendar):
         raise Invalid(
@@ -69,7 +69,7 @@ def _known(
         )
     wanted = _several(question.entity)
     session.note_rows(name, snapshot_id)
-    found = covered(session, name, snapshot_id, wanted)
+    found = find_coverage(session, name, snapshot_id, wanted)
     known = _by_entity(found, wanted)
     chosen = _range(found.series, known.values(), question)
     if chosen is None:
@@ -77,7 +77,7 @@ def _known(
     return found, Extent(_inside(known, chosen), chosen)
 
 
-def _answer(session: Session, found: Covered, extent: Extent) -> Coverage:
+def _answer(session: Session, found: SeriesCoverage, extent: Extent) -> Coverage:
     return Coverage(
         found.series,
         extent,
@@ -86,14 +86,14 @@ def _answer(session: Session, found: Covered, extent: Extent) -> Coverage:
     )
 
 
-def _past(session: Session, found: Covered, now: Extent, known_at: Known) -> Coverage:
+def _past(session: Session, found: SeriesCoverage, now: Extent, known_at: Known) -> Coverage:
     """What the same entities covered at another snapshot, as the series counts now."""
     then: dict[Entity, Buckets] = {}
     with session.reading() as reader:
         at = session.resolve(reader, known_at).snapshot_id
         named = dict(session.view.names(reader, at, "table")).get(found.table.id)
     if named is not None and now.range is not None:
-        past = covered(session, named, at, list(now.buckets), seen_as=found.table)
+        past = find_coverage(session, named, at, list(now.buckets), seen_as=found.table)
         then = _inside(_by_entity(past, list(now.buckets)), now.range)
     extent = replace(now, buckets={entity: then.get(entity, Buckets()) for entity in now.buckets})
     if now.expected is not None:
@@ -109,7 +109,7 @@ def _several(entity: object) -> list[Any] | None:
     return [entity] if one else list(entity)  # type: ignore[call-overload]
 
 
-def _by_entity(found: Covered, wanted: Collection[object] | None) -> dict[Entity, Buckets]:
+def _by_entity(found: SeriesCoverage, wanted: Collection[object] | None) -> dict[Entity, Buckets]:
     """Those that are wanted, in that order, else all in their own."""
     series = found.series
     known = {series.entity_of(text): ids for text, ids in found.buckets.items()}
@@ -178,7 +178,8 @@ def _until(clock: Clock, question: Question, first: int | None, end: int | None)
     last = clock.id(clock.number(question.as_of)) + 1
     if first is not None and first >= last:
         raise Invalid(
-            f"start={question.start!r} is after {spelled(question.as_of)}, as of which is asked",
+            f"start={question.start!r} is after {moment_text(question.as_of)},"
+            " as of which is asked",
             hint="ask as of a later moment",
         )
     return last if end is None else min(end, last)

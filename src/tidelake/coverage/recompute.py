@@ -64,7 +64,7 @@ def _check(session: Session) -> None:
 def _wanted(reader: Reader, usage: Usage, there: Collection[int]) -> set[int]:
     """The files that a series is kept of, or should be."""
     kept = set(coverage.files(reader, usage.scope)).intersection(there)
-    return kept | coverage.seen(reader, usage.table.id, usage.at)
+    return kept | coverage.visible_files(reader, usage.table.id, usage.at)
 
 
 def _found(session: Session, usage: Usage, ids: Collection[int]) -> list[FileCoverage]:

@@ -92,7 +92,7 @@ def unknown(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int
     }
 
 
-def recorded(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int]:
+def recorded_files(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int]:
     """Those of the files of which it is kept what they cover, or covered before rows of them
     were deleted."""
     return set(_kept_through(reader, scope, file_ids)) & set(file_ids)
@@ -112,7 +112,9 @@ def state(reader: Reader, scope: Scope) -> tuple[int, int]:
     return (int(row[0]), int(row[1] or 0)) if row else (0, 0)
 
 
-def kept(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, list[Piece]]:
+def pieces_of_files(
+    reader: Reader, scope: Scope, file_ids: Collection[int]
+) -> dict[int, list[Piece]]:
     """All that is kept of files, of whatever snapshots."""
     found: dict[int, list[Piece]] = {file_id: [] for file_id in file_ids}
     for row in reader.rows(
@@ -310,7 +312,7 @@ def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
     return {of_table: sorted(ids) for of_table, ids in found.items()}
 
 
-def seen(reader: Reader, table_id: int, at: int) -> set[int]:
+def visible_files(reader: Reader, table_id: int, at: int) -> set[int]:
     """The files of a table that a snapshot sees."""
     sql = f"SELECT data_file_id FROM ducklake_data_file WHERE table_id = :id AND {visible()}"
     return {row[0] for row in reader.rows(sql, id=table_id, at=at)}

@@ -17,7 +17,7 @@ from tidelake.event_time.rollups.search import best_rollup
 from tidelake.event_time.state import check_placed
 from tidelake.history.changes import Span, check_same, define, facts_until, known, plan_changes
 from tidelake.history.changes_sql import ChangePlan
-from tidelake.model.event_time import EventTime, spelled
+from tidelake.model.event_time import EventTime, moment_text
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import together
@@ -94,7 +94,7 @@ class BeliefChanges(LazyRows):
         return BeliefPlan(*plans)
 
     def __repr__(self) -> str:
-        return f"<changes of belief in {self._name} as of {spelled(self._as_of)}>"
+        return f"<changes of belief in {self._name} as of {moment_text(self._as_of)}>"
 
 
 def _few_keys(

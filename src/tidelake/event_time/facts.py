@@ -12,11 +12,11 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.event_time.key import key_is
 from tidelake.event_time.state import plan_state
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, as_moment, names, spelled
+from tidelake.model.event_time import EventTime, as_moment, moment_text, names
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
-from tidelake.model.settings import PREFIX, Settings, declared, with_required
+from tidelake.model.settings import PREFIX, Settings, settings_from_names, with_required
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import Drafting
@@ -38,7 +38,7 @@ def set_event_time(
     table = draft.after
     if event_time is not None and not key:
         raise Invalid("event_time needs a key", hint=f't.set_event_time({event_time!r}, key="id")')
-    wanted = declared(table.schema, key=key, event_time=event_time, tombstone=tombstone)
+    wanted = settings_from_names(table.schema, key=key, event_time=event_time, tombstone=tombstone)
     _check_series(table.name, Settings.of(table.tags), wanted)
     after = with_required(table.schema, wanted)
     others = {tag: value for tag, value in table.tags.items() if tag not in _TAGS}
@@ -159,8 +159,8 @@ def _end_as_it_was(
         if not job.keep(_WAS, f"SELECT * FROM {_STATE}"):
             listed = ", ".join(repr(column.name) for column in kept)
             raise NotFound(
-                f"there is no {condition.sql()} in {name} as of {spelled(moment)}, from which to"
-                f" take {listed}",
+                f"there is no {condition.sql()} in {name} as of {moment_text(moment)}, from which"
+                f" to take {listed}",
                 hint="end a key that is there; t.put(…) adds a tombstone with values of your own",
             )
         incoming = job.bring("incoming", [dict(row)], loose, name)

@@ -12,7 +12,7 @@ from tidelake.model.event_time import EventTime, names
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Compare, IsNull, Or, Predicate
 from tidelake.model.schema import LINEAGE, ROW_BEGAN, ROW_NUMBER
-from tidelake.plan.as_of import AsOfPlan, divided, together
+from tidelake.plan.as_of import AsOfPlan, divide_condition, together
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 from tidelake.session.planning import BoundRequest, TableMeta, output_of, plan_all, plan_scan
@@ -33,8 +33,8 @@ def plan_as_of(
     schema = facts.info.schema
     event = EventTime.of(facts.info, at)
     output = output_of(schema, request.columns)
-    early, late = divided(request.filter, event)
-    hints, _ = divided(request.hint, event)
+    early, late = divide_condition(request.filter, event)
+    hints, _ = divide_condition(request.hint, event)
     rest = together(late)
     wanted = _wanted(schema.names, event, {*output, *(rest.columns if rest else ())})
     facts_of = _Facts(reader, at, facts, wanted, (*early, *hints), event.until(moment))
@@ -61,8 +61,8 @@ def condition_as_of(
     event = EventTime.of(facts.info, at)
     if any(column.nullable for column in (*event.key, event.time)):
         return None
-    early, _ = divided(request.filter, event)
-    hints, _ = divided(request.hint, event)
+    early, _ = divide_condition(request.filter, event)
+    hints, _ = divide_condition(request.hint, event)
     where = together([*early, *hints, event.until(moment)])
     return where.predicate if where else None
 

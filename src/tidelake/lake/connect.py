@@ -26,7 +26,7 @@ from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Invalid, NotFound, TidelakeError, TidelakeWarning
 from tidelake.lake.data_path import absolute, check_usable, checked
 from tidelake.lake.lake import Lake
-from tidelake.model.address import masked
+from tidelake.model.address import mask_secrets
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
 from tidelake.session.features import Wiring
@@ -346,9 +346,9 @@ def _check_empty(database: Database) -> None:
 def _checked(given: str, stored: str, override: bool) -> str:
     if given != stored and not override:
         raise Invalid(
-            f"the lake's data path is {masked(stored)}, not {masked(given)}",
+            f"the lake's data path is {mask_secrets(stored)}, not {mask_secrets(given)}",
             hint="leave data_path out; if the files were moved, write the new place down once with"
-            f" tidelake move --data-path {masked(given)} (in Python lake.move), or pass"
+            f" tidelake move --data-path {mask_secrets(given)} (in Python lake.move), or pass"
             " override_data_path=True for this time",
         )
     return given

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidelake.engine import Engine, Reading
 from tidelake.event_time.state import plan_state
 from tidelake.event_time.values.rollup import RollupUse
-from tidelake.model.event_time import spelled
+from tidelake.model.event_time import moment_text
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
@@ -109,7 +109,7 @@ class Scan(LazyRows):
             pruned=plan.pruned,
             inlined_rows=sum(len(inlined.rows) for inlined in plan.inlined),
             files_with_deletes=sum(file.has_deletes for file in plan.files),
-            as_of=spelled(plan.as_of) if isinstance(plan, AsOfPlan) else None,
+            as_of=moment_text(plan.as_of) if isinstance(plan, AsOfPlan) else None,
             rollup=plan.rollup if isinstance(plan, AsOfPlan) else None,
         )
 

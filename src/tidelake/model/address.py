@@ -24,7 +24,7 @@ _HARMLESS = {
 }
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The address with every part hidden that may be a secret."""
     login, at, place = text.rpartition("@")
     if not at:

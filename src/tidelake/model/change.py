@@ -164,7 +164,7 @@ class CarriedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuiltFiles:
     """What has been written for a piece of upkeep: files, for each of them perhaps a delete file,
     or such alone."""
 

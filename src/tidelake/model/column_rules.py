@@ -14,7 +14,7 @@ _OURS = "_tidelake_"
 _RESERVED = frozenset({"_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"})
 
 
-def numbered(columns: Iterable[Column], first: int = 1) -> tuple[Column, ...]:
+def assign_ids(columns: Iterable[Column], first: int = 1) -> tuple[Column, ...]:
     """The columns with ids from `first` upwards, children right after their parent."""
     ids = count(first)
 

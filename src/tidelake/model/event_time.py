@@ -78,7 +78,7 @@ class EventTime:
         """The moment as a value of the event time's column; Invalid if it cannot hold it."""
         if moment % TICKS[self.time.type]:
             raise Invalid(
-                f"{what}={spelled(moment)} does not fit {self.time.name!r}, which is a"
+                f"{what}={moment_text(moment)} does not fit {self.time.name!r}, which is a"
                 f" {self.time.type}",
                 hint="give a moment that the column can hold exactly",
             )
@@ -122,7 +122,7 @@ def as_moment(value: object, what: str = "as_of") -> int:
     return int(found)
 
 
-def spelled(moment: int) -> str:
+def moment_text(moment: int) -> str:
     """The moment as people write it, in UTC."""
     time = _EPOCH + timedelta(microseconds=moment // _MICROSECOND)
     rest = moment % instant.SECOND

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelake.errors import Invalid, NotFound
-from tidelake.model.column_rules import check_characters, check_name, check_names, numbered
+from tidelake.model.column_rules import assign_ids, check_characters, check_name, check_names
 from tidelake.model.names import fold, split_dotted
 from tidelake.model.schema import Column, Schema
 from tidelake.model.widening import why_not, widens
@@ -185,7 +185,7 @@ def _added(
         *above, name = _parts(path)
         parent = _struct(columns, above, path, dropped) if above else None
         _check_addition(path, column, nested=parent is not None)
-        (new,) = numbered([replace(column, name=name)], next_id)
+        (new,) = assign_ids([replace(column, name=name)], next_id)
         check_names([new])
         next_id += sum(1 for _ in new.walk())
         found[parent].append(new)

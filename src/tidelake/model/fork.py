@@ -15,18 +15,18 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Carried(Protocol):
+class ForkSurvivor(Protocol):
     def after_fork(self) -> None:
         """Have things of one's own. Everybody else's threads are gone."""
         ...
 
 
-_CARRIED: WeakSet[Carried] = WeakSet()
+_SURVIVORS: WeakSet[ForkSurvivor] = WeakSet()
 
 
-def tell_after_fork(thing: Carried) -> None:
+def tell_after_fork(thing: ForkSurvivor) -> None:
     """Let a thing know, for as long as it lives, when it is in a new process."""
-    _CARRIED.add(thing)
+    _SURVIVORS.add(thing)
 
 
 def keep_forever(thing: object) -> None:
@@ -36,7 +36,7 @@ def keep_forever(thing: object) -> None:
 
 def _tell() -> None:
     gc.freeze()  # what was garbage in the parent stays what it is
-    for thing in list(_CARRIED):
+    for thing in list(_SURVIVORS):
         thing.after_fork()
 
 

@@ -43,13 +43,13 @@ def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
     return whole.parts if isinstance(whole, And) else (whole,)
 
 
-def judged(
+def combine_judgements(
     predicate: Predicate, leaf: Callable[[Predicate], Callable[[Evidence], bool]]
 ) -> Callable[[Evidence], bool]:
     """Combine a judgement of single tests into one of a condition in positive form."""
     if not isinstance(predicate, And | Or):
         return leaf(predicate)
-    tests = [judged(part, leaf) for part in predicate.parts]
+    tests = [combine_judgements(part, leaf) for part in predicate.parts]
     if isinstance(predicate, And):
         return lambda evidence: all(test(evidence) for test in tests)
     return lambda evidence: any(test(evidence) for test in tests)

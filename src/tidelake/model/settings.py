@@ -106,7 +106,7 @@ class Settings:
         )
 
 
-def declared(
+def settings_from_names(
     schema: Schema,
     *,
     key: str | Sequence[str] = (),

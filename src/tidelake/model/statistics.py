@@ -25,7 +25,7 @@ from tidelake.model.comparable import (
     lower_bound,
     upper_bound,
 )
-from tidelake.model.normal_form import judged, positive
+from tidelake.model.normal_form import combine_judgements, positive
 from tidelake.model.predicate import Always, Compare, In, IsNull, Like, Not, Predicate, StartsWith
 from tidelake.model.schema import NESTED, Column, Schema
 from tidelake.model.types import FLOATS
@@ -59,7 +59,7 @@ def may_match(predicate: Predicate, schema: Schema, stats: Statistics) -> bool:
 
 def matcher(predicate: Predicate, schema: Schema) -> Callable[[Statistics], bool]:
     """`may_match` with all that does not depend on the file done once."""
-    return judged(positive(predicate), lambda part: _on_file(part, schema))
+    return combine_judgements(positive(predicate), lambda part: _on_file(part, schema))
 
 
 def _on_file(predicate: Predicate, schema: Schema) -> Callable[[Statistics], bool]:

@@ -73,7 +73,9 @@ class AsOfPlan:
         return tuple(inlined for part in self.parts for inlined in part.inlined)
 
 
-def divided(where: Where | None, event: EventTime) -> tuple[list[Predicate], list[Predicate]]:
+def divide_condition(
+    where: Where | None, event: EventTime
+) -> tuple[list[Predicate], list[Predicate]]:
     """What of a condition may be asked before the winner is chosen, and what must wait."""
     early: list[Predicate] = []
     late: list[Predicate] = []

@@ -12,7 +12,7 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.model.names import fold
 from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
 from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
-from tidelake.plan.understand import understood
+from tidelake.plan.understand import understand
 from tidelake.syntax import tree
 from tidelake.syntax.tokens import Token, depths, tokens, without_comments
 from tidelake.syntax.tree import Node
@@ -168,7 +168,7 @@ def _read(text: str, node: Node, schema: Schema) -> Predicate:
         if [tree.plain(inner)] == tree.plain(node["children"]):
             return Not(_read(rest, inner, schema))
     names = _names(node, schema)
-    test = understood(node, schema)
+    test = understand(node, schema)
     return Opaque(found, names) if test is None else test
 
 

@@ -18,7 +18,7 @@ from tidelake.syntax.tree import Node
 _QUOTES = 'text that stands for itself has quotes of its own, "\'abc\'", or is a lit("abc")'
 
 
-def qualified(place: str, name: str) -> str:
+def qualified_name(place: str, name: str) -> str:
     return f"{quote(place)}.{quote(name)}"
 
 
@@ -26,7 +26,7 @@ def expression_sql(
     text: str,
     tables: Mapping[str, Schema],
     bare: str | None,
-    spell: Callable[[str, str], str] = qualified,
+    spell: Callable[[str, str], str] = qualified_name,
 ) -> str:
     """The expression with every column spelled as its table spells it."""
 
@@ -34,10 +34,10 @@ def expression_sql(
         place, name, taken = _column(names, text, tables, bare)
         return taken, spell(place, name)
 
-    return f"({respelled(text, spelled, list(tables.values()))})"
+    return f"({respell(text, spelled, list(tables.values()))})"
 
 
-def respelled(
+def respell(
     text: str,
     spell: Callable[[Sequence[str]], tuple[int, str] | None],
     tables: Sequence[Schema] = (),

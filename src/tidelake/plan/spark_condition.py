@@ -29,7 +29,7 @@ from tidelake.model.predicate import (
 from tidelake.model.schema import Column, Schema
 from tidelake.model.types import FLOATS
 from tidelake.plan.condition import find_column
-from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick, literal, text_literal
 
 _FEW_FLOATS = 10
 _ESCAPES = "!#@&~^|"
@@ -70,7 +70,7 @@ def _rendered(predicate: Predicate, schema: Schema, say: Callable[[str], str | N
 def _test(predicate: Predicate, schema: Schema) -> str:
     (name,) = predicate.columns()
     column = find_column(name, schema) or Column(0, name, "int64")
-    spelled = ticked(name)
+    spelled = backtick(name)
     if isinstance(predicate, Compare):
         return comparison(spelled, column, predicate.op, predicate.value)
     if isinstance(predicate, In):

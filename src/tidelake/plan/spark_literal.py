@@ -26,7 +26,7 @@ class NotEqual(Exception):
     """Spark might understand this otherwise than DuckDB, or not at all."""
 
 
-def ticked(name: str) -> str:
+def backtick(name: str) -> str:
     """An identifier as Spark SQL reads it."""
     return "`" + name.replace("`", "``") + "`"
 

@@ -47,7 +47,7 @@ class _Foreign(Exception):
     """This part of a condition is the engine's to judge."""
 
 
-def understood(node: Node, schema: Schema) -> Predicate | None:
+def understand(node: Node, schema: Schema) -> Predicate | None:
     """The condition that a node is, or None if only an engine can judge it or some of it. A
     parameter whose value is known is a node of class BOUND."""
     try:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 
 from tidelake.catalog.read.column_history import ColumnHistory
 from tidelake.catalog.read.options import Options
-from tidelake.coverage.values.bitmaps import united
+from tidelake.coverage.values.bitmaps import unite
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.model.change import (
     PROVISIONAL_ROW_ID,
@@ -203,7 +203,7 @@ class TableDraft:
         for claim in self.claims:
             by_series.setdefault(claim.series, []).extend(claim.pieces)
         for series, pieces in by_series.items():
-            yield Covers(series, united(pieces) if len(self.claims) > 1 else tuple(pieces))
+            yield Covers(series, unite(pieces) if len(self.claims) > 1 else tuple(pieces))
 
     def saved(self) -> TableDraft:
         """A copy, to which it can go back."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Denied, Invalid
-from tidelake.model.event_time import spelled
+from tidelake.model.event_time import moment_text
 from tidelake.model.names import TableName
 from tidelake.model.table import TableInfo
 from tidelake.session.session import Session
@@ -26,7 +26,7 @@ class Source:
 
     def __repr__(self) -> str:
         pinned = "" if self.snapshot_id is None else f" known at {self.snapshot_id}"
-        moment = "" if self.as_of is None else f" as of {spelled(self.as_of)}"
+        moment = "" if self.as_of is None else f" as of {moment_text(self.as_of)}"
         return f"<Table {self.name}{moment}{pinned}>"
 
     def at(self, reader: Reader) -> int:
@@ -55,7 +55,7 @@ class Source:
     def check_not_as_of(self, what: str) -> None:
         if self.as_of is not None:
             raise Invalid(
-                f"{what} are of a table's rows, not of its state as of {spelled(self.as_of)}",
+                f"{what} are of a table's rows, not of its state as of {moment_text(self.as_of)}",
                 hint="ask the table itself, or t.as_of(…).changes_of_belief(since=…)",
             )
 
@@ -68,7 +68,7 @@ class Source:
             )
         if self.as_of is not None:
             raise Denied(
-                f"{self.name} as of {spelled(self.as_of)} is an answer, which does not change",
+                f"{self.name} as of {moment_text(self.as_of)} is an answer, which does not change",
                 hint="write to the table itself; a row about the past simply has that event time",
             )
 

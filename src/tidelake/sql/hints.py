@@ -10,7 +10,7 @@ from tidelake.model.names import fold
 from tidelake.model.predicate import And, Predicate
 from tidelake.model.schema import Schema
 from tidelake.plan.condition import references
-from tidelake.plan.understand import understood
+from tidelake.plan.understand import understand
 from tidelake.sql.text import Table
 from tidelake.syntax.tree import Node
 
@@ -20,7 +20,7 @@ def hint(table: Table, schema: Schema, values: Mapping[str, Value]) -> Predicate
     found = []
     for part in _conjuncts(table):
         own = _own(part, table, values)
-        test = None if own is None else understood(own, schema)
+        test = None if own is None else understand(own, schema)
         if test is not None:
             found.append(test)
     return And(tuple(found)) if found else None

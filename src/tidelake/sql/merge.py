@@ -10,7 +10,7 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
-from tidelake.plan.expression import respelled
+from tidelake.plan.expression import respell
 from tidelake.session.drafting import Drafting
 from tidelake.sql.parameters import Bindings, bound
 from tidelake.sql.query import Query
@@ -210,7 +210,7 @@ class _Whens:
                 raise Invalid(f"it is not clear whose column {'.'.join(parts)} is", hint=_QUALIFY)
             return 1, f"{bare}.{quote(parts[0])}"
 
-        return respelled(text, spelled)
+        return respell(text, spelled)
 
 
 def _names(words: Words) -> list[str]:

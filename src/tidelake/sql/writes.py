@@ -11,7 +11,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
-from tidelake.plan.expression import respelled
+from tidelake.plan.expression import respell
 from tidelake.session.drafting import Drafting
 from tidelake.sql.clauses import AFTER_A_TABLE, Finder
 from tidelake.sql.definitions import append_rows
@@ -159,7 +159,7 @@ def _bare(text: str, own: frozenset[str]) -> str:
                 return place + 2, quote(names[place + 1])
         return None
 
-    return respelled(text, spelled)
+    return respell(text, spelled)
 
 
 def _insert(statement: Written, beside: Bindings) -> Operation:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
-from tidelake.model.address import masked, without_secrets
+from tidelake.model.address import mask_secrets, without_secrets
 from tidelake.model.ownership import lies_within
 from tidelake.store.schemes import check_scheme
 
@@ -284,7 +284,7 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
     """Whatever a store raises comes out as an error of our own, but for what is not there."""
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
-    shown = masked(uri)
+    shown = mask_secrets(uri)
     try:
         yield
     except FileNotFoundError:

@@ -20,7 +20,14 @@ from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup as covered
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.event_time.rollups import keep_up as rollup_upkeep
-from tidelake.model.change import CarriedFile, Change, Rebuilt, TableChange, Upkeep, WriteResult
+from tidelake.model.change import (
+    CarriedFile,
+    Change,
+    RebuiltFiles,
+    TableChange,
+    Upkeep,
+    WriteResult,
+)
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.session.hooks import CommitHooks
@@ -219,14 +226,14 @@ def _batches(session: Session, wanted: Iterable[_Piece]) -> Iterator[list[_Piece
         yield batch
 
 
-Built = tuple[_Piece, list[Rebuilt]]
+Built = tuple[_Piece, list[RebuiltFiles]]
 
 
 def _built(run: _Run, batch: Sequence[_Piece]) -> list[Built]:
     """Write the files of a batch. Should that fail, those of pieces before it are removed."""
     engine = run.session.engine
     tasks = [task for piece in batch for task in piece.tasks]
-    made: list[Rebuilt] = []
+    made: list[RebuiltFiles] = []
     try:
         if tasks:
             with engine.job(f"cannot compact {run.name}") as job:
@@ -249,7 +256,7 @@ def _weight(batch: Sequence[_Piece], place: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _discard(session: Session, made: Iterable[Rebuilt]) -> None:
+def _discard(session: Session, made: Iterable[RebuiltFiles]) -> None:
     try:
         session.local.store.delete([path for each in made for path in each.paths])
     except TidelakeError:
@@ -313,7 +320,7 @@ def _stale(run: _Run, found: TableState, built: Sequence[Built]) -> list[Built]:
     return stale or list(built)
 
 
-def _upkeep(found: TableState, piece: _Piece, made: Sequence[Rebuilt]) -> Upkeep:
+def _upkeep(found: TableState, piece: _Piece, made: Sequence[RebuiltFiles]) -> Upkeep:
     """What has been built for a piece, as a commit takes it."""
     if piece.action.kind == "flush_deletes":
         deletes = tuple(delete for each in made for delete in each.deletes if delete)
@@ -329,7 +336,7 @@ def _upkeep(found: TableState, piece: _Piece, made: Sequence[Rebuilt]) -> Upkeep
     return replace(piece.before, carried=_merged(piece.before.merged, made[0]))
 
 
-def _merged(sources: Sequence[DataFile], made: Rebuilt) -> tuple[CarriedFile, ...]:
+def _merged(sources: Sequence[DataFile], made: RebuiltFiles) -> tuple[CarriedFile, ...]:
     first = sources[0]
     span = (
         min(file.begin_snapshot for file in sources),
@@ -341,7 +348,7 @@ def _merged(sources: Sequence[DataFile], made: Rebuilt) -> tuple[CarriedFile, ..
 
 
 def _carried(
-    made: Rebuilt, span: tuple[int, int], partition_id: int | None
+    made: RebuiltFiles, span: tuple[int, int], partition_id: int | None
 ) -> tuple[CarriedFile, ...]:
     return tuple(
         CarriedFile(file, *span, partition_id, deletes)
@@ -349,7 +356,7 @@ def _carried(
     )
 
 
-def _done(piece: _Piece, made: Sequence[Rebuilt]) -> CompactAction:
+def _done(piece: _Piece, made: Sequence[RebuiltFiles]) -> CompactAction:
     files = [file for each in made for file in each.files]
     deletes = [delete for each in made for delete in each.deletes if delete]
     listed = deletes if piece.action.kind == "flush_deletes" else files

@@ -15,7 +15,7 @@ from tidelake.engine.parquet.delete_files import write_dated
 from tidelake.engine.parquet.deletions import DELETED_AT, deletions_sql
 from tidelake.engine.parquet.writer import ROW_ID_NAME, SNAPSHOT_NAME, write_files
 from tidelake.errors import Corrupt
-from tidelake.model.change import NewDeleteFile, NewFile, Rebuilt
+from tidelake.model.change import NewDeleteFile, NewFile, RebuiltFiles
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.table import SortKey
@@ -33,15 +33,15 @@ _UNSEEN = "unseen_rows"
 _POINTERS = (ROW_FILE, ROW_POSITION, ROW_NUMBER, ROW_BEGAN)
 
 
-def rebuilt(work: Workbench, task: Rebuild) -> Rebuilt:
+def rebuilt(work: Workbench, task: Rebuild) -> RebuiltFiles:
     """Do one piece. Requires: the workbench is used for nothing else before or after."""
     work.reach([task.target.path])
     if isinstance(task, Carry):
         return _carried(work, task)
     if isinstance(task, Rewrite):
         files = write_files(work, work.scan(task.plan), task.target, carries_row_ids=True)
-        return Rebuilt(files, (None,) * len(files))
-    return Rebuilt((), (_gathered(work, task),))
+        return RebuiltFiles(files, (None,) * len(files))
+    return RebuiltFiles((), (_gathered(work, task),))
 
 
 def _gathered(work: Workbench, task: Gather) -> NewDeleteFile | None:
@@ -51,7 +51,7 @@ def _gathered(work: Workbench, task: Gather) -> NewDeleteFile | None:
     return None if made is None else replace(made, replaces=task.file.deletes)
 
 
-def _carried(work: Workbench, task: Carry) -> Rebuilt:
+def _carried(work: Workbench, task: Carry) -> RebuiltFiles:
     some = _find_gone(work, task)
     rows = f"SELECT {_columns(task)} FROM ({work.scan(task.plan)}) AS r"
     if some and _find_unseen(work, task.snapshots):
@@ -61,7 +61,9 @@ def _carried(work: Workbench, task: Carry) -> Rebuilt:
     target = replace(task.target, sorting=_usable(work, task.target))
     files = write_files(work, rows, target, carries_row_ids=True, carries_snapshots=True)
     try:
-        return Rebuilt(files, _delete_files(work, target, files) if some else (None,) * len(files))
+        return RebuiltFiles(
+            files, _delete_files(work, target, files) if some else (None,) * len(files)
+        )
     except BaseException:
         work.store.delete([file.path for file in files])
         raise

@@ -42,7 +42,7 @@ def _compared(
         stale = coverage.unknown(reader, usage.scope, ids)
         trusted = [file_id for file_id in ids if file_id not in stale]
         work = cover_tasks(reader, usage, trusted)
-        kept = coverage.kept(reader, usage.scope, trusted)
+        kept = coverage.pieces_of_files(reader, usage.scope, trusted)
     files = {file.id: file for task in work for file in task.files}
     if any(file.path in doubtful for file in files.values()):
         return

@@ -18,7 +18,7 @@ from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.column_rules import check_characters
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
-from tidelake.model.settings import MIRROR_TAG, Settings, declared, with_required
+from tidelake.model.settings import MIRROR_TAG, Settings, settings_from_names, with_required
 from tidelake.model.table import (
     PartitionKey,
     PartitionSpec,
@@ -120,7 +120,7 @@ def create_table(
     settings: Mapping[str, Any],
 ) -> WriteResult:
     columns = Schema(columns_of(schema))
-    declares = declared(columns, **settings)
+    declares = settings_from_names(columns, **settings)
     keys = parse_partitioning(partition_by, columns)
     tags = _with_comment(declares.tags(), comment)
     draft = create(tx, name, with_required(columns, declares), keys, tags)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidelake.coverage.overlap import Added, AppendedRows, OverlapGuard, staged
+from tidelake.coverage.overlap import AppendedRows, OverlapGuard, StagedRows, stage_rows
 from tidelake.engine import Job
 from tidelake.engine.incoming.few_rows import plain_rows
 from tidelake.engine.local.errors import refusal
@@ -65,12 +65,12 @@ def add_rows(
     tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows, watch: OverlapGuard | None
 ) -> WriteResult:
     """Stage rows, where a series is watched as its policy has it."""
-    added = watch.append(job, incoming) if watch else staged(tx, draft, job, incoming)
+    added = watch.append(job, incoming) if watch else stage_rows(tx, draft, job, incoming)
     check_nulls(draft, added.files)
     return _added(added)
 
 
-def _added(added: Added) -> WriteResult:
+def _added(added: StagedRows) -> WriteResult:
     return result(
         added.files,
         rows=added.inserted + added.deleted,
@@ -276,7 +276,7 @@ def add_files(
         added = watch.add_files(files)
     else:
         draft.add_files(files)
-        added = Added(files, sum(file.rows for file in files))
+        added = StagedRows(files, sum(file.rows for file in files))
     return replace(_added(added), operation="add files")
 
 

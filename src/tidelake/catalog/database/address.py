@@ -11,7 +11,7 @@ from tidelake.catalog.database.backends import BACKENDS
 from tidelake.catalog.database.duckdb import DUCKDB
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.address import masked
+from tidelake.model.address import mask_secrets
 
 _BY_SCHEME = {scheme: each for each in BACKENDS.values() for scheme in each.schemes}
 _BY_WORD = {word: each for each in BACKENDS.values() for word in each.ducklake_words}
@@ -30,7 +30,7 @@ def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
     scheme, separator, rest = text.partition("://")
     backend = _BY_SCHEME.get(scheme.lower())
     if not separator or backend is None:
-        raise Invalid(f"{masked(text)!r} is not a catalog address", hint=f"use {_FORMS}")
+        raise Invalid(f"{mask_secrets(text)!r} is not a catalog address", hint=f"use {_FORMS}")
     if backend.is_embedded:
         return CatalogUrl(backend.kind, path=_embedded_path(text, rest, base))
     return _server(backend, text)
@@ -39,7 +39,7 @@ def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
 def _server(backend: Backend, text: str) -> CatalogUrl:
     parts = _split(text)
     if not parts.path.strip("/"):
-        raise Invalid(f"{masked(text)} names no database", hint="add it: …://host/database")
+        raise Invalid(f"{mask_secrets(text)} names no database", hint="add it: …://host/database")
     options = dict(parse_qsl(parts.query))
     schema = options.pop("schema", None)
     for key, value in options.items():
@@ -56,7 +56,7 @@ def _split(text: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise Invalid(
-            f"{masked(text)} is not an address of a catalog",
+            f"{mask_secrets(text)} is not an address of a catalog",
             hint="a port is a number; write signs such as @ : / # in a password as %40 %3A %2F %23",
         ) from None
     return parts
@@ -67,11 +67,13 @@ def _embedded_path(text: str, rest: str, base: Path | None) -> Path:
     path = unquote(spelled)
     if not path.startswith("/") or len(path) < 2:
         raise Invalid(
-            f"{masked(text)!r} names no file",
+            f"{mask_secrets(text)!r} names no file",
             hint="three slashes for a relative path: sqlite:///lake.db",
         )
     if options:
-        raise Invalid(f"{masked(text)!r}: files take no options", hint="leave out what follows ?")
+        raise Invalid(
+            f"{mask_secrets(text)!r}: files take no options", hint="leave out what follows ?"
+        )
     return _file(path[1:], base)
 
 
@@ -100,7 +102,7 @@ def _from_ducklake(rest: str, base: Path | None) -> CatalogUrl:
         return _from_connection_string(backend.kind, detail)
     if word.lower() in ("md", "motherduck") and separator:
         raise Unsupported(
-            f"{masked(f'ducklake:{rest}')} is on MotherDuck, which is not supported",
+            f"{mask_secrets(f'ducklake:{rest}')} is on MotherDuck, which is not supported",
             hint=f"use {_FORMS}",
         )
     if backend is not None and separator:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tidelake.model.address import masked
+from tidelake.model.address import mask_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +37,4 @@ class CatalogUrl:
         """For messages: the password is left out."""
         if self.path is not None:
             return f"{self.kind}:///{self.path}"
-        return masked(self.url or "")
+        return mask_secrets(self.url or "")

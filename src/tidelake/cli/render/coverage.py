@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tidelake.cli import render
-from tidelake.coverage.values.axis import span_of, spelled_alike
-from tidelake.coverage.values.picture import counted, name_of, percent
+from tidelake.coverage.values.axis import short_texts, span_of
+from tidelake.coverage.values.picture import name_of, percent, quantity
 
 if TYPE_CHECKING:
     from tidelake.coverage.answer import Coverage
@@ -62,7 +62,7 @@ def print_coverage(found: Coverage) -> None:
 def print_gaps(gaps: Any, *, more: bool) -> None:
     """`more`: there are others."""
     _listing(gaps)
-    render.line(f"({counted(len(gaps), 'gap')}{'; there are more: use --limit' if more else ''})")
+    render.line(f"({quantity(len(gaps), 'gap')}{'; there are more: use --limit' if more else ''})")
 
 
 def _listing(frame: Any) -> None:
@@ -77,7 +77,7 @@ def _column(name: str, values: Sequence[Any]) -> list[Any]:
         return [percent(value) for value in values]
     moments = [value for value in values if isinstance(value, date)]
     if moments:
-        texts = iter(spelled_alike(moments))
+        texts = iter(short_texts(moments))
         return [next(texts) if isinstance(value, date) else value for value in values]
     return [str(value) if isinstance(value, timedelta) else value for value in values]
 
@@ -92,6 +92,6 @@ def shortfall(found: Coverage, least: float) -> str | None:
     whose = f"{name_of(worst)}: " if worst else ""
     start, end = found.start, found.end
     span = "" if start is None or end is None else f" of {span_of(start, end)}"
-    others = f"; {counted(len(below) - 1, 'other')} too" if len(below) > 1 else ""
+    others = f"; {quantity(len(below) - 1, 'other')} too" if len(below) > 1 else ""
     said = f"{percent(below[worst])}{span} is covered, less than {least * 100:g} %"
     return f"{whose}{said}{others}"

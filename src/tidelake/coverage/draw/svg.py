@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from html import escape
 
 from tidelake.coverage.values.axis import ticks
-from tidelake.coverage.values.picture import Cell, Picture, Row, joined
+from tidelake.coverage.values.picture import Cell, Picture, Row, join_cells
 
 _WIDTH = 860
 _MARGIN = 12
@@ -56,7 +56,7 @@ def _strip(picture: Picture, row: Row, top: int) -> Iterator[str]:
     middle = top + 12
     if row.name:
         yield _name(row.name, top)
-    for cell in joined(picture.cells(row, _CELLS)):
+    for cell in join_cells(picture.cells(row, _CELLS)):
         yield from _cell(picture, cell, top)
     ratio, gaps = row.facts
     yield _text(750, middle, ratio, 'text-anchor="end"')

@@ -66,7 +66,7 @@ class _Layout:
         return _Layout(name, room // cells, cells, beside)
 
 
-def drawn(picture: Picture, options: ConsoleOptions) -> Iterator[Text]:
+def text_lines(picture: Picture, options: ConsoleOptions) -> Iterator[Text]:
     """The picture, line by line."""
     from rich.text import Text
 

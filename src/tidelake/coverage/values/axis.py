@@ -74,20 +74,20 @@ def _label(position: int, step: Clock) -> str:
 
 def span_of(start: Moment, end: Moment) -> str:
     """From a moment to another."""
-    return " to ".join(spelled_alike([start, end]))
+    return " to ".join(short_texts([start, end]))
 
 
-def spelled_alike(moments: Sequence[Moment]) -> list[str]:
+def short_texts(moments: Sequence[Moment]) -> list[str]:
     """Several moments, with their time of day if one of them has any."""
     timed = any(isinstance(each, datetime) and not _is_midnight(each) for each in moments)
-    return [spelled(each, timed=timed) for each in moments]
+    return [short_text(each, timed=timed) for each in moments]
 
 
 def _is_midnight(moment: datetime) -> bool:
     return moment.time() == datetime.min.time()
 
 
-def spelled(moment: Moment, *, timed: bool = False) -> str:
+def short_text(moment: Moment, *, timed: bool = False) -> str:
     """A moment in as few characters as tell it; `timed`: with its time of day in any case."""
     if isinstance(moment, int):
         return f"{moment:,}"

@@ -17,7 +17,7 @@ MOST = 1 << 36
 _LAST = (1 << 64) - 1
 
 
-def unpacked(data: bytes) -> Buckets:
+def unpack(data: bytes) -> Buckets:
     try:
         return Buckets.deserialize(data)
     except (ValueError, OSError, MemoryError) as error:
@@ -117,13 +117,13 @@ def of_entities(bitmaps: Iterable[tuple[str, bytes]]) -> dict[str, Buckets]:
     together: dict[str, Buckets] = {}
     for entity, data in bitmaps:
         if (known := together.get(entity)) is None:
-            together[entity] = unpacked(data)
+            together[entity] = unpack(data)
         else:
-            known |= unpacked(data)
+            known |= unpack(data)
     return together
 
 
-def united(found: Iterable[Piece]) -> tuple[Piece, ...]:
+def unite(found: Iterable[Piece]) -> tuple[Piece, ...]:
     """The same buckets in as few pieces as they go into. Requires pieces that hold for ever."""
     together = by_entity(found)
     return tuple(piece for entity, ids in together.items() for piece in pieces(entity, ids))

@@ -97,7 +97,7 @@ _OF_HINT = "give a coverage, intervals, pairs of start and end, or ids of bucket
 
 
 @runtime_checkable
-class Covering(Protocol):
+class CalendarSource(Protocol):
     """What covers buckets of a clock, as a Coverage does."""
 
     def __calendar__(self) -> tuple[Clock, Buckets]: ...
@@ -151,7 +151,7 @@ class Calendar(ABC):
         or ids of buckets as they are in bitmaps."""
         if isinstance(given, Calendar):
             return given
-        if isinstance(given, Covering):
+        if isinstance(given, CalendarSource):
             return _Buckets(*given.__calendar__())
         if isinstance(given, Buckets):
             return _Buckets(None, given)

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from itertools import pairwise
 from math import floor
 
-from tidelake.coverage.values.axis import spelled
+from tidelake.coverage.values.axis import short_text
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import interval
@@ -56,7 +56,7 @@ def _before(buckets: Buckets, edges: Iterable[int]) -> list[int]:
     return [buckets.rank(edge - 1) if edge else 0 for edge in edges]
 
 
-def joined(found: Iterable[Cell]) -> Iterator[Cell]:
+def join_cells(found: Iterable[Cell]) -> Iterator[Cell]:
     """The same, with neighbours as one where both are covered whole, or not at all, or expect
     nothing."""
     last: Cell | None = None
@@ -95,7 +95,7 @@ class Row:
 
     @property
     def facts(self) -> tuple[str, str]:
-        return percent(self.ratio), counted(self.gaps, "gap")
+        return percent(self.ratio), quantity(self.gaps, "gap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Picture:
     def told(self, cell: Cell) -> str:
         """What a cell says of itself."""
         found = interval(self.series, cell.first, cell.end, None)
-        span = f"{spelled(found.start)} to {spelled(found.end)}"
+        span = f"{short_text(found.start)} to {short_text(found.end)}"
         if not cell.expected:
             return f"{span}: nothing expected"
         share = percent(cell.covered / cell.expected)
@@ -162,5 +162,5 @@ def percent(ratio: float) -> str:
     return f"{floor(ratio * 1000) / 10:.1f} %"
 
 
-def counted(number: int, what: str) -> str:
+def quantity(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -16,7 +16,7 @@ from tidelake.engine.declare.arrow import (
 )
 from tidelake.engine.declare.ddl import from_ddl, from_definitions, from_duckdb_type
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.column_rules import check_names, numbered
+from tidelake.model.column_rules import assign_ids, check_names
 from tidelake.model.names import quote
 from tidelake.model.schema import Column, Schema
 from tidelake.model.types import DUCKDB_NAMES
@@ -49,7 +49,7 @@ def columns_of(schema: Any) -> tuple[Column, ...]:
     8 bits; in SQL it has 64. Fixed-size lists become lists, Arrow dictionaries their values,
     times of nanoseconds microseconds. Fields of structs may always be null.
     """
-    columns = numbered(_declared(schema))
+    columns = assign_ids(_declared(schema))
     check_names(columns)
     return columns
 

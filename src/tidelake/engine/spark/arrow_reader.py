@@ -19,7 +19,7 @@ from tidelake.engine.parquet import deletions
 from tidelake.engine.spark.columns import without_variant_null
 from tidelake.engine.spark.types import spark_schema
 from tidelake.model.schema import ROW_ID, Column
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,9 +95,9 @@ def as_table(rows: DataFrame) -> pa.Table:
     if not variants:
         return rows.toArrow()
     filled = (
-        f"coalesce({ticked(name)}, parse_json('null')) AS {ticked(name)}"
+        f"coalesce({backtick(name)}, parse_json('null')) AS {backtick(name)}"
         if place in variants
-        else ticked(name)
+        else backtick(name)
         for place, name in enumerate(rows.columns)
     )
     table = rows.selectExpr(*filled).toArrow()
@@ -145,9 +145,9 @@ def seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
         return rows
     return rows.selectExpr(
         *(
-            f"{without_variant_null(ticked(c.name))} AS {ticked(c.name)}"
+            f"{without_variant_null(backtick(c.name))} AS {backtick(c.name)}"
             if c.type == "variant"
-            else ticked(c.name)
+            else backtick(c.name)
             for c in columns
         )
     )

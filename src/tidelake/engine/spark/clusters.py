@@ -14,7 +14,7 @@ from pyspark.sql import types as t
 
 from tidelake.engine.spark.tasks import KeyQuery
 from tidelake.plan.partitioning.transforms import transform_of
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,10 +54,10 @@ def with_keys(
         if name is None:
             continue
         labels.append(f"__tidelake_key_{place}")
-        said = _expression(key, ticked(name), kinds[name])
+        said = _expression(key, backtick(name), kinds[name])
         if said is None:
             told = _asked(key, target, local)
-            found = found.withColumn(labels[-1], told(found[ticked(name)]))
+            found = found.withColumn(labels[-1], told(found[backtick(name)]))
         else:
             found = found.selectExpr("*", f"{said} AS {labels[-1]}")
     return found, labels

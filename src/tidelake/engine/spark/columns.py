@@ -17,7 +17,7 @@ from tidelake.engine.spark.types import spark_type
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.plan.scan import ScanPlan
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 # Types that a file may have instead of the declared one, and Spark still gives the exact value.
 # Found by trying every pair: others fail, or worse (uint32 and decimals as float64 are wrong).
@@ -112,14 +112,14 @@ def field_of(plan: ScanPlan, column: Column) -> ReadField:
     if column.initial_default is not None:
         metadata["EXISTS_DEFAULT"] = _default_sql(column)
     read = t.StructField(name, _read_type(column, by_name), True, metadata)
-    value = ticked(name)
+    value = backtick(name)
     if column.children and not by_name:
         value = f"CAST({value} AS {_stored_sql(column)})"
     seen = _seen(column, value)
     if not column.children:
         # A cast to the same type costs nothing and drops the field's metadata.
         seen = f"CAST({seen} AS {spark_type(column).simpleString()})"
-    return ReadField(column, read, f"{seen} AS {ticked(column.name)}")
+    return ReadField(column, read, f"{seen} AS {backtick(column.name)}")
 
 
 def _own_name(column: Column) -> str:
@@ -181,7 +181,7 @@ def _stored_sql(column: Column) -> str:
     if column.type == "map":
         return f"MAP<{children[0]}, {children[1]}>"
     if column.type == "struct":
-        names = [ticked(child.name) for child in column.children]
+        names = [backtick(child.name) for child in column.children]
         fields = (f"{name}: {kind}" for name, kind in zip(names, children, strict=True))
         return f"STRUCT<{', '.join(fields)}>"
     return _read_type(column, True).simpleString()
@@ -201,7 +201,7 @@ def _seen(column: Column, value: str, depth: int = 0) -> str:
     if column.type == "map":
         return _seen_map(column, value, depth)
     fields = ", ".join(
-        f"{_seen(child, f'{value}.{ticked(child.name)}', depth)} AS {ticked(child.name)}"
+        f"{_seen(child, f'{value}.{backtick(child.name)}', depth)} AS {backtick(child.name)}"
         for child in column.children
     )
     return f"IF({value} IS NULL, NULL, struct({fields}))"

@@ -9,7 +9,7 @@ from pyspark.sql import types as t
 
 from tidelake.engine.spark.arrow_reader import arrow_type
 from tidelake.errors import Invalid, Unsupported
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +28,7 @@ def as_arrow(data: Any, place: str) -> DataFrame:
     months = [isinstance(field.dataType, t.YearMonthIntervalType) for field in rows.schema]
     if not any(months):
         return rows
-    names = [ticked(name) for name in rows.columns]
+    names = [backtick(name) for name in rows.columns]
     return rows.selectExpr(
         *(
             f"make_interval(0, CAST({_months(name)} AS INT)) AS {name}" if is_months else name

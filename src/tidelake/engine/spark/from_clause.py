@@ -12,7 +12,7 @@ from tidelake.engine.spark.relation import Relation, refused, renamed
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import fold, quote
-from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick
 from tidelake.syntax.tree import Node, inside, reference, replaced, walk
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Sources:
                     texts.append(self._computed(sides, node, kind))
         a, b = sides
         kept = a.columns if kind in _ONE_SIDED else (*a.columns, *b.columns)
-        chosen = ", ".join(ticked(column.name) for column in kept)
+        chosen = ", ".join(backtick(column.name) for column in kept)
         on = f" ON {' AND '.join(texts)}" if texts else ""
         way = _JOINS[kind] if texts or kind != "INNER" else "CROSS JOIN"
         on = on or ("" if way == "CROSS JOIN" else " ON TRUE")
@@ -232,7 +232,7 @@ class Sources:
     def _column(self, sides: list[Relation], place: int, node: Node) -> str:
         name = f"_tidelake_{next(_COLUMNS)}"
         sides[place] = with_column(self._statement, sides[place], name, node)
-        return ticked(name)
+        return backtick(name)
 
     def _filtered(self, relation: Relation, conditions: Sequence[Node]) -> Relation:
         statement = self._statement
@@ -291,7 +291,7 @@ def _merged(both: Source, kind: str, left: Source, right: Source, using: Sequenc
             own = f"_tidelake_{next(_COLUMNS)}"
             merged[fold(name)] = own
             column = replace(relation.by_name[fold(a[0])], name=own)
-            text = f"coalesce({ticked(a[0])}, {ticked(b[0])}) AS {ticked(own)}"
+            text = f"coalesce({backtick(a[0])}, {backtick(b[0])}) AS {backtick(own)}"
             frame = relation.frame.selectExpr("*", text)
             relation = Relation(frame, (*relation.columns, column))
     return replace(both, relation=relation, merged=merged)

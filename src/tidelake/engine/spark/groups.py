@@ -8,7 +8,7 @@ from tidelake.engine.spark.scalar import Speech
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, decimal_shape, is_decimal
-from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick
 from tidelake.syntax.tree import Node, inside
 
 _KEYS = {"varchar", "date", "boolean", "uuid", "time", "blob"} | INTEGERS
@@ -40,7 +40,7 @@ class Groups:
         keys = [self._key(each) for each in given]
         chosen = [self._chosen(item, keys) for item in listed]
         where = node["where_clause"]
-        texts = [ticked(key.name) for key in keys]
+        texts = [backtick(key.name) for key in keys]
         return chosen, texts, self._speech.condition(where) if where else None
 
     def _key(self, node: Node) -> Column:
@@ -60,7 +60,7 @@ class Groups:
             key = self._key(item)
             if key not in keys:
                 raise NotEqual("a column that is no key")
-            return ticked(key.name)
+            return backtick(key.name)
         if item["class"] != "FUNCTION" or item["order_bys"]["orders"]:
             raise NotEqual("an expression of aggregates")
         text = self._aggregate(item)

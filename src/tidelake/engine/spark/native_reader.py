@@ -28,7 +28,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT,
     ROW_SNAPSHOT_FIELD,
 )
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,9 +92,9 @@ class NativeReader:
         starts = {file.path: file.row_id_start for file in files if file.row_id_start is not None}
         place = f"_metadata.file_path AS {_PATH}", f"_metadata.row_index AS {_POSITION}"
         rows = self._read([*self._fields_read(), embedded], files).selectExpr(
-            *self._expressions(), ticked(embedded.name), *(place if starts else ())
+            *self._expressions(), backtick(embedded.name), *(place if starts else ())
         )
-        ids = [ticked(embedded.name), _NO_ID]
+        ids = [backtick(embedded.name), _NO_ID]
         if len(files) == 1 and starts:
             ids.insert(1, f"{next(iter(starts.values()))} + {_POSITION}")
         elif starts:
@@ -118,7 +118,7 @@ class NativeReader:
         embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
         rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
             *self._expressions(),
-            *(ticked(field.name) for field in embedded),
+            *(backtick(field.name) for field in embedded),
             f"_metadata.file_path AS {_PATH}",
             f"_metadata.row_index AS {_POSITION}",
         )
@@ -147,7 +147,7 @@ class NativeReader:
         return [field.expression for field in self._fields]
 
     def _names(self) -> list[str]:
-        return [ticked(column.name) for column in self._plan.columns]
+        return [backtick(column.name) for column in self._plan.columns]
 
     def _read(self, fields: list[t.StructField], files: Sequence[DataFile]) -> DataFrame:
         return self._open(t.StructType(fields), [file.path for file in files])

@@ -26,7 +26,7 @@ from tidelake.plan.as_of import AsOfPlan, state_sql, winners_at_once_sql
 from tidelake.plan.condition import VIRTUAL
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,7 +67,7 @@ class PlanFrames:
             parts.append(spark_arrow.read_files(self.spark, self.local, plan, others))
         if any(inlined.rows for inlined in plan.inlined) or not parts:
             parts.append(spark_arrow.read_inlined(self.spark, self.local, plan))
-        names = [ticked(name) for name in plan.output]
+        names = [backtick(name) for name in plan.output]
         united = parts[0].select(*names)
         for part in parts[1:]:
             united = united.union(part.select(*names))
@@ -93,11 +93,11 @@ class PlanFrames:
             sql = state_sql(plan, f"SELECT * FROM {ROWS}")
             return executors.select(rows, sql, spark_arrow.output_columns(plan)).frame
         found = winners.where(where) if where else winners
-        return found.select(*(ticked(name) for name in plan.output))
+        return found.select(*(backtick(name) for name in plan.output))
 
     def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
         """A query in Spark's words over frames, each under the name it is given here."""
-        named = ", ".join(f"{ticked(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
+        named = ", ".join(f"{backtick(name)} AS (SELECT * FROM {{{name}}})" for name in frames)
         escaped = text.replace("{", "{{").replace("}", "}}")
         whole = f"WITH {named} ({escaped})" if frames else text
         return self.spark.sql(whole, None, **frames)

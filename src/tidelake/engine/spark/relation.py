@@ -11,7 +11,7 @@ from tidelake.engine.spark.tasks import RowsQuery
 from tidelake.engine.spark.types import is_exact
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
-from tidelake.plan.spark_literal import ticked
+from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,9 +82,9 @@ def as_columns(frame: DataFrame, columns: Sequence[Column]) -> Relation:
         for column in columns
     ]
     chosen = [
-        ticked(f.name)
+        backtick(f.name)
         if kind in (None, f.dataType.simpleString())
-        else f"CAST({ticked(f.name)} AS {kind}) AS {ticked(f.name)}"
+        else f"CAST({backtick(f.name)} AS {kind}) AS {backtick(f.name)}"
         for f, kind in zip(frame.schema, wanted, strict=True)
     ]
     names = [column.name for column in columns]

@@ -25,7 +25,7 @@ from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS, is_decimal
 from tidelake.model.zone import with_zone_of
 from tidelake.plan.spark_condition import comparison, like, membership
-from tidelake.plan.spark_literal import NotEqual, literal, text_literal, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick, literal, text_literal
 from tidelake.syntax.tree import Node
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Speech:
         column = self._columns.get(fold(names[0]))
         if column is None:
             raise NotEqual(".".join(names))
-        return _field(Said(ticked(column.name), column), names[1:])
+        return _field(Said(backtick(column.name), column), names[1:])
 
     def _compared(self, node: Node) -> Said:
         left, right = self._said(node["left"]), self._said(node["right"])
@@ -294,7 +294,7 @@ def _field(said: Said, names: Sequence[str]) -> Said:
         found = [child for child in children if fold(child.name) == fold(name)]
         if len(found) != 1:
             raise NotEqual(name)
-        said = Said(f"{said.text}.{ticked(found[0].name)}", found[0])
+        said = Said(f"{said.text}.{backtick(found[0].name)}", found[0])
     return said
 
 

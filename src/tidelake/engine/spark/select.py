@@ -16,7 +16,7 @@ from tidelake.engine.spark.tasks import ROWS
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 from tidelake.model.types import INTEGERS, TIMESTAMPS, is_decimal
-from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick
 from tidelake.syntax.tree import Node, inside
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Selects:
             item.get("rename_list") or item.get("qualified_exclude_list")
         ):
             raise NotEqual("a star")
-        yield from (ticked(column.name) for column in self._rows.columns)
+        yield from (backtick(column.name) for column in self._rows.columns)
 
     def _grouped(self, node: Node, columns: Sequence[Column]) -> Relation:
         groups = Groups(self._rows.columns, self._speech, self._alias)
@@ -107,7 +107,7 @@ class Selects:
         names = ", ".join(quote(column.name) for column in rows.columns)
         where = ""
         if keys:
-            rows = Relation(rows.frame.repartition(*map(ticked, keys)), rows.columns)
+            rows = Relation(rows.frame.repartition(*map(backtick, keys)), rows.columns)
         elif keys is not None:
             rows, where = self._in_one_place(rows), f" WHERE {_REAL}"
         own = sql_of(self._statement.shapes.connection, node)
@@ -139,7 +139,7 @@ class Selects:
         named = {fold(n) for each in nodes for n in each.get("column_names", ())}
         kept = [c for c in self._rows.columns if fold(c.name) in named]
         kept = kept or list(self._rows.columns[:1])
-        return Relation(frame.select(*(ticked(c.name) for c in kept)), tuple(kept))
+        return Relation(frame.select(*(backtick(c.name) for c in kept)), tuple(kept))
 
     def _keys(self, node: Node) -> list[str] | None:
         """Columns by which rows can be spread over tasks; None if it does not matter how."""

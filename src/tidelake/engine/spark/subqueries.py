@@ -21,7 +21,7 @@ from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
-from tidelake.plan.spark_literal import NotEqual, ticked
+from tidelake.plan.spark_literal import NotEqual, backtick
 from tidelake.syntax.tree import Node, inside, reference, replaced
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Subqueries:
         key = f"{name}_key"
         relation = self._with_column(relation, key, value)
         _refuse_other_kinds(relation.by_name[key], rows.columns[0])
-        kept = ", ".join(f"r.{ticked(c.name)}" for c in relation.columns)
+        kept = ", ".join(f"r.{backtick(c.name)}" for c in relation.columns)
         text = (
             f"SELECT {kept}, CASE WHEN n.total = 0 THEN false WHEN r.{key} IS NULL THEN NULL"
             " WHEN f.c0 IS NOT NULL THEN true WHEN n.nulls > 0 THEN NULL ELSE false END"
@@ -113,7 +113,7 @@ class Subqueries:
             keys.append(f"{name}_key_{place}")
             relation = self._with_column(relation, keys[-1], outer)
             _refuse_other_kinds(relation.by_name[keys[-1]], rows.columns[place])
-        kept = ", ".join(f"r.{ticked(c.name)}" for c in relation.columns)
+        kept = ", ".join(f"r.{backtick(c.name)}" for c in relation.columns)
         on = " AND ".join(f"r.{key} = f.c{place}" for place, key in enumerate(keys))
         text = (
             f"SELECT {kept}, f.c0 IS NOT NULL FROM r LEFT JOIN (SELECT DISTINCT * FROM s WHERE"

@@ -14,7 +14,7 @@ from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import MOST, TAG, Rollup, RollupPolicy, settings_text
 from tidelake.model import instant
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, as_moment, spelled
+from tidelake.model.event_time import EventTime, as_moment, moment_text
 from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
 from tidelake.session.drafting import Drafting
@@ -111,8 +111,8 @@ def _keep_up(
     if not dry_run:
         making.drop(session, due.drop)
         due = replace(due, make=_made(session, name, due.make))
-    made = [RollupAction(str(name), spelled(moment), "make") for moment in due.make]
-    gone = [RollupAction(str(name), spelled(each.as_of), "drop") for each in due.drop]
+    made = [RollupAction(str(name), moment_text(moment), "make") for moment in due.make]
+    gone = [RollupAction(str(name), moment_text(each.as_of), "drop") for each in due.drop]
     return (*gone, *made)
 
 
@@ -122,7 +122,7 @@ def _made(session: Session, name: TableName, moments: Sequence[int]) -> tuple[in
     made = []
     with progress(f"rolling {name} up") as tell:
         for moment in moments:
-            tell(phase=spelled(moment))
+            tell(phase=moment_text(moment))
             try:
                 making.make(session, name, moment)
             except Conflict:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model import instant
-from tidelake.model.event_time import EventTime, spelled
+from tidelake.model.event_time import EventTime, moment_text
 from tidelake.model.settings import PREFIX
 from tidelake.model.span import Span, text_of
 
@@ -62,7 +62,7 @@ class Rollup:
     def facts(self) -> dict[str, object]:
         """What matters of it, in plain values."""
         return {
-            "as_of": spelled(self.as_of),
+            "as_of": moment_text(self.as_of),
             "snapshot_id": self.snapshot_id,
             "valid_through": self.valid_through,
             "rows": self.rows,
@@ -75,7 +75,7 @@ class Rollup:
     def __str__(self) -> str:
         state = {True: "", False: ", no longer usable", None: ""}[self.usable]
         return (
-            f"as of {spelled(self.as_of)} known at snapshot {self.snapshot_id}:"
+            f"as of {moment_text(self.as_of)} known at snapshot {self.snapshot_id}:"
             f" {self.rows:,} rows, {self.bytes:,} bytes{state}"
         )
 
@@ -93,8 +93,8 @@ class RollupUse:
 
     def __str__(self) -> str:
         return (
-            f"as of {spelled(self.as_of)} known at snapshot {self.snapshot_id}: {self.rows:,} rows"
-            f" in place of {self.saved_files:,} files ({self.saved_rows:,} rows)"
+            f"as of {moment_text(self.as_of)} known at snapshot {self.snapshot_id}:"
+            f" {self.rows:,} rows in place of {self.saved_files:,} files ({self.saved_rows:,} rows)"
         )
 
 

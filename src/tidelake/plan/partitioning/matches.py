@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidelake.model.comparable import Comparable, comparable, comparables
-from tidelake.model.normal_form import judged, positive
+from tidelake.model.normal_form import combine_judgements, positive
 from tidelake.model.predicate import Always, Compare, In, Predicate
 from tidelake.model.schema import Column, Schema
 from tidelake.model.statistics import column_test, single_column
@@ -42,7 +42,7 @@ def partition_matcher(
 ) -> Callable[[Values], bool]:
     """`may_match_partition` with all that does not depend on the file done once."""
     types = types_then or {}
-    judge = judged(positive(predicate), lambda part: _leaf(part, schema, spec, types))
+    judge = combine_judgements(positive(predicate), lambda part: _leaf(part, schema, spec, types))
     keys = len(spec.keys)
     return lambda values: len(values) != keys or judge(values)
 

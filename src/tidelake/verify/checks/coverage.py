@@ -13,7 +13,7 @@ from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read.files import among
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import FILES, TABLE
-from tidelake.coverage.values.bitmaps import unpacked
+from tidelake.coverage.values.bitmaps import unpack
 from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt
@@ -103,7 +103,7 @@ def _odd(
     if begin is None or begin < 0 or (end is not None and end <= begin):
         return f"a bitmap that holds from snapshot {begin} until {end}"
     try:
-        buckets = unpacked(bytes(data))
+        buckets = unpack(bytes(data))
     except Corrupt:
         return "a bitmap that cannot be read"
     if not buckets:

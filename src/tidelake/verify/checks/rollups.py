@@ -8,7 +8,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup
-from tidelake.model.event_time import spelled
+from tidelake.model.event_time import moment_text
 from tidelake.verify.values import Problem
 
 DROP = "drop it: t.drop_rollups(), and no answer changes"
@@ -42,7 +42,7 @@ def rollup_rows(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
 
 
 def problem(table: str | None, rollup: Rollup, said: str, file: str | None = None) -> Problem:
-    what = f"the rollup as of {spelled(rollup.as_of)} {said}"
+    what = f"the rollup as of {moment_text(rollup.as_of)} {said}"
     return Problem(_CHECK, what, DROP, table=table, file=file, snapshot_id=rollup.snapshot_id)
 
 
