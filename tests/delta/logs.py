@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidelake
-from tidelake.delta.log.vectors import encoded, file_name
+from tidelake.delta.log.vectors import encode_vector, file_name
 
 Action = dict[str, Any]
 Row = tuple[Any, ...]
@@ -81,9 +81,9 @@ class Log:
     def vector(self, positions: Iterable[int], *, filed: bool = False) -> Action:
         own = uuid.uuid4()
         listed = list(positions)
-        made, body = encoded([*listed, *range(FAR, FAR + 9000, 2)], own)
+        made, body = encode_vector([*listed, *range(FAR, FAR + 9000, 2)], own)
         if not filed:
-            made, body = encoded(listed, own)
+            made, body = encode_vector(listed, own)
         if body is not None:
             (self.root / file_name(own)).write_bytes(body)
         return made.fields()

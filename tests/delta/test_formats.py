@@ -13,7 +13,7 @@ from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database, Writer
 from tidelake.catalog.layout import create_table
 from tidelake.delta.mirror import counts, records, tables
-from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
+from tidelake.delta.values.mirror import Mirror, MirroredFile, RatifiedVersion
 from tidelake.delta.values.reports import PublishCounts
 from tidelake.errors import TidelakeError
 from tidelake.model.change import WriteResult
@@ -40,7 +40,7 @@ OF_0_1 = {
 }
 """As 0.1 made them."""
 MIRROR = Mirror(7, "an-id", "/somewhere/", snapshot_id=3, version=1, published=0, file_count=1)
-COMMIT = Ratified(1, 3, 1000, "digest", b"\x00\xff")
+COMMIT = RatifiedVersion(1, 3, 1000, "digest", b"\x00\xff")
 SHOWN = MirroredFile(5, "a.parquet", 10, 1000, "{}", first_row=0)
 
 
@@ -111,13 +111,13 @@ def insert_commit(writer: Writer, version: int) -> None:
 def assert_known(database: Database) -> None:
     with database.reading() as reader:
         assert records.every(reader) == [MIRROR]
-        assert records.unpublished(reader, MIRROR) == [COMMIT]
+        assert records.unpublished_versions(reader, MIRROR) == [COMMIT]
         assert records.files(reader, 7) == {5: SHOWN}
-        assert records.shown(reader, 7).paths == ("a.parquet",)
+        assert records.shown_files(reader, 7).paths == ("a.parquet",)
         assert [each.file for each in records.holdings(reader)] == [SHOWN]
         assert records.known_versions(reader, 7) == {1: (3, 1000, "digest")}
         assert records.versions_at(reader, 3) == {7: 1}
-        assert records.removed(reader, 7, 0) == []
+        assert records.removed_files(reader, 7, 0) == []
         assert counts.of_table(reader, 7) == PublishCounts(1, 0.25, 2)
 
 

@@ -12,7 +12,7 @@ from tests.concurrency.crowd import together
 from tests.delta.agreement import assert_agree
 from tests.delta.publishers import publish_on, read_on, then_stop, write_on
 from tests.delta.readers import Readers
-from tidelake.delta.log.read import listing
+from tidelake.delta.log.read import list_log
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.sync import sync
 from tidelake.testing.place import Place
@@ -77,7 +77,7 @@ def test_racing_publishers_on_s3(tmp_path: Path, s3_server: Any) -> None:
         found = sync(lake.session, table.info.id)
         assert found is not None
         assert (found.status, found.published) == ("active", found.version)
-        log = listing(lake.session.local.store, table.info.path)
+        log = list_log(lake.session.local.store, table.info.path)
         assert sorted(log.commits) == list(range(found.version + 1))
         with lake.session.reading() as reader:
             assert sorted(mirrors.known_versions(reader, table.info.id)) == sorted(log.commits)

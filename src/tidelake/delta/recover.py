@@ -14,19 +14,19 @@ from tidelake.catalog.read import files, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing.adopt import facts_of, parsed_stats, row_count
 from tidelake.delta.log.features import check_readable
-from tidelake.delta.log.names import LOG, commit_name, located
-from tidelake.delta.log.read import Listing, commit_time, listing
+from tidelake.delta.log.names import LOG, commit_name, locate
+from tidelake.delta.log.read import LogListing, commit_time, list_log
 from tidelake.delta.log.replay import State
 from tidelake.delta.log.types import DeltaField
-from tidelake.delta.log.vectors import decoded
+from tidelake.delta.log.vectors import decode_vector
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE, app_id
-from tidelake.delta.mirror.declaration import PROPERTY, Declaration, declared
+from tidelake.delta.mirror.declaration import PROPERTY, Declaration, parse_declaration
 from tidelake.delta.mirror.realign import as_mirrored, folder_of, state_of
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.actions import Add, Txn
-from tidelake.delta.values.mirror import FIRST_ROW, Mirror, Ratified
+from tidelake.delta.values.mirror import FIRST_ROW, Mirror, RatifiedVersion
 from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
 from tidelake.engine import Job
 from tidelake.engine.local.errors import translated
@@ -71,7 +71,7 @@ _DROPPED = "DROP TABLE"
 class _Lost:
     """A table as its log has it. `numbered` are files whose rows bear their ids."""
 
-    log: Listing
+    log: LogListing
     state: State
     declaration: Declaration
     snapshot_id: int
@@ -148,7 +148,7 @@ def _found(session: Session, roots: Sequence[str]) -> tuple[list[_Lost], list[Sk
     last = 0
     for root in roots:
         try:
-            log = listing(session.local.store, root)
+            log = list_log(session.local.store, root)
             state = state_of(session, log, log.newest)
             last = max([last, *(txn.version for txn in _ours(state))])
             lost = _lost(session, log, state)
@@ -170,7 +170,7 @@ def _ours(state: State) -> Iterator[Txn]:
             yield txn
 
 
-def _lost(session: Session, log: Listing, state: State) -> _Lost:
+def _lost(session: Session, log: LogListing, state: State) -> _Lost:
     root = log.root
     protocol, metadata = state.checked(root)
     check_readable(protocol)
@@ -184,13 +184,13 @@ def _lost(session: Session, log: Listing, state: State) -> _Lost:
         )
     if said.get("operation") == _DROPPED:
         raise NotFound("the table was dropped", hint="nothing is to be done")
-    paths = [located(add.path, root) for add in state.files.values()]
+    paths = [locate(add.path, root) for add in state.files.values()]
     _check_there(session, paths)
-    bare = [located(a.path, root) for a in state.files.values() if FIRST_ROW not in a.tags]
+    bare = [locate(a.path, root) for a in state.files.values() if FIRST_ROW not in a.tags]
     return _Lost(
         log,
         state,
-        declared(metadata.configuration[PROPERTY], root),
+        parse_declaration(metadata.configuration[PROPERTY], root),
         max((txn.version for txn in _ours(state)), default=0),
         numbered_files(session.local, bare) if bare else {},
     )
@@ -236,7 +236,7 @@ def _filled(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
 def _files(tx: Drafting, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
     fields = [_field(column, draft.target.physical) for column in draft.columns]
     for add in sorted(lost.state.files.values(), key=lambda add: add.modified):
-        path = located(add.path, lost.log.root)
+        path = locate(add.path, lost.log.root)
         stats = parsed_stats(add.stats)
         first = add.tags.get(FIRST_ROW)
         file = NewFile(
@@ -256,7 +256,7 @@ def _with_deletes(
 ) -> NewFile:
     if add.vector is None:
         return file
-    positions = decoded(add.vector, lost.log.root, tx.local.store.read)
+    positions = decode_vector(add.vector, lost.log.root, tx.local.store.read)
     gone = f"SELECT CAST(-1 AS BIGINT) AS {ROW_FILE}, unnest({positions}) AS {ROW_POSITION}"
     staged = draft.as_staged(-1, file)
     (deletes,) = job.delete(gone, draft.target, [staged], draft.stamp)
@@ -287,7 +287,7 @@ def _remember(session: Session, lost: _Lost) -> None:
         known = {file.path: file.id for file in files.data_files(reader, head, table_id, log.root)}
     name = commit_name(state.version)
     content = session.local.store.read(log.uri(name)) if state.version in log.commits else b""
-    shown = [as_mirrored(add, known[located(add.path, log.root)]) for add in state.files.values()]
+    shown = [as_mirrored(add, known[locate(add.path, log.root)]) for add in state.files.values()]
     mirror = Mirror(
         table_id,
         metadata.id,
@@ -302,7 +302,7 @@ def _remember(session: Session, lost: _Lost) -> None:
         metadata=metadata,
     )
     digest = hashlib.sha256(content).hexdigest()
-    commit = Ratified(state.version, head, mirror.committed_at, digest)
+    commit = RatifiedVersion(state.version, head, mirror.committed_at, digest)
     run_locked(session, mirrors.rebase, MirrorStep(mirror, mirror, (commit,)), shown, 0)
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
-from tidelake.delta.log.partition_text import is_plain, spelled
+from tidelake.delta.log.partition_text import ducklake_text, is_plain
 from tidelake.delta.log.types import DeltaField
 from tidelake.model.change import ColumnFacts
 from tidelake.model.file import MappedField
@@ -61,7 +61,7 @@ def partition_values(
     values: Mapping[str, str | None], columns: Mapping[str, Column]
 ) -> tuple[str | None, ...]:
     """A file's partition values as DuckLake spells them; `columns` by their names in files."""
-    return tuple(spelled(column, values.get(name)) for name, column in columns.items())
+    return tuple(ducklake_text(column, values.get(name)) for name, column in columns.items())
 
 
 def is_told_by_folders(
@@ -78,7 +78,7 @@ def is_told_by_folders(
             return False
         found = None if mine[0] == NULL_FOLDER else unquote(mine[0])
         odd = _NOT_IN_FOLDERS.search(mine[0]) or (found or "x").upper() == "NULL" or found == ""
-        plain = spelled(column, known) == known and is_plain(column, known)
+        plain = ducklake_text(column, known) == known and is_plain(column, known)
         if odd or found != known or not plain:
             return False
     return "=" not in path.rpartition("/")[2]

@@ -16,13 +16,13 @@ from tidelake.delta.importing.adopt import (
     partition_values,
     told_rows,
 )
-from tidelake.delta.importing.kept_files import Kept, coming
+from tidelake.delta.importing.kept_files import LakeFiles, new_column_ids
 from tidelake.delta.importing.walk import LogStep, TableShape
 from tidelake.delta.log.checkpoint import row_counts
-from tidelake.delta.log.names import located
-from tidelake.delta.log.partition_text import spelled
+from tidelake.delta.log.names import locate
+from tidelake.delta.log.partition_text import ducklake_text
 from tidelake.delta.log.types import DeltaField
-from tidelake.delta.log.vectors import decoded
+from tidelake.delta.log.vectors import decode_vector
 from tidelake.delta.values.actions import Add
 from tidelake.delta.values.reports import Copy
 from tidelake.engine import Job
@@ -64,7 +64,7 @@ class ImportPlan:
     take_over: bool = False
 
     def path(self, add: Add) -> str:
-        return located(add.path, self.root)
+        return locate(add.path, self.root)
 
     def takes_over(self, path: str) -> bool:
         """A log may name files that are somebody else's: those are never handed over."""
@@ -72,7 +72,7 @@ class ImportPlan:
 
 
 @dataclass
-class Staging:
+class ImportStep:
     """One step of an import inside a transaction. `copies` are the names of files that have been
     written, and what for."""
 
@@ -109,8 +109,8 @@ class Staging:
         before = self.draft.before.schema.columns if self.draft.before else ()
         with self.tx.reading() as reader:
             mappings = mappings_of(reader, (file for files in held.values() for file in files))
-        kept = Kept(held, mappings, self._shapes)
-        return kept.outgrown(coming(before, self.draft.columns), self._found_in)
+        kept = LakeFiles(held, mappings, self._shapes)
+        return kept.outgrown(new_column_ids(before, self.draft.columns), self._found_in)
 
     def _found_in(self, path: str, fields: Sequence[Source]) -> tuple[MappedField, ...]:
         """How Delta finds the columns of the table in a file."""
@@ -251,7 +251,7 @@ def gone_of(add: Add, ground: ImportPlan, read: Callable[[str], bytes]) -> list[
     """The positions that are deleted from a file."""
     if add.vector is None:
         return []
-    path, found = ground.path(add), decoded(add.vector, ground.root, read)
+    path, found = ground.path(add), decode_vector(add.vector, ground.root, read)
     if found and found[-1] >= ground.counts[path]:
         raise Corrupt(
             f"a deletion vector of {path} names rows that it does not have",
@@ -260,7 +260,7 @@ def gone_of(add: Add, ground: ImportPlan, read: Callable[[str], bytes]) -> list[
     return found
 
 
-def counted(engine: LocalEngine, steps: Iterable[LogStep]) -> dict[str, int]:
+def count_rows(engine: LocalEngine, steps: Iterable[LogStep]) -> dict[str, int]:
     """How many rows files have: what the log says, if it does. Few enough files are asked
     themselves, and then the log must be right."""
     adds = {
@@ -292,7 +292,7 @@ def _physical(shape: TableShape, column: Column) -> str:
 
 
 def _value(column: Column, text: str | None) -> str:
-    value = spelled(column, text)
+    value = ducklake_text(column, text)
     if value is None:
         return f"CAST(NULL AS {column.duckdb_type})"
     if column.type == "blob":

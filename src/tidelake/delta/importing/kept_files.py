@@ -14,7 +14,7 @@ Shapes = Callable[[Sequence[str]], Mapping[str, tuple[Source, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LakeFiles:
     """Files that the lake holds, by where they are in Delta; `mappings` say how the columns of
     those are called that are read where they lie. Any other is a copy, and has the columns that
     the table had when it was written."""
@@ -45,7 +45,7 @@ class Kept:
         return _ids(renumber(fields[file.path], self.mappings[file.mapping_id]))
 
 
-def coming(before: Iterable[Column], after: Iterable[Column]) -> frozenset[int]:
+def new_column_ids(before: Iterable[Column], after: Iterable[Column]) -> frozenset[int]:
     """The ids of columns, at any depth, that a table gets or gets back."""
     return frozenset(_column_ids(after)) - frozenset(_column_ids(before))
 

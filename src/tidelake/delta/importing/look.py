@@ -13,14 +13,14 @@ from tidelake.catalog.read import files, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
 from tidelake.delta.importing.adopt import partition_values
-from tidelake.delta.importing.files import ImportPlan, counted, gone_of
-from tidelake.delta.importing.numbering import Numbering
-from tidelake.delta.importing.walk import LogStep, LogWalk, loosened, numbering_of
+from tidelake.delta.importing.files import ImportPlan, count_rows, gone_of
+from tidelake.delta.importing.numbering import ColumnNumbering
+from tidelake.delta.importing.walk import LogStep, LogWalk, loosen_columns, numbering_of
 from tidelake.delta.log.checkpoint import read_checkpoint
-from tidelake.delta.log.read import Listing, reachable
+from tidelake.delta.log.read import LogListing, reachable
 from tidelake.delta.log.vectors import place_of
 from tidelake.delta.values.actions import Add
-from tidelake.delta.values.reports import Imported
+from tidelake.delta.values.reports import ImportState
 from tidelake.errors import Corrupt
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
@@ -37,11 +37,11 @@ class Import:
     """Where a table comes from and goes to, and how far its import has come before."""
 
     session: Session
-    log: Listing
+    log: LogListing
     name: TableName
     mode: str
     last: int
-    before: Imported | None
+    before: ImportState | None
     take_over: bool = False
 
 
@@ -75,8 +75,8 @@ def look(job: Import) -> ImportPreview:
     told = steps[0].version
     if (cut := _sized(job, ground, steps)) > told:
         walk, steps = _walked(job, ground, cut)
-    steps, doubtful = loosened(steps)
-    ground.counts = counted(job.session.local, steps)
+    steps, doubtful = loosen_columns(steps)
+    ground.counts = count_rows(job.session.local, steps)
     _check(job, ground, steps)
     notes = walk.notes + [
         f"column {name} may be null here: the log does not rule it out" for name in doubtful
@@ -104,7 +104,7 @@ def _walked(job: Import, ground: ImportPlan, first: int) -> tuple[LogWalk, list[
         store=session.local.store,
         log=job.log,
         checkpoints=partial(read_checkpoint, session.local),
-        numbering=numbering_of(before.columns) if before else Numbering(),
+        numbering=numbering_of(before.columns) if before else ColumnNumbering(),
         held=frozenset(ground.held),
         time=before.committed_at if before else None,
     )

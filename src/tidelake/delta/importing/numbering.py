@@ -22,7 +22,7 @@ Known = Mapping[str, Any]
 
 
 @dataclass
-class Numbering:
+class ColumnNumbering:
     """Gives ids to the columns of one version after the other. Of the last: columns that are
     `retyped`, which files from before cannot have, by the path of names that they have in files,
     and only what is not inside another such one."""
@@ -35,8 +35,8 @@ class Numbering:
         self.retyped = []
         return self._level(fields, self.known, ())
 
-    def copy(self) -> Numbering:
-        return Numbering(deepcopy(self.known), self.next_id)
+    def copy(self) -> ColumnNumbering:
+        return ColumnNumbering(deepcopy(self.known), self.next_id)
 
     def _level(
         self, fields: Iterable[DeltaField], known: dict[str, Any], above: Path | None

@@ -11,7 +11,7 @@ from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import inlined, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.file_history import next_file
-from tidelake.delta.values.reports import Copy, Imported
+from tidelake.delta.values.reports import Copy, ImportState
 from tidelake.model.changes_made import named_tables
 from tidelake.model.names import TableName
 
@@ -47,11 +47,11 @@ def ensure(writer: Writer) -> None:
         own_tables.ensure(writer, name)
 
 
-def of_table(reader: Reader, table_id: int) -> Imported | None:
+def of_table(reader: Reader, table_id: int) -> ImportState | None:
     if not reader.has_table(TABLE):
         return None
     row = reader.row(f"SELECT {', '.join(_COLUMNS)} FROM {TABLE} WHERE table_id = {table_id}")
-    return Imported(*row) if row else None
+    return ImportState(*row) if row else None
 
 
 def copies(reader: Reader, table_id: int) -> dict[int, Copy]:
@@ -64,7 +64,7 @@ def copies(reader: Reader, table_id: int) -> dict[int, Copy]:
     return {file_id: Copy(source, vector) for file_id, source, vector in rows}
 
 
-def put(writer: Writer, name: TableName, come: Imported, made: Mapping[str, Copy]) -> None:
+def put(writer: Writer, name: TableName, come: ImportState, made: Mapping[str, Copy]) -> None:
     """Keep how far the import of a table has come with the newest snapshot. `made` are the
     names of files that were written with it, and what for. Requires: the tables are there."""
     at = snapshots.head_id(writer)
@@ -101,7 +101,7 @@ def paths(reader: Reader, table_id: int) -> set[str]:
     return {row[0] for row in rows if not row[1]}
 
 
-def is_untouched(reader: Reader, known: Imported) -> bool:
+def is_untouched(reader: Reader, known: ImportState) -> bool:
     """Whether nobody has changed the table since its import came so far. Snapshots may have been
     expired since, but not what they have left."""
     later = snapshots.after(reader, known.snapshot_id)

@@ -13,11 +13,11 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
-from tidelake.delta.importing.files import ImportPlan, Staging
+from tidelake.delta.importing.files import ImportPlan, ImportStep
 from tidelake.delta.importing.look import Import, ImportPreview, held_files, look
 from tidelake.delta.importing.walk import LogStep, TableShape
-from tidelake.delta.log.read import listing
-from tidelake.delta.values.reports import Copy, Imported, ImportResult
+from tidelake.delta.log.read import list_log
+from tidelake.delta.values.reports import Copy, ImportResult, ImportState
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import Origin, WriteResult
 from tidelake.model.names import TableName
@@ -93,7 +93,7 @@ def _begun(
             "this lake is encrypted, and files of others are not",
             hint="import into a lake that is not",
         )
-    log = listing(session.local.store, _root(path))
+    log = list_log(session.local.store, _root(path))
     with session.reading() as reader:
         known, taken = _come(reader, name), _is_taken(reader, name)
     if taken and not resume:
@@ -119,7 +119,7 @@ def _root(path: str) -> str:
     return str(path).rstrip("/") + "/"
 
 
-def _come(reader: Reader, name: TableName) -> Imported | None:
+def _come(reader: Reader, name: TableName) -> ImportState | None:
     """How far the import of a table has come."""
     table_id = read.find(reader, snapshots.head_id(reader), "table", name)
     return None if table_id is None else imports.of_table(reader, table_id)
@@ -130,7 +130,7 @@ def _is_taken(reader: Reader, name: TableName) -> bool:
     return any(read.find(reader, at, kind, name) is not None for kind in ("table", "view"))
 
 
-def _nothing(job: Import, before: Imported) -> ImportResult:
+def _nothing(job: Import, before: ImportState) -> ImportResult:
     """All is there already."""
     with job.session.reading() as reader:
         held = held_files(job, reader)
@@ -204,7 +204,7 @@ class _Step:
         draft = self._created(tx) if self._before is None else self._altered(tx)
         draft.depends_on_inserts = draft.depends_on_any_change = True
         with tx.local.job(f"cannot import {name}") as job:
-            staging = Staging(tx, draft, job, self._ground, step)
+            staging = ImportStep(tx, draft, job, self._ground, step)
             staging.run()
         if not draft.change().changes_anything:
             tags = {**draft.after.tags, TAG: str(step.version)}
@@ -270,7 +270,9 @@ class _Step:
         if job.mode == "full-history":
             when = _EPOCH + timedelta(milliseconds=step.time)
             tx.origin = Origin(step.version, when, told)
-        come = Imported(0, job.log.root, step.delta_id, step.version, 0, 0, step.time, step.known)
+        come = ImportState(
+            0, job.log.root, step.delta_id, step.version, 0, 0, step.time, step.known
+        )
         tx.in_commit = lambda writer: imports.put(writer, job.name, come, self._copies)
 
     @property

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelake.delta.importing.adopt import has_no_nulls, parsed_stats
-from tidelake.delta.importing.kept_files import coming
-from tidelake.delta.importing.numbering import Numbering
+from tidelake.delta.importing.kept_files import new_column_ids
+from tidelake.delta.importing.numbering import ColumnNumbering
 from tidelake.delta.log.features import check_readable, check_vectors, mapping_mode
-from tidelake.delta.log.names import located
-from tidelake.delta.log.read import Checkpoints, Listing, commit_time, commits, state_at
+from tidelake.delta.log.names import locate
+from tidelake.delta.log.read import Checkpoints, LogListing, commit_time, commits, state_at
 from tidelake.delta.log.replay import State
 from tidelake.delta.log.types import DeltaField, fields_of, plain_columns, uses
 from tidelake.delta.values.actions import Action, Add, Metadata, Protocol, Remove
@@ -67,9 +67,9 @@ class LogWalk:
     the table already."""
 
     store: Store
-    log: Listing
+    log: LogListing
     checkpoints: Checkpoints
-    numbering: Numbering
+    numbering: ColumnNumbering
     held: Collection[str] = ()
     time: int | None = None
     notes: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ class LogWalk:
         if any(isinstance(each, Metadata | Protocol) for each in actions):
             stays = len(self.live) > len(added)
             found = self._evolved(state, before, shape, stays=stays)
-            if coming(shape.columns, found.columns):
+            if new_column_ids(shape.columns, found.columns):
                 touched = added.keys() | changed.keys()
                 kept = {path: add for path, add in self.live.items() if path not in touched}
             shape = found
@@ -131,7 +131,7 @@ class LogWalk:
         listed = list(actions)
         for action in listed:
             if isinstance(action, Remove):
-                path = located(action.path, self.log.root)
+                path = locate(action.path, self.log.root)
                 known = self.live.get(path)
                 if known is not None and known.path != action.path:
                     raise _spelled_twice(path)
@@ -141,7 +141,7 @@ class LogWalk:
         changed: dict[str, Add] = {}
         for action in listed:
             if isinstance(action, Add):
-                path = located(action.path, self.log.root)
+                path = locate(action.path, self.log.root)
                 known = self.live.get(path)
                 if known is not None and known.key != action.key:
                     raise _twice(path, version)
@@ -153,12 +153,12 @@ class LogWalk:
     def _live(self, state: State) -> dict[str, Add]:
         found: dict[str, Add] = {}
         for add in state.files.values():
-            path = located(add.path, self.log.root)
+            path = locate(add.path, self.log.root)
             if path in found:
                 raise _twice(path, state.version)
             found[path] = add
         for remove in state.removed.values():
-            known = found.get(located(remove.path, self.log.root))
+            known = found.get(locate(remove.path, self.log.root))
             if known is not None and known.path != remove.path:
                 raise _spelled_twice(known.path)
         return found
@@ -242,13 +242,13 @@ class LogWalk:
         )
 
 
-def numbering_of(text: str) -> Numbering:
+def numbering_of(text: str) -> ColumnNumbering:
     """The numbers that an import has given so far."""
     said = json.loads(text)
-    return Numbering(said["known"], said["next"])
+    return ColumnNumbering(said["known"], said["next"])
 
 
-def loosened(steps: Iterable[LogStep]) -> tuple[list[LogStep], list[str]]:
+def loosen_columns(steps: Iterable[LogStep]) -> tuple[list[LogStep], list[str]]:
     """The steps with columns that may be null wherever a log does not rule it out, and the names
     of these columns."""
     listed, doubtful = list(steps), set()

@@ -50,7 +50,7 @@ def parse_checkpoint(name: str) -> CheckpointName | None:
     return CheckpointName(name, int(version), int(part or 1), int(parts or 1), uuid)
 
 
-def spelled(relative: str) -> str:
+def quote_path(relative: str) -> str:
     """A path below the table's root as logs spell it: readers decode it once."""
     return quote(relative, safe=_SAFE)
 
@@ -59,7 +59,7 @@ def is_absolute(path: str) -> bool:
     return path.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) is not None
 
 
-def located(path: str, root: str) -> str:
+def locate(path: str, root: str) -> str:
     """Where a file is that a log calls so. `root` ends in a slash."""
     if not is_absolute(path):
         return root + unquote(path)

@@ -21,7 +21,7 @@ _DOUBTFUL = re.compile("[\x80-\xff\ufffd]")
 _PLAIN_FLOAT = re.compile(r"-?(?:0|[1-9]\d{0,4})\.(?:0|\d{0,3}[1-9])")
 
 
-def spelled(column: Column, text: str | None) -> str | None:
+def ducklake_text(column: Column, text: str | None) -> str | None:
     """A value as DuckLake spells it: the one spelling that all readers take for the same. An
     empty text is null, whatever the type. Corrupt if it is no value of the column's type."""
     if text is None or text == "":

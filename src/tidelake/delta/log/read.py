@@ -33,7 +33,7 @@ Checkpoints = Callable[[Sequence[str]], Iterable[Action]]
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class LogListing:
     """What a log has: commits, by version and when they were written, and checkpoints that are
     whole, by version; `checkpointed` is when these were written."""
 
@@ -54,7 +54,7 @@ class Listing:
         return f"{self.root}{LOG}{name}"
 
 
-def listing(store: Store, root: str) -> Listing:
+def list_log(store: Store, root: str) -> LogListing:
     """What the log of the table at a root has, whose URI ends in a slash. NotFound if none."""
     folder = f"{root}{LOG}"
     commits: dict[int, datetime] = {}
@@ -73,7 +73,7 @@ def listing(store: Store, root: str) -> Listing:
         )
     whole = {version: tuple(_whole(parts)) for version, parts in found.items()}
     checkpoints = {version: each for version, each in whole.items() if each}
-    return Listing(root, commits, checkpoints, written)
+    return LogListing(root, commits, checkpoints, written)
 
 
 def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ...]]:
@@ -89,7 +89,7 @@ def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ..
             yield tuple(numbered[part] for part in sorted(numbered))
 
 
-def state_at(store: Store, log: Listing, version: int, checkpoints: Checkpoints) -> State:
+def state_at(store: Store, log: LogListing, version: int, checkpoints: Checkpoints) -> State:
     """The table at a version, from the last checkpoint before it."""
     _check_version(log, version)
     state = _beginning(store, log, version, checkpoints)
@@ -98,7 +98,7 @@ def state_at(store: Store, log: Listing, version: int, checkpoints: Checkpoints)
     return state
 
 
-def _beginning(store: Store, log: Listing, version: int, checkpoints: Checkpoints) -> State:
+def _beginning(store: Store, log: LogListing, version: int, checkpoints: Checkpoints) -> State:
     """The newest checkpoint that can be read, or nothing, from which commits lead to a version."""
     first_error: TidelakeError | None = None
     for start in _starts(log, version):
@@ -116,7 +116,7 @@ def _beginning(store: Store, log: Listing, version: int, checkpoints: Checkpoint
     raise _lacking(log, version)
 
 
-def _starts(log: Listing, version: int) -> Iterator[int]:
+def _starts(log: LogListing, version: int) -> Iterator[int]:
     """Versions from which commits lead up to one, the nearest first; -1 is before the first."""
     for start in range(version, -2, -1):
         if start in log.checkpoints or start == -1:
@@ -125,7 +125,7 @@ def _starts(log: Listing, version: int) -> Iterator[int]:
             return
 
 
-def _lacking(log: Listing, version: int) -> Corrupt:
+def _lacking(log: LogListing, version: int) -> Corrupt:
     missing = next(each for each in range(version, -1, -1) if each not in log.commits)
     return Corrupt(
         f"the log at {log.root} lacks version {missing}, and no checkpoint makes up for it",
@@ -134,7 +134,7 @@ def _lacking(log: Listing, version: int) -> Corrupt:
 
 
 def commits(
-    store: Store, log: Listing, first: int, last: int
+    store: Store, log: LogListing, first: int, last: int
 ) -> Iterator[tuple[int, list[Action]]]:
     """Commits from one version to another. Corrupt if one between them is missing."""
     if any(each not in log.commits for each in range(first, last + 1)):
@@ -149,7 +149,7 @@ def commits(
                 yield first + start + place, actions
 
 
-def reachable(log: Listing, version: int) -> int:
+def reachable(log: LogListing, version: int) -> int:
     """The first version that the log still tells of, on the way to another."""
     found = list(_starts(log, version))
     if not found:
@@ -169,14 +169,14 @@ def commit_time(info: CommitInfo | None, modified: datetime, before: int | None)
     return found if before is None else max(found, before + 1)
 
 
-def _check_version(log: Listing, version: int) -> None:
+def _check_version(log: LogListing, version: int) -> None:
     if version > log.newest or version < 0:
         raise NotFound(
             f"the log at {log.root} has no version {version}", hint=f"its newest is {log.newest}"
         )
 
 
-def _checkpoint(store: Store, log: Listing, version: int, read: Checkpoints) -> Iterator[Action]:
+def _checkpoint(store: Store, log: LogListing, version: int, read: Checkpoints) -> Iterator[Action]:
     """The actions of a checkpoint, of whatever kind."""
     chosen = min(log.checkpoints[version], key=lambda parts: parts[0].name)
     uris = [log.uri(each.name) for each in chosen]
@@ -194,11 +194,11 @@ def _checkpoint(store: Store, log: Listing, version: int, read: Checkpoints) -> 
         yield from read(sidecars)
 
 
-def _sidecar(log: Listing, found: Sidecar) -> str:
+def _sidecar(log: LogListing, found: Sidecar) -> str:
     return found.path if "/" in found.path else log.uri(f"{SIDECARS}{found.path}")
 
 
-def hinted(data: bytes) -> int | None:
+def hinted_version(data: bytes) -> int | None:
     """The version that `_last_checkpoint` names; None if it is not readable."""
     try:
         return int(json.loads(data)["version"])

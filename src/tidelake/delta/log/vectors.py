@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
-from tidelake.delta.log.names import located
+from tidelake.delta.log.names import locate
 from tidelake.delta.values.actions import Vector
 from tidelake.errors import Corrupt, Unsupported
 
@@ -43,7 +43,7 @@ _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
 _UUID_DIGITS = 20
 
 
-def encoded(positions: Iterable[int], uuid: UUID) -> tuple[Vector, bytes | None]:
+def encode_vector(positions: Iterable[int], uuid: UUID) -> tuple[Vector, bytes | None]:
     """A vector of these positions; with the bytes of its file, which is named by the uuid, if it
     is not kept in the log."""
     count, bitmap = packed_positions(positions)
@@ -64,7 +64,7 @@ def place_of(vector: Vector, root: str) -> str | None:
     if vector.storage == "i":
         return None
     if vector.storage == "p":
-        return located(vector.place, root)
+        return locate(vector.place, root)
     if vector.storage == "u" and len(vector.place) < _UUID_DIGITS:
         raise Corrupt(f"{vector.place!r} names no deletion vector", hint="restore the log")
     if vector.storage != "u":
@@ -77,7 +77,7 @@ def place_of(vector: Vector, root: str) -> str | None:
     return f"{root}{folder}{file_name(UUID(bytes=unz85(digits, 'a deletion vector')))}"
 
 
-def decoded(vector: Vector, root: str, read: Callable[[str], bytes]) -> list[int]:
+def decode_vector(vector: Vector, root: str, read: Callable[[str], bytes]) -> list[int]:
     """The positions in a vector; `read` gives the bytes of a file."""
     place = place_of(vector, root)
     if vector.bytes < 0 or vector.cardinality < 0 or (vector.offset or 0) < 0:

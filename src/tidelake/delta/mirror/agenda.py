@@ -95,7 +95,7 @@ def words_of(snapshot: Snapshot, table_id: int) -> set[str]:
     return {word.lower() for word, _, subject in parts if subject == str(table_id)}
 
 
-def dropped(found: Agenda) -> Agenda:
+def agenda_of_dropped(found: Agenda) -> Agenda:
     """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
     more."""
     last = found.dues[-1]
@@ -146,7 +146,7 @@ class DeclarationCache(Memory):
     version of the lake's schema. Of each table the last that was asked for is remembered."""
 
     def __init__(self, known: DeclarationCache | None = None) -> None:
-        self._known: dict[int, tuple[int, Declared | None]] = {}
+        self._known: dict[int, tuple[int, DeclaredTable | None]] = {}
         self.take(known)
 
     def take(self, other: DeclarationCache | None) -> None:
@@ -156,7 +156,7 @@ class DeclarationCache(Memory):
 
     def at(
         self, session: Session, reader: Reader, table_id: int, snapshot: Snapshot
-    ) -> Declared | None:
+    ) -> DeclaredTable | None:
         """None if there is no such table then."""
         version, found = self._known.get(table_id, (-1, None))
         if version != snapshot.schema_version or words_of(snapshot, table_id) & _OTHERS:
@@ -166,7 +166,7 @@ class DeclarationCache(Memory):
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredTable:
     """`reason`: why Delta cannot express it, if it cannot."""
 
     facts: TableMeta
@@ -174,14 +174,14 @@ class Declared:
     reason: str | None
 
 
-def _declared(session: Session, reader: Reader, table_id: int, at: int) -> Declared | None:
+def _declared(session: Session, reader: Reader, table_id: int, at: int) -> DeclaredTable | None:
     try:
         info = read.table(reader, at, table_id, session.data_path)
     except NotFound:
         return None
     reasons = ["its files are encrypted"] if session.encrypted else obstacles(info.schema)
     spans = type_spans(reader, table_id)
-    return Declared(TableMeta.gather(reader, info), spans, "; ".join(reasons) or None)
+    return DeclaredTable(TableMeta.gather(reader, info), spans, "; ".join(reasons) or None)
 
 
 class _Dues:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tidelake.catalog.annex import Annex, HeldFiles
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.delta.mirror.held_files import held
+from tidelake.delta.mirror.held_files import mirror_files
 from tidelake.delta.mirror.tables import COMMITS, COUNTS, DELTA, FILES, TABLE, bring_up
 from tidelake.model.change import Change
 from tidelake.model.settings import mirror_formats
@@ -22,4 +22,4 @@ class DeltaMirrorsAnnex(Annex):
             bring_up(writer)
 
     def held(self, reader: Reader, _data_path: str, /) -> HeldFiles:
-        return held(reader)
+        return mirror_files(reader)

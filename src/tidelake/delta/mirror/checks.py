@@ -24,7 +24,9 @@ def mirror_rows(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
 
 def _odd(reader: Reader, mirror: Mirror, head: int) -> Iterator[str]:
     known = mirrors.known_versions(reader, mirror.table_id)
-    waiting = {each.version for each in mirrors.unpublished(reader, mirror) if each.content}
+    waiting = {
+        each.version for each in mirrors.unpublished_versions(reader, mirror) if each.content
+    }
     missing = sorted(set(range(mirror.published + 1, mirror.version + 1)) - waiting)
     if missing:
         yield f"version {missing[0]} of its Delta log is to be published, and is not there"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tidelake.delta.log.read import Listing
+from tidelake.delta.log.read import LogListing
 from tidelake.delta.values.actions import Metadata, Protocol
 from tidelake.delta.values.reports import Finding
 
@@ -80,7 +80,7 @@ def _spelled(protocol: Protocol) -> str:
     return f"{protocol.reader}/{protocol.writer} ({', '.join(features) or 'no features'})"
 
 
-def holes(log: Listing) -> Iterator[Finding]:
+def holes(log: LogListing) -> Iterator[Finding]:
     """Versions that are missing between others. Those before the first may have been cleaned up."""
     for version in range(min(log.commits, default=0), log.newest + 1):
         if version not in log.commits and version not in log.checkpoints:

@@ -18,7 +18,7 @@ from tidelake.delta.values.actions import (
     Txn,
     commit_bytes,
 )
-from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
+from tidelake.delta.values.mirror import Mirror, MirroredFile, RatifiedVersion
 from tidelake.model.schema import Column
 
 CLOCK, VECTORS, LOCAL_TIME, MAPPING = (
@@ -56,22 +56,22 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class Composition:
     """What a mirror is at a moment, and the commit that says so, if there is anything to say:
     which files went with it, and which came."""
 
     mirror: Mirror
-    commit: Ratified | None = None
+    commit: RatifiedVersion | None = None
     went: tuple[MirroredFile, ...] = ()
     came: tuple[MirroredFile, ...] = ()
 
 
-def composed(
+def compose(
     mirror: Mirror,
     moment: Moment,
     before: Mapping[int, MirroredFile],
     after: Mapping[int, MirroredFile],
-) -> Composed:
+) -> Composition:
     """The next version, which shows the table as of a moment. `before` and `after` are of all
     files that may have changed."""
     at = max(moment.time, mirror.committed_at + 1)
@@ -85,7 +85,7 @@ def composed(
         protocol = _protocol(mirror, moment.shape, metadata, came)
         metadata = _configured(metadata, protocol)
     if not went and not came and (protocol, metadata) == (mirror.protocol, mirror.metadata):
-        return Composed(replace(mirror, snapshot_id=moment.snapshot_id))
+        return Composition(replace(mirror, snapshot_id=moment.snapshot_id))
     following = replace(
         mirror,
         snapshot_id=moment.snapshot_id,
@@ -97,8 +97,8 @@ def composed(
     )
     content = commit_bytes(_actions(mirror, following, moment, went, came))
     digest = hashlib.sha256(content).hexdigest()
-    commit = Ratified(following.version, moment.snapshot_id, at, digest, content)
-    return Composed(following, commit, went, came)
+    commit = RatifiedVersion(following.version, moment.snapshot_id, at, digest, content)
+    return Composition(following, commit, went, came)
 
 
 def _actions(

@@ -66,7 +66,7 @@ def _column_said(column: Column, physical: Mapping[int, str]) -> dict[str, Any]:
     return said
 
 
-def declared(text: str, where: str) -> Declaration:
+def parse_declaration(text: str, where: str) -> Declaration:
     """What a text says that `declaration_text` has made."""
     try:
         said = json.loads(text)

@@ -10,10 +10,10 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing.adopt import parsed_stats, row_count
-from tidelake.delta.log.names import HINT, LOG, commit_name, located, spelled
-from tidelake.delta.log.read import Listing, hinted, listing
+from tidelake.delta.log.names import HINT, LOG, commit_name, locate, quote_path
+from tidelake.delta.log.read import LogListing, hinted_version, list_log
 from tidelake.delta.log.replay import State
-from tidelake.delta.log.vectors import decoded
+from tidelake.delta.log.vectors import decode_vector
 from tidelake.delta.mirror import counts as mirror_counts
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compare import (
@@ -25,10 +25,10 @@ from tidelake.delta.mirror.compare import (
     holes,
 )
 from tidelake.delta.mirror.realign import digest_of, folder_of, state_of
-from tidelake.delta.mirror.status import unseen
+from tidelake.delta.mirror.status import unseen_commit_times
 from tidelake.delta.mirror.sync import files_at
 from tidelake.delta.values.actions import Add, Vector, parse_commit
-from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified
+from tidelake.delta.values.mirror import Mirror, MirroredFile, RatifiedVersion
 from tidelake.delta.values.reports import OF_FILES, Finding, MirrorDiff, PublishCounts, Verdict
 from tidelake.errors import Conflict, Corrupt, Invalid, NotFound, TidelakeError
 from tidelake.model.changes_made import named_tables
@@ -46,7 +46,7 @@ class _Sql:
 
     table: str
     mirror: Mirror
-    pending: tuple[Ratified, ...]
+    pending: tuple[RatifiedVersion, ...]
     digests: Mapping[int, str]
     behind: int
     lag_seconds: float
@@ -58,7 +58,7 @@ class _Log:
     """What the log has, as far as it can be read."""
 
     root: str
-    listing: Listing | None
+    listing: LogListing | None
     state: State | None = None
     findings: tuple[Finding, ...] = field(default=())
 
@@ -123,7 +123,7 @@ def _verdict(findings: list[Finding], lag: float, late: float, tolerated: int) -
 def _read_log(session: Session, root: str) -> _Log:
     store = session.local.store
     try:
-        log = listing(store, root)
+        log = list_log(store, root)
     except NotFound:
         return _Log(root, None)
     findings = [*holes(log), *_hint(session, log)]
@@ -134,11 +134,11 @@ def _read_log(session: Session, root: str) -> _Log:
         return _Log(root, log, None, (*findings, finding))
 
 
-def _hint(session: Session, log: Listing) -> Iterator[Finding]:
+def _hint(session: Session, log: LogListing) -> Iterator[Finding]:
     """Readers that trust `_last_checkpoint` are lost if it names one that is not there."""
     store = session.local.store
     uri = log.uri(HINT)
-    named = hinted(store.read(uri)) if store.exists(uri) else None
+    named = hinted_version(store.read(uri)) if store.exists(uri) else None
     if named is not None and named not in log.checkpoints:
         said = f"{HINT} names a checkpoint of version {named}, which is not there"
         yield Finding("checkpoint", str(named), said)
@@ -152,10 +152,10 @@ def _read_sql(session: Session, table_id: int, log: _Log) -> _Sql | None:
             raise NotFound("the table is no longer mirrored", hint="lake.mirrors()")
         known = mirrors.known_versions(reader, table_id) if mirror.version >= 0 else {}
         shown = replace(mirror, published=min(log.newest, mirror.version))
-        pending = tuple(mirrors.unpublished(reader, shown)) if mirror.version >= 0 else ()
+        pending = tuple(mirrors.unpublished_versions(reader, shown)) if mirror.version >= 0 else ()
         if any(each.content is None and each.version > mirror.published for each in pending):
             return None
-        times = list(unseen(reader, shown)) if mirror.version >= 0 else []
+        times = list(unseen_commit_times(reader, shown)) if mirror.version >= 0 else []
         lag = (own_tables.clock(reader) - times[0]).total_seconds() if times else 0.0
         name = read.every_name(reader)[table_id]
         counts = mirror_counts.of_table(reader, table_id)
@@ -236,12 +236,12 @@ def _seen(add: Add, gone: frozenset[int] | None) -> ComparedFile:
 def _positions(session: Session, vector: Vector | None, root: str) -> frozenset[int]:
     if vector is None:
         return frozenset()
-    return frozenset(decoded(vector, root, session.local.store.read))
+    return frozenset(decode_vector(vector, root, session.local.store.read))
 
 
 def _sizes(session: Session, root: str, theirs: Mapping[str, ComparedFile]) -> dict[str, int]:
     """How large the files of the log are that are there."""
-    places = {located(path, root): path for path in theirs}
+    places = {locate(path, root): path for path in theirs}
     if len(places) < _WALKED:
         found = session.local.store.sizes(list(places)) if places else {}
     else:
@@ -259,7 +259,7 @@ def _ours(session: Session, mirror: Mirror) -> dict[str, ComparedFile]:
     found = {}
     for file, gone in files_at(session, mirror, at):
         shown = known.get(file.id)
-        path = spelled(file.path.removeprefix(mirror.root)) if shown is None else shown.path
+        path = quote_path(file.path.removeprefix(mirror.root)) if shown is None else shown.path
         size = file.bytes if shown is None or not shown.copied else shown.size
         found[path] = ComparedFile(path, size, file.rows, frozenset(gone))
     return found

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from tidelake.delta.log.names import spelled
+from tidelake.delta.log.names import quote_path
 from tidelake.delta.log.stats import stats_text
-from tidelake.delta.log.vectors import decoded, encoded, file_name
+from tidelake.delta.log.vectors import decode_vector, encode_vector, file_name
 from tidelake.delta.mirror.parquet_names import is_ours, names_by_id
 from tidelake.delta.values.actions import Vector
 from tidelake.delta.values.mirror import Mirror, MirroredFile
@@ -65,7 +65,7 @@ def needs_look(mirror: Mirror, then: TableAt) -> bool:
     return bool(_doubtful(then, visible, {}) or _foreign(then, visible))
 
 
-def shown(
+def files_to_show(
     session: Session, mirror: Mirror, then: TableAt, before: Mapping[int, MirroredFile]
 ) -> dict[int, MirroredFile]:
     """Those of the files that the snapshot sees rows of."""
@@ -107,7 +107,7 @@ def _as_shown(
 
 def _vector(session: Session, mirror: Mirror, positions: Sequence[int]) -> Vector:
     uuid = uuid4()
-    vector, data = encoded(positions, uuid)
+    vector, data = encode_vector(positions, uuid)
     if data is not None:
         session.local.store.create(f"{mirror.root}{file_name(uuid)}", data)
     return vector
@@ -118,7 +118,7 @@ def _same(session: Session, mirror: Mirror, known: MirroredFile, positions: Sequ
     be others, but as many, only where rows have been moved."""
     if known.vector is None or known.vector.cardinality != len(positions):
         return known.vector is None and not positions
-    return decoded(known.vector, mirror.root, session.local.store.read) == list(positions)
+    return decode_vector(known.vector, mirror.root, session.local.store.read) == list(positions)
 
 
 def _body(
@@ -131,7 +131,7 @@ def _body(
 ) -> MirroredFile:
     """The file itself, or a copy of it that readers of the log understand; all of its rows."""
     if is_itself:
-        path = spelled(file.path[len(mirror.root) :])
+        path = quote_path(file.path[len(mirror.root) :])
         if known is not None and known.path == path:
             return replace(known, stats=_tight(known.stats), vector=None)
         stats = _stats(then, then.statistics.get(file.id, {}), file.rows)
@@ -246,7 +246,7 @@ def _copied(
         each.column_id: ColumnStats(each.min, each.max, each.nulls, each.values, each.contains_nan)
         for each in made.columns
     }
-    path = spelled(made.path[len(mirror.root) :])
+    path = quote_path(made.path[len(mirror.root) :])
     stats = _stats(then, known, made.rows)
     first = file.row_id_start
     return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape, first_row=first)

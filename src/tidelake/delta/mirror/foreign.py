@@ -9,11 +9,11 @@ from typing import Any
 from tidelake.coverage.overlap import AppendedRows
 from tidelake.delta.importing.adopt import parsed_stats, row_count
 from tidelake.delta.log.features import check_readable
-from tidelake.delta.log.names import located
+from tidelake.delta.log.names import locate
 from tidelake.delta.log.replay import State
-from tidelake.delta.log.vectors import decoded
+from tidelake.delta.log.vectors import decode_vector
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.realign import Standing, realign, standing, state_of
+from tidelake.delta.mirror.realign import LogStanding, log_standing, realign, state_of
 from tidelake.delta.values.actions import Add, Key, Vector
 from tidelake.delta.values.mirror import Mirror
 from tidelake.errors import Conflict, Corrupt, Invalid, Unsupported
@@ -50,7 +50,7 @@ class _Foreign:
 def reject(session: Session, mirror: Mirror) -> Mirror:
     """The mirror once its log shows the lake again."""
     session.check_writable()
-    where = standing(session, mirror)
+    where = log_standing(session, mirror)
     first = _first(where, mirror)
     return realign(session, _halted(session, mirror.table_id), where.log, first)
 
@@ -59,7 +59,7 @@ def accept(session: Session, name: TableName, mirror: Mirror) -> WriteResult:
     """Do in one commit what others did, then go on in the log. If it is interrupted in between,
     only the second is left to do."""
     session.check_writable()
-    where = standing(session, mirror)
+    where = log_standing(session, mirror)
     first = _first(where, mirror)
     word = f"the lake has followed up to version {where.newest}, and the log is to go on"
     done = WriteResult(None, operation="accept")
@@ -74,7 +74,7 @@ def accept(session: Session, name: TableName, mirror: Mirror) -> WriteResult:
     return done
 
 
-def _first(where: Standing, mirror: Mirror) -> int:
+def _first(where: LogStanding, mirror: Mirror) -> int:
     if where.first_foreign is None:
         raise Invalid(
             f"nobody else has written to the log at {mirror.root}",
@@ -94,7 +94,7 @@ def _halted(session: Session, table_id: int) -> Mirror:
     return mirror
 
 
-def _foreign(session: Session, mirror: Mirror, where: Standing, first: int) -> _Foreign:
+def _foreign(session: Session, mirror: Mirror, where: LogStanding, first: int) -> _Foreign:
     before = state_of(session, where.log, first - 1) if first else State()
     after = state_of(session, where.log, where.newest)
     _check_same_table(mirror, before, after)
@@ -134,7 +134,7 @@ def _masked(old: Add, new: Add, root: str, read: Any) -> frozenset[int]:
 
 
 def _positions(vector: Vector | None, root: str, read: Any) -> set[int]:
-    return set() if vector is None else set(decoded(vector, root, read))
+    return set() if vector is None else set(decode_vector(vector, root, read))
 
 
 def _check_same_table(mirror: Mirror, before: State, after: State) -> None:
@@ -209,7 +209,7 @@ def _come(tx: Drafting, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
     listed = ", ".join(quote(column.name) for column in draft.columns)
     with tx.local.job(f"cannot take over rows for {draft.after.name}") as job:
         for number, add in enumerate(foreign.came):
-            path = located(add.path, foreign.root)
+            path = locate(add.path, foreign.root)
             file = NewFile(path, 0, add.size, None, mapping=mapping)
             scanned = f"foreign_{number}"
             job.scan(scanned, plan_of(tx, draft, files=(draft.as_staged(-1, file),), mapping=file))

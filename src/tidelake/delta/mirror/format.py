@@ -29,7 +29,7 @@ class DeltaFormat:
         return mirror.mirror(session, name, history=history)
 
     def mirrored(self, session: Session, name: TableName, /) -> DeltaMirror:
-        return mirror.mirrored(session, name)
+        return mirror.mirror_of(session, name)
 
     def sync_all(self, session: Session, /) -> None:
         sync.sync_all(session)

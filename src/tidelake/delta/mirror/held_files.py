@@ -11,10 +11,10 @@ from functools import partial
 from tidelake.catalog.annex import HeldFiles, Work
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import paths
-from tidelake.delta.log.names import located
+from tidelake.delta.log.names import locate
 from tidelake.delta.log.vectors import place_of
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.records import Holding
+from tidelake.delta.mirror.records import MirrorHolding
 from tidelake.delta.values.mirror import Mirror
 from tidelake.store.files import same_place
 
@@ -52,7 +52,7 @@ class MirrorFiles(HeldFiles):
         yield partial(mirrors.forget, until=int(until.timestamp() * 1000))
 
 
-def held(reader: Reader) -> MirrorFiles:
+def mirror_files(reader: Reader) -> MirrorFiles:
     known = mirrors.every(reader)
     found = mirrors.holdings(reader)
     now = {place for each in found if each.removed_at is None for place in _places(each)}
@@ -80,17 +80,17 @@ def _is_sure(mirror: Mirror) -> bool:
     return mirror.published == mirror.version and mirror.status != "drifted"
 
 
-def _places(found: Holding) -> Iterable[str]:
-    return [located(found.file.path, found.mirror.root), *_vectors(found)]
+def _places(found: MirrorHolding) -> Iterable[str]:
+    return [locate(found.file.path, found.mirror.root), *_vectors(found)]
 
 
-def _made(found: Holding) -> Iterable[str]:
+def _made(found: MirrorHolding) -> Iterable[str]:
     """What has been made of a file for the mirror alone."""
-    copies = [located(found.file.path, found.mirror.root)] if found.file.copied else []
+    copies = [locate(found.file.path, found.mirror.root)] if found.file.copied else []
     return [*copies, *_vectors(found)]
 
 
-def _vectors(found: Holding) -> Iterable[str]:
+def _vectors(found: MirrorHolding) -> Iterable[str]:
     vector = found.file.vector
     place = None if vector is None else place_of(vector, found.mirror.root)
     return [] if place is None else [place]

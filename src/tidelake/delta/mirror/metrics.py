@@ -10,7 +10,7 @@ from tidelake.session.caches import HasDatabase, Memory
 from tidelake.session.short_transactions import run_locked
 
 
-class Published(Memory):
+class PublishedVersions(Memory):
     """The versions of logs that this session has published itself, by table."""
 
     def __init__(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import tables as read
-from tidelake.delta.log.read import Listing, listing
+from tidelake.delta.log.read import LogListing, list_log
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.declaration import PROPERTY, declared
+from tidelake.delta.mirror.declaration import PROPERTY, parse_declaration
 from tidelake.delta.mirror.diff import diff
 from tidelake.delta.mirror.foreign import accept, reject
-from tidelake.delta.mirror.realign import realign, standing, state_of
+from tidelake.delta.mirror.realign import log_standing, realign, state_of
 from tidelake.delta.mirror.status import statuses
 from tidelake.delta.mirror.sync import begin, sync
 from tidelake.delta.mirror.tables import DELTA
@@ -124,7 +124,7 @@ def mirror(session: Session, name: TableName, *, history: bool = False) -> Delta
     return DeltaMirror(session, info.name, info.id)
 
 
-def mirrored(session: Session, name: TableName) -> DeltaMirror:
+def mirror_of(session: Session, name: TableName) -> DeltaMirror:
     """The mirror of a table that has one, or had one until it was dropped."""
     with session.reading() as reader:
         known = {each.table_id for each in mirrors.every(reader)}
@@ -135,7 +135,7 @@ def mirrored(session: Session, name: TableName) -> DeltaMirror:
     return DeltaMirror(session, name, max(ids))
 
 
-def _log(session: Session, info: TableInfo) -> Listing | None:
+def _log(session: Session, info: TableInfo) -> LogListing | None:
     """The log that is in the table's folder already. Of one that another table of the lake has
     there `sync` knows what to do."""
     with session.reading() as reader:
@@ -143,15 +143,15 @@ def _log(session: Session, info: TableInfo) -> Listing | None:
     if info.path in roots:
         return None
     try:
-        return listing(session.local.store, info.path)
+        return list_log(session.local.store, info.path)
     except NotFound:
         return None
 
 
-def _resume(session: Session, info: TableInfo, left: Mirror | None, log: Listing) -> None:
+def _resume(session: Session, info: TableInfo, left: Mirror | None, log: LogListing) -> None:
     """Go on in a log that was left, if it still is as it was then."""
     mirror = left or Mirror(info.id, _left_by(session, info, log), info.path, published=log.newest)
-    where = standing(session, mirror)
+    where = log_standing(session, mirror)
     if where.first_foreign is not None or where.newest < mirror.published:
         raise Conflict(
             f"the log at {info.path} is not as it was left: it has come to version"
@@ -162,11 +162,11 @@ def _resume(session: Session, info: TableInfo, left: Mirror | None, log: Listing
     realign(session, mirror, where.log, mirror.published + 1)
 
 
-def _left_by(session: Session, info: TableInfo, log: Listing) -> str:
+def _left_by(session: Session, info: TableInfo, log: LogListing) -> str:
     """The id of the Delta table whose log is in the table's folder, if it is this very table's."""
     _, metadata = state_of(session, log, log.newest).checked(log.root)
     said = metadata.configuration.get(PROPERTY)
-    if said is None or declared(said, log.root).uuid != info.uuid:
+    if said is None or parse_declaration(said, log.root).uuid != info.uuid:
         raise Conflict(
             f"{info.path} has a Delta log already, which is not of {info.name}",
             hint="move _delta_log away, or import it: tidelake.import_delta",

@@ -10,10 +10,10 @@ from tidelake.delta.log.checkpoint import checkpoint_bytes
 from tidelake.delta.log.names import HINT, LOG, checkpoint_name, commit_name
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import app_id
-from tidelake.delta.mirror.metrics import Published, Tally
+from tidelake.delta.mirror.metrics import PublishedVersions, Tally
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.values.actions import Action, Txn, parse_commit
-from tidelake.delta.values.mirror import Mirror, Ratified
+from tidelake.delta.values.mirror import Mirror, RatifiedVersion
 from tidelake.errors import Corrupt, TidelakeError
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -30,7 +30,7 @@ def publish_now(session: Session, step: MirrorStep) -> bool:
     whether that is all there was to do."""
     mirror = step.after
     published = max(
-        session.memory(Published).versions.get(mirror.table_id, -1), step.before.published
+        session.memory(PublishedVersions).versions.get(mirror.table_id, -1), step.before.published
     )
     if mirror.status != "active" or [c.version for c in step.commits] != list(
         range(published + 1, mirror.version + 1)
@@ -41,7 +41,7 @@ def publish_now(session: Session, step: MirrorStep) -> bool:
     for commit in step.commits:
         if not _put(session, mirror, commit):
             return False
-        session.memory(Published).versions[mirror.table_id] = commit.version
+        session.memory(PublishedVersions).versions[mirror.table_id] = commit.version
     return True
 
 
@@ -49,7 +49,7 @@ def publish(session: Session, table_id: int) -> Mirror | None:
     """Put all versions that are due into the log; the mirror as it is then."""
     with session.reading() as reader:
         mirror = mirrors.of_table(reader, table_id)
-        due = [] if mirror is None else mirrors.unpublished(reader, mirror)
+        due = [] if mirror is None else mirrors.unpublished_versions(reader, mirror)
     if mirror is None or mirror.status == "drifted":
         return mirror
     before = mirror
@@ -64,11 +64,11 @@ def publish(session: Session, table_id: int) -> Mirror | None:
     if mirror != before:
         run_locked(session, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
         session.memory(Tally).settle(session)
-    session.memory(Published).versions[table_id] = mirror.published
+    session.memory(PublishedVersions).versions[table_id] = mirror.published
     return mirror
 
 
-def _put(session: Session, mirror: Mirror, commit: Ratified) -> bool:
+def _put(session: Session, mirror: Mirror, commit: RatifiedVersion) -> bool:
     """Whether the version in the log is this one: somebody may have put it there already."""
     uri = f"{mirror.root}{LOG}{commit_name(commit.version)}"
     store = session.local.store
@@ -136,8 +136,8 @@ def _checkpointed(session: Session, mirror: Mirror) -> Mirror:
         now = mirrors.of_table(reader, mirror.table_id)
         if now is None or now.version != mirror.published or now.protocol is None:
             return mirror
-        files = mirrors.shown(reader, mirror.table_id)
-        removed = mirrors.removed(reader, mirror.table_id, now.committed_at - _RETENTION)
+        files = mirrors.shown_files(reader, mirror.table_id)
+        removed = mirrors.removed_files(reader, mirror.table_id, now.committed_at - _RETENTION)
     if now.metadata is None:
         raise Corrupt(f"the mirror at {mirror.root} has no metadata", hint="mirror sync")
     others: list[Action] = [now.protocol, now.metadata]

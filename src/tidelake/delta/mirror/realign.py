@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from tidelake.catalog.read import files, snapshots
 from tidelake.delta.log.checkpoint import read_checkpoint
 from tidelake.delta.log.features import check_readable
-from tidelake.delta.log.names import commit_name, spelled
-from tidelake.delta.log.read import Listing, commit_time, listing, state_at
+from tidelake.delta.log.names import commit_name, quote_path
+from tidelake.delta.log.read import LogListing, commit_time, list_log, state_at
 from tidelake.delta.log.replay import State
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE
-from tidelake.delta.mirror.metrics import Published
+from tidelake.delta.mirror.metrics import PublishedVersions
 from tidelake.delta.mirror.publish import publish
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import whole_step
 from tidelake.delta.values.actions import Add, Metadata
-from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, Ratified
+from tidelake.delta.values.mirror import FIRST_ROW, Mirror, MirroredFile, RatifiedVersion
 from tidelake.errors import Conflict
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -28,11 +28,11 @@ from tidelake.store.files import is_local, local_path
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LogStanding:
     """A log as it lies there. `first_foreign` is its first version that is not ours; None if all
     are."""
 
-    log: Listing
+    log: LogListing
     first_foreign: int | None
 
     @property
@@ -40,16 +40,16 @@ class Standing:
         return self.log.newest
 
 
-def standing(session: Session, mirror: Mirror) -> Standing:
+def log_standing(session: Session, mirror: Mirror) -> LogStanding:
     """Where a mirror's log has come to, and from where on it is somebody else's."""
-    log = listing(session.local.store, mirror.root)
+    log = list_log(session.local.store, mirror.root)
     with session.reading() as reader:
         ours = mirrors.known_versions(reader, mirror.table_id)
     for version in range(mirror.published + 1, log.newest + 1):
         known = ours.get(version)
         if known is None or digest_of(session, log, version) != known[2]:
-            return Standing(log, version)
-    return Standing(log, None)
+            return LogStanding(log, version)
+    return LogStanding(log, None)
 
 
 def folder_of(place: str) -> str:
@@ -59,18 +59,18 @@ def folder_of(place: str) -> str:
     return place.rstrip("/") + "/"
 
 
-def digest_of(session: Session, log: Listing, version: int) -> str | None:
+def digest_of(session: Session, log: LogListing, version: int) -> str | None:
     if version not in log.commits:
         return None
     return hashlib.sha256(session.local.store.read(log.uri(commit_name(version)))).hexdigest()
 
 
-def state_of(session: Session, log: Listing, version: int) -> State:
+def state_of(session: Session, log: LogListing, version: int) -> State:
     engine = session.local
     return state_at(engine.store, log, version, lambda paths: read_checkpoint(engine, paths))
 
 
-def realign(session: Session, mirror: Mirror, log: Listing, since: int) -> Mirror:
+def realign(session: Session, mirror: Mirror, log: LogListing, since: int) -> Mirror:
     """The mirror once its log shows the newest snapshot, on top of all that is in it. What was
     decided upon from version `since` on, and never got there, is forgotten."""
     state = state_of(session, log, log.newest)
@@ -98,7 +98,7 @@ def realign(session: Session, mirror: Mirror, log: Listing, since: int) -> Mirro
         raise Conflict(
             f"the mirror at {mirror.root} was changed meanwhile", hint="look at it, then try again"
         )
-    session.memory(Published).versions.pop(mirror.table_id, None)
+    session.memory(PublishedVersions).versions.pop(mirror.table_id, None)
     return publish(session, mirror.table_id) or step.after
 
 
@@ -109,7 +109,7 @@ def _known(session: Session, mirror: Mirror) -> dict[str, tuple[int, str | None]
         there = files.data_files(reader, at, mirror.table_id, root)
         shown = mirrors.files(reader, mirror.table_id).values()
     found: dict[str, tuple[int, str | None]] = {
-        spelled(file.path[len(root) :]): (file.id, None)
+        quote_path(file.path[len(root) :]): (file.id, None)
         for file in there
         if file.path.startswith(root)
     }
@@ -149,9 +149,9 @@ def _to_follow(ours: Metadata, state: State) -> Metadata:
     return ours if same else replace(ours, schema="")
 
 
-def _same(session: Session, log: Listing, step: MirrorStep) -> tuple[Ratified, ...]:
+def _same(session: Session, log: LogListing, step: MirrorStep) -> tuple[RatifiedVersion, ...]:
     """The newest version of the log, where it shows already what it is to show."""
     digest = digest_of(session, log, log.newest)
     at = step.after.committed_at
-    found = Ratified(log.newest, step.after.snapshot_id, at, digest or "")
+    found = RatifiedVersion(log.newest, step.after.snapshot_id, at, digest or "")
     return (found,) if step.after.status == "active" else ()

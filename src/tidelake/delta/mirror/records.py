@@ -13,7 +13,7 @@ from tidelake.catalog.read import paths
 from tidelake.catalog.read.files import among, chunks
 from tidelake.delta.mirror.tables import COMMITS, DELTA, FILES, TABLE, bring_up, ensure, source
 from tidelake.delta.values.actions import Metadata, Protocol, Remove, Vector
-from tidelake.delta.values.mirror import Mirror, MirroredFile, Ratified, ShownFiles
+from tidelake.delta.values.mirror import Mirror, MirroredFile, RatifiedVersion, ShownFiles
 
 _OURS = f"format = '{DELTA}'"
 _COLUMNS = (
@@ -58,13 +58,13 @@ class MirrorStep:
 
     before: Mirror
     after: Mirror
-    commits: tuple[Ratified, ...] = ()
+    commits: tuple[RatifiedVersion, ...] = ()
     went: tuple[tuple[MirroredFile, int], ...] = ()
     come: tuple[MirroredFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class MirrorHolding:
     """A file that a mirror shows, or has shown until a moment in milliseconds."""
 
     mirror: Mirror
@@ -124,7 +124,7 @@ def files(
     return {file.file_id: file for file in found}
 
 
-def shown(reader: Reader, table_id: int) -> ShownFiles:
+def shown_files(reader: Reader, table_id: int) -> ShownFiles:
     """All files that the mirror has, in the order of their ids."""
     rows = reader.rows(
         f"SELECT path, size, modified, stats, first_row, vector FROM {source(reader, FILES)}"
@@ -193,7 +193,7 @@ def _empty(writer: Writer, table_id: int, published: int) -> None:
     )
 
 
-def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
+def unpublished_versions(reader: Reader, mirror: Mirror) -> list[RatifiedVersion]:
     """Versions that are not known to be in the log, in order."""
     rows = reader.rows(
         "SELECT version, snapshot_id, committed_at, digest, content"
@@ -203,7 +203,9 @@ def unpublished(reader: Reader, mirror: Mirror) -> list[Ratified]:
         published=mirror.published,
     )
     return [
-        Ratified(version, snapshot_id, at, digest, None if content is None else bytes(content))
+        RatifiedVersion(
+            version, snapshot_id, at, digest, None if content is None else bytes(content)
+        )
         for version, snapshot_id, at, digest, content in rows
     ]
 
@@ -321,7 +323,7 @@ def _file_row(table_id: int, file: MirroredFile, removed_at: int) -> tuple[objec
     return (table_id, removed_at, file.file_id, *facts, vector)
 
 
-def removed(reader: Reader, table_id: int, since: int) -> list[Remove]:
+def removed_files(reader: Reader, table_id: int, since: int) -> list[Remove]:
     """Files that the mirror has shown, and no longer does since some moment in milliseconds."""
     rows = reader.rows(
         f"SELECT {', '.join(_FILE_COLUMNS[1:])} FROM {source(reader, FILES)}"
@@ -334,7 +336,7 @@ def removed(reader: Reader, table_id: int, since: int) -> list[Remove]:
     return [Remove(file.path, at, False, file.size, file.vector) for at, file in found]
 
 
-def holdings(reader: Reader) -> list[Holding]:
+def holdings(reader: Reader) -> list[MirrorHolding]:
     """All files of all mirrors, also those that they no longer show."""
     known = {mirror.table_id: mirror for mirror in every(reader)}
     if not known:
@@ -343,7 +345,7 @@ def holdings(reader: Reader) -> list[Holding]:
         f"SELECT {', '.join(_FILE_COLUMNS)} FROM {source(reader, FILES)} WHERE {_OURS}"
     )
     return [
-        Holding(known[row[0]], _file(row[2:]), None if row[1] == _SHOWN else row[1])
+        MirrorHolding(known[row[0]], _file(row[2:]), None if row[1] == _SHOWN else row[1])
         for row in rows
         if row[0] in known
     ]

@@ -44,7 +44,7 @@ def as_published(store: Store, mirror: Mirror) -> Mirror:
 
 
 def _status(reader: Reader, name: str, mirror: Mirror) -> MirrorStatus:
-    missing = list(unseen(reader, mirror))
+    missing = list(unseen_commit_times(reader, mirror))
     lag = (own_tables.clock(reader) - missing[0]).total_seconds() if missing else 0.0
     return MirrorStatus(
         name,
@@ -60,9 +60,9 @@ def _status(reader: Reader, name: str, mirror: Mirror) -> MirrorStatus:
     )
 
 
-def unseen(reader: Reader, mirror: Mirror) -> Iterator[datetime]:
+def unseen_commit_times(reader: Reader, mirror: Mirror) -> Iterator[datetime]:
     """When the commits of the table were made that its log does not show, oldest first."""
-    for commit in mirrors.unpublished(reader, mirror):
+    for commit in mirrors.unpublished_versions(reader, mirror):
         yield datetime.fromtimestamp(commit.committed_at / 1000, UTC)
     for snapshot in snapshots.after(reader, mirror.snapshot_id):
         if mirror.table_id in named_tables(snapshot.changes):

@@ -21,18 +21,18 @@ from tidelake.delta.mirror.agenda import (
     DueSnapshot,
     agenda,
     agenda_of_appends,
-    dropped,
+    agenda_of_dropped,
     then_at,
     words_of,
 )
-from tidelake.delta.mirror.compose import Moment, PublishedShape, composed
+from tidelake.delta.mirror.compose import Moment, PublishedShape, compose
 from tidelake.delta.mirror.declaration import declaration_text
-from tidelake.delta.mirror.files import Obstacle, needs_look, positions_gone, shown
-from tidelake.delta.mirror.metrics import Published
+from tidelake.delta.mirror.files import Obstacle, files_to_show, needs_look, positions_gone
+from tidelake.delta.mirror.metrics import PublishedVersions
 from tidelake.delta.mirror.publish import publish, publish_now
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.tables import DELTA
-from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, Ratified
+from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, RatifiedVersion
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.change import Change
 from tidelake.model.changes_made import UPKEEP, named_tables
@@ -100,16 +100,16 @@ class CommitPublisher:
         ratified = {step.before.table_id: step for step in self._steps}
         for table_id in self._tables:
             step = ratified.get(table_id)
-            with told("a commit has landed, but could not be published to Delta yet"):
+            with errors_as_warnings("a commit has landed, but could not be published to Delta yet"):
                 if step is None or not publish_now(self._session, step):
                     sync(self._session, table_id)
         for name in self._created:
-            with told("a table has been created, but could not be mirrored yet"):
+            with errors_as_warnings("a table has been created, but could not be mirrored yet"):
                 sync(self._session, self._session.newest_info(name).id)
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def errors_as_warnings(what: str) -> Iterator[None]:
     """What goes wrong inside is no more than a warning."""
     try:
         yield
@@ -133,7 +133,7 @@ def sync_all(session: Session) -> list[Mirror]:
     """Bring all mirrors up to date, and begin those that are missing. What goes wrong with one is
     told as a warning."""
     for table_id in _wanted(session):
-        with told("a mirror could not be brought up to date"):
+        with errors_as_warnings("a mirror could not be brought up to date"):
             sync(session, table_id)
     with session.reading() as reader:
         return mirrors.every(reader)
@@ -213,7 +213,7 @@ def ratify_beside(
         mirror = mirrors.of_table(writer, table_id)
         if mirror is None or mirror.status != "active" or mirror.snapshot_id < 0:
             continue
-        known = session.memory(Published).versions.get(table_id, -1)
+        known = session.memory(PublishedVersions).versions.get(table_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
         due = agenda_of_appends(session, writer, mirror, declarations)
         if due and not any(each.then and needs_look(mirror, each.then) for each in due.dues):
@@ -245,7 +245,7 @@ def _next_step(session: Session, table_id: int) -> tuple[MirrorStep, int] | None
         if any(each.then is not None and each.then.kept for each in due.dues):
             if flush(session, mirror.table_id):
                 return _next_step(session, table_id)
-            due = dropped(due)
+            due = agenda_of_dropped(due)
         step = _step(session, mirror, due)
     return None if step == MirrorStep(mirror, mirror) else (step, due.head)
 
@@ -296,17 +296,17 @@ def _after_other(session: Session, mirror: Mirror, other: Mirror) -> MirrorStep:
 def _step(session: Session, mirror: Mirror, found: Agenda) -> MirrorStep:
     """Versions for the snapshots, one after the other, up to one that cannot be shown."""
     current, following = dict(found.before), mirror
-    commits: list[Ratified] = []
+    commits: list[RatifiedVersion] = []
     went: list[tuple[MirroredFile, int]] = []
     reason = found.reason
     for due in found.dues:
         try:
-            after = {} if due.then is None else shown(session, mirror, due.then, current)
+            after = {} if due.then is None else files_to_show(session, mirror, due.then, current)
         except Obstacle as obstacle:
             reason = str(obstacle)
             break
         known = current if due.whole or due.then is None else _of(current, due.then.files)
-        made = composed(following, _moment(due), known, after)
+        made = compose(following, _moment(due), known, after)
         following = made.mirror
         if made.commit is not None:
             commits.append(made.commit)

@@ -80,7 +80,7 @@ class ShownFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratified:
+class RatifiedVersion:
     """A version that has been decided upon; the bytes of its commit never change from then on.
     Once they are in the log, only their digest is kept."""
 

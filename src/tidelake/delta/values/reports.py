@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportState:
     """How far it has come: up to a version of the Delta table, with a snapshot of the lake.
     `next_file_id` was the first free one then. `committed_at` is when that version was committed,
     in milliseconds; `columns` tells, as JSON, which of our columns is which of Delta's."""
