@@ -6,7 +6,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from tidelake.engine.spark.scalar import Speech, said
+from tidelake.engine.spark.scalar import Speech, spark_condition
 from tidelake.errors import Unsupported
 from tidelake.model.predicate import Like, Opaque, Predicate, col
 from tidelake.model.schema import Column, Schema
@@ -145,7 +145,7 @@ def said_on_spark(predicate: Predicate) -> str | None:
     with duckdb.connect() as connection:
         try:
             settled = as_where(predicate, SCHEMA).predicate
-            return render(settled, SCHEMA, lambda text: said(connection, speech, text))
+            return render(settled, SCHEMA, lambda text: spark_condition(connection, speech, text))
         except Unsupported:
             return None
 

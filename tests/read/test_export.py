@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tidelake.engine.export import described
+from tidelake.engine.export import columns_of_query
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.types import FROM_DUCKDB, TYPES
 
@@ -142,7 +142,7 @@ def test_the_columns_of_a_query_are_in_ducklakes_words(kind: str) -> None:
     name = TYPES[kind].duckdb
     with duckdb.connect() as connection:
         sql = f"SELECT NULL::{name} AS c, {{'a': NULL::{name}}} AS s, NULL::DECIMAL(9, 2) AS d"
-        plain, nested, decimal = described(connection, sql, None)
+        plain, nested, decimal = columns_of_query(connection, sql, None)
     assert plain.type == nested.children[0].type == FROM_DUCKDB[name]
     assert decimal.type == "decimal(9,2)"
 

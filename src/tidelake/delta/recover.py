@@ -29,7 +29,7 @@ from tidelake.delta.values.actions import Add, Txn
 from tidelake.delta.values.mirror import FIRST_ROW, Mirror, RatifiedVersion
 from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
 from tidelake.engine import Job
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import fold, quote, text_literal
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 def numbered_files(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
     """Those of the files whose rows bear their ids, with the first id that is free after them."""
     work = engine.workbench()
-    with translated("cannot read row ids"):
+    with translate_duckdb_errors("cannot read row ids"):
         work.reach(paths)
         listed = ", ".join(map(text_literal, paths))
         sql = f"SELECT file_name, name FROM parquet_schema([{listed}]) WHERE field_id = $1"

@@ -74,7 +74,7 @@ def _arrow_leaf(column: Column, reference: str) -> str:
     return reference
 
 
-def described(
+def columns_of_query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Value] | None
 ) -> tuple[Column, ...]:
     """The columns of any query, in DuckLake's words."""

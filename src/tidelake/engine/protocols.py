@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-    from tidelake.engine.incoming.bring import Incoming
+    from tidelake.engine.incoming.bring import IncomingData
     from tidelake.engine.incoming.conform import DataShape
     from tidelake.engine.incoming.inline_text import Rows
     from tidelake.engine.local.workbench import Workbench
@@ -96,7 +96,7 @@ class Job(AbstractContextManager["Job"], Protocol):
         table: TableName,
         *,
         defaults: bool = True,
-    ) -> Incoming:
+    ) -> IncomingData:
         """What a caller gave, as a query of the table's columns."""
 
     def columns(self, data: Any) -> tuple[Column, ...]:
@@ -104,7 +104,7 @@ class Job(AbstractContextManager["Job"], Protocol):
 
     def take(
         self, name: str, data: Any, table: TableName
-    ) -> tuple[tuple[Column, ...], Incoming] | None:
+    ) -> tuple[tuple[Column, ...], IncomingData] | None:
         """What a caller gave, as a query of the columns that it has of its own, and these; None if
         they cannot be told."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelake.engine.incoming.conform import filled
+from tidelake.engine.incoming.conform import filler_sql
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value, sql_literal
@@ -226,7 +226,7 @@ def _filled_in(query: str, columns: Sequence[Column], name: TableName) -> str:
         if depth == 1 and token.word in ("(", ","):
             place = 0 if token.word == "(" else place + 1
         if depth == 1 and token.word == "DEFAULT" and place < len(columns):
-            default = filled(columns[place], str(name), defaults=True)
+            default = filler_sql(columns[place], str(name), defaults=True)
             edits.append(Edit(token.start, token.end + 1, default))
     return edited(query, edits)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidelake.engine import Engine, Job, Reading
-from tidelake.engine.incoming.bring import Incoming
+from tidelake.engine.incoming.bring import IncomingData
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.closable import Closable
 from tidelake.plan.target import Target
@@ -36,9 +36,9 @@ class FakeJob(Closable):
     def close(self) -> None:
         self._relations.clear()
 
-    def bring(self, name: str, data: Any, *_: Any, **__: Any) -> Incoming:
+    def bring(self, name: str, data: Any, *_: Any, **__: Any) -> IncomingData:
         self._relations[name] = data
-        return Incoming(name, frozenset(data[0]), rereadable=True)
+        return IncomingData(name, frozenset(data[0]), rereadable=True)
 
     def write(self, sql: str, target: Target, **__: Any) -> tuple[NewFile, ...]:
         rows, path = self._relations[sql], f"{target.path}{len(self._files)}.parquet"

@@ -15,7 +15,7 @@ from tidelake.catalog.read import counting, inlined
 from tidelake.catalog.read import files as catalog_files
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import ColumnHistory, column_history
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Denied, TidelakeError
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import TableName
@@ -121,7 +121,7 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
         yield from _check_inlined(work, known, table)
     if found.doubtful & {file.path for file in table.expected}:
         return
-    with translated(f"cannot read {table.name}"):
+    with translate_duckdb_errors(f"cannot read {table.name}"):
         for epoch in _epochs(known, table_id):
             _bring_to_life(work, table, epoch, hashed=this.fingerprint)
             states = _states(work, table, epoch)
@@ -170,7 +170,7 @@ def _check_files(work: Workbench, table: _Table, doubtful: set[str]) -> Iterator
             groups[file.columns].append(file)
     for columns, group in groups.items():
         yield from _check_group(work, table, columns, group, files)
-    with translated(f"cannot read the delete files of {table.name}"):
+    with translate_duckdb_errors(f"cannot read the delete files of {table.name}"):
         yield from list(row_checks.check_deletes(work, deletes))
 
 
@@ -191,7 +191,7 @@ def _check_group(
     }
     renamed = [replace(column, name=f"v{column.id}") for column in columns]
     try:
-        with translated(f"cannot read {table.name}"):
+        with translate_duckdb_errors(f"cannot read {table.name}"):
             scan = work.scan(table.plan(renamed, bare))
             work.connection.execute(f"CREATE OR REPLACE TEMP VIEW whole AS {scan}")
             yield from list(row_checks.check_rows(work, "whole", group, renamed, partitions))
@@ -212,7 +212,7 @@ def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator
     if not stats or not renamed:
         return
     labels = {leaf.id: leaf.name for column in columns for leaf in column.leaves()}
-    with translated(f"cannot read the rows of {table.name} that are in the catalog"):
+    with translate_duckdb_errors(f"cannot read the rows of {table.name} that are in the catalog"):
         scan = work.scan(replace(table.plan(renamed, ()), inlined=table.current))
         work.connection.execute(f"CREATE OR REPLACE TEMP VIEW current AS {scan}")
         for leaf, facts in row_checks.facts_of(work, "current", renamed):

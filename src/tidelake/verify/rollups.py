@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import tables as read
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.event_time.plan_as_of import plan_as_of, plan_rollup
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.values.rollup import Rollup, settings_text
@@ -58,7 +58,7 @@ def _compared(session: Session, known: Inventory, rollup: Rollup) -> Iterator[Pr
         return
     kept, found = plans
     work = session.local.workbench()
-    with translated(f"cannot compare a rollup of {kept.table}"):
+    with translate_duckdb_errors(f"cannot compare a rollup of {kept.table}"):
         work.define(_KEPT, kept)
         work.define(_FOUND, found)
         row = work.connection.execute(

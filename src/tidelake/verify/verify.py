@@ -9,7 +9,7 @@ from tidelake.catalog import inventory
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import tags
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import NotFound
 from tidelake.history import consumer_records as consumers
 from tidelake.model.names import TableName, fold
@@ -147,7 +147,7 @@ def _file_problems(session: Session, files: Sequence[CheckedFile], tell: Tell) -
     for start in range(0, len(sound), file_checks.AT_ONCE):
         some = sound[start : start + file_checks.AT_ONCE]
         yield from file_checks.check_files(work, some)
-        with translated("cannot read delete files"):
+        with translate_duckdb_errors("cannot read delete files"):
             both = [file for file in some if file.inlined_deletes]
             yield from list(row_checks.check_deletes(work, both))
         tell(files=len(some), bytes=sum(file.bytes for file in some))

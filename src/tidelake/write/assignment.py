@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelake.engine import Job
-from tidelake.engine.incoming.conform import conformed
+from tidelake.engine.incoming.conform import conformed_sql
 from tidelake.engine.incoming.from_dicts import value_sql
 from tidelake.errors import Invalid
 from tidelake.model.literal import Literal
@@ -43,7 +43,7 @@ class Assignment:
         found = dict(self.values)
         by_id = {column.id: column for column in schema}
         for id_, shape in zip(self.expressions, shapes, strict=True):
-            found[id_] = conformed(by_id[id_], shape, f"{_VALUE}{id_}", place)
+            found[id_] = conformed_sql(by_id[id_], shape, f"{_VALUE}{id_}", place)
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tidelake.catalog.read import options
 from tidelake.catalog.read import tables as read
 from tidelake.coverage.values.series import Series
-from tidelake.engine.declare.changes import evolved
+from tidelake.engine.declare.changes import evolve_columns
 from tidelake.engine.declare.columns import columns_of
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.change import ViewChange, WriteResult
@@ -254,7 +254,7 @@ def evolve(tx: Drafting, name: TableName, changes: Mapping[str, Any]) -> WriteRe
     """Change the columns; rows already there are read as the new columns say."""
     draft = tx.draft(name)
     before = draft.after.schema
-    after = Schema(evolved(before.columns, draft.facts.history.last_id + 1, **changes))
+    after = Schema(evolve_columns(before.columns, draft.facts.history.last_id + 1, **changes))
     if after == before:
         return DONE
     _check_dropped(draft, after)

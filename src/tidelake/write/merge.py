@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tidelake.engine import Job
-from tidelake.engine.incoming.conform import filled, unknown
+from tidelake.engine.incoming.conform import filler_sql, unknown
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
@@ -220,7 +220,7 @@ class _Work:
         """What a column has that a clause does not set."""
         if clause.kind == "update":
             return _flat("target", column.name)
-        return filled(column, str(self.draft.after.name), defaults=True)
+        return filler_sql(column, str(self.draft.after.name), defaults=True)
 
     def _texts(self, clause: MergeClause) -> list[str]:
         """All SQL that a clause looks at rows with."""

@@ -5,7 +5,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from tidelake.engine.declare.changes import evolved
+from tidelake.engine.declare.changes import evolve_columns
 from tidelake.engine.declare.columns import columns_of
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.schema import Column
@@ -14,7 +14,7 @@ COLUMNS = columns_of("a INT, s STRUCT(x DATE), b VARCHAR DEFAULT 'x'")
 
 
 def test_add_from_a_dict_of_paths():
-    after = evolved(
+    after = evolve_columns(
         COLUMNS,
         9,
         add={"n": int, "s.y": "DOUBLE DEFAULT 1.5", '"odd.n"': "int8 NOT NULL DEFAULT 5"},
@@ -28,16 +28,16 @@ def test_add_from_a_dict_of_paths():
 
 
 def test_add_from_any_schema():
-    assert evolved(COLUMNS, 9, add="n INT, o DATE")[3:] == (
+    assert evolve_columns(COLUMNS, 9, add="n INT, o DATE")[3:] == (
         Column(9, "n", "int32"),
         Column(10, "o", "date"),
     )
     odd = pa.schema([pa.field("a.b", pa.int8(), metadata={"comment": "odd"})])
-    assert evolved(COLUMNS, 9, add=odd)[3] == Column(9, "a.b", "int8", comment="odd")
+    assert evolve_columns(COLUMNS, 9, add=odd)[3] == Column(9, "a.b", "int8", comment="odd")
 
 
 def test_types_and_defaults_in_any_form():
-    after = evolved(
+    after = evolve_columns(
         COLUMNS,
         9,
         widen={"a": pa.int64(), "s.x": datetime.datetime},
@@ -54,8 +54,8 @@ def test_types_and_defaults_in_any_form():
 
 
 def test_a_single_name_needs_no_list():
-    assert evolved(COLUMNS, 9, drop="a") == COLUMNS[1:]
-    assert [c.name for c in evolved(COLUMNS, 9, order="b")] == ["b", "a", "s"]
+    assert evolve_columns(COLUMNS, 9, drop="a") == COLUMNS[1:]
+    assert [c.name for c in evolve_columns(COLUMNS, 9, order="b")] == ["b", "a", "s"]
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_single_name_needs_no_list():
 )
 def test_bad_input_is_refused_by_name(changes, error, reason):
     with pytest.raises(error, match=reason):
-        evolved(COLUMNS, 9, **changes)
+        evolve_columns(COLUMNS, 9, **changes)

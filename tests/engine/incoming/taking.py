@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from tidelake.engine.incoming.bring import bring
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
@@ -58,7 +58,7 @@ def split(text: str) -> list[str]:
 def taken(connection, data, columns, **options):
     """The rows as DuckDB's text, after checking names and types of the answer."""
     columns = [columns] if isinstance(columns, Column) else columns
-    with translated("cannot append to main.t"):
+    with translate_duckdb_errors("cannot append to main.t"):
         incoming = bring(connection, "given", data, columns, table=TABLE, **options)
         relation = connection.sql(incoming.sql)
         assert relation.columns == [column.name for column in columns]

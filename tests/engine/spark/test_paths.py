@@ -1,6 +1,6 @@
 import pytest
 
-from tidelake.engine.spark.paths import is_readable_name, reported, unglobbed, with_scheme
+from tidelake.engine.spark.paths import escape_globs, is_readable_name, metadata_path, with_scheme
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,11 @@ from tidelake.engine.spark.paths import is_readable_name, reported, unglobbed, w
     ],
 )
 def test_a_path_is_spelled_as_spark_spells_it(path, scheme, seen):
-    assert reported(with_scheme(path, scheme)) == seen
+    assert metadata_path(with_scheme(path, scheme)) == seen
 
 
 def test_globs_are_taken_literally():
-    assert unglobbed("/a[1]{b}*?\\c") == r"/a\[1\]\{b\}\*\?\\c"
+    assert escape_globs("/a[1]{b}*?\\c") == r"/a\[1\]\{b\}\*\?\\c"
 
 
 @pytest.mark.parametrize("name", ["/d/_x.parquet", "/d/.x.parquet", "/d/x:y.parquet"])

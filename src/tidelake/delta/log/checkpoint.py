@@ -19,7 +19,7 @@ from tidelake.delta.values.actions import (
     plainly,
 )
 from tidelake.delta.values.mirror import FIRST_ROW, ShownFiles
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Corrupt, TidelakeError
 from tidelake.model.names import quote, text_literal
 
@@ -39,7 +39,7 @@ def read_checkpoint(engine: LocalEngine, paths: Sequence[str]) -> Iterator[Actio
     """All actions of a checkpoint's files, in any order; whoever wrote them may have left out
     what was not needed."""
     work = engine.workbench()
-    with translated("cannot read a checkpoint"), _checked(paths):
+    with translate_duckdb_errors("cannot read a checkpoint"), _checked(paths):
         work.reach(paths)
         listed = ", ".join(map(text_literal, paths))
         source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
@@ -66,7 +66,7 @@ def _checked(paths: Sequence[str]) -> Iterator[None]:
 def row_counts(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
     """How many rows Parquet files have, by their footers."""
     work = engine.workbench()
-    with translated("cannot read footers"):
+    with translate_duckdb_errors("cannot read footers"):
         work.reach(paths)
         listed = ", ".join(map(text_literal, paths))
         sql = f"SELECT file_name, num_rows FROM parquet_file_metadata([{listed}])"

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.model.names import text_literal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def names_by_id(engine: LocalEngine, paths: Sequence[str]) -> dict[str, dict[int
     """The names that columns, at any depth, have in files, by field id."""
     work = engine.workbench()
     found: dict[str, dict[int, str]] = defaultdict(dict)
-    with translated("cannot read footers"):
+    with translate_duckdb_errors("cannot read footers"):
         work.reach(paths)
         listed = ", ".join(map(text_literal, paths))
         sql = f"SELECT file_name, field_id, name FROM parquet_schema([{listed}])"

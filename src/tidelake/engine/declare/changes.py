@@ -14,7 +14,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import Column
 
 
-def evolved(
+def evolve_columns(
     columns: tuple[Column, ...],
     next_id: int,
     *,

@@ -14,7 +14,7 @@ from tidelake import duck
 from tidelake.engine.incoming.conform import DataShape, expression
 from tidelake.engine.incoming.from_dicts import value_sql
 from tidelake.engine.local.computed import computed_shapes
-from tidelake.engine.local.errors import refused
+from tidelake.engine.local.errors import refusal_in
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.names import text_literal
@@ -257,7 +257,7 @@ def _text_of(column: Column, sql: str, shape: DataShape) -> str | None:
         row = _DECLARER.duck().execute(f"SELECT CAST({value} AS VARCHAR) FROM (SELECT {sql} AS v)")
         found = row.fetchone()
     except duckdb.Error as error:
-        raise refused(str(error)) or Invalid(
+        raise refusal_in(str(error)) or Invalid(
             f"column {column.name!r}: the default {sql!r} is not of type {column.duckdb_type}",
             hint=str(error).split("\n")[0],
         ) from error

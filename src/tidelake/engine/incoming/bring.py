@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.incoming import from_dicts as incoming_rows
 from tidelake.engine.incoming import from_files as incoming_files
 from tidelake.engine.incoming.arrow_shapes import arrow_shape, cast_batches, readable, scan
-from tidelake.engine.incoming.conform import DataShape, conformed, filled, match
+from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql, match
 from tidelake.engine.incoming.csv_files import CsvSource
-from tidelake.engine.incoming.pandas_frame import is_nan, refuse_unknown_index, untyped, with_index
-from tidelake.engine.local.errors import refused
+from tidelake.engine.incoming.pandas_frame import (
+    is_nan,
+    refuse_unknown_index,
+    with_index,
+    without_guessed_types,
+)
+from tidelake.engine.local.errors import refusal_in
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, fold, quote
@@ -38,7 +43,7 @@ _AS_USUAL = SourceFiles(())
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingData:
     """`sql` yields the table's columns, in order, under their names and in their types.
 
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
@@ -60,11 +65,11 @@ def bring(
     table: TableName,
     defaults: bool = True,
     supply: Supply | None = None,
-) -> Incoming:
+) -> IncomingData:
     """Register the data on the connection and say how to read it as the table's columns.
 
     What the data's schema already tells is refused here; a value that does not fit makes the
-    SELECT fail, which `duck_errors.translated` turns into Invalid. Columns that are missing get
+    SELECT fail, which `translate_duckdb_errors` turns into Invalid. Columns that are missing get
     their defaults, or with `defaults=False` nulls, whatever they allow. A pandas NaN is a null,
     as it is for pyarrow; in all other data NaN is a number. The connection must be in UTC.
     What can be gone through only once comes from the `supply`, which then has to run the SELECT.
@@ -87,7 +92,7 @@ class _Taking:
     defaults: bool
     supply: Supply | None = None
 
-    def taken(self, data: Any) -> Incoming:
+    def taken(self, data: Any) -> IncomingData:
         if isinstance(data, Mapping):
             return self.rows([data])
         if isinstance(data, str | Path):
@@ -118,14 +123,14 @@ class _Taking:
     def empty(self) -> Invalid:
         return Invalid(f"{self.place}: the data has no columns", hint=_ACCEPTED)
 
-    def rows(self, rows: Sequence[Mapping[str, Any]]) -> Incoming:
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> IncomingData:
         sql, present = incoming_rows.rows_sql(
             self.connection, self.name, rows, self.columns, self.place, defaults=self.defaults
         )
-        return Incoming(sql, present, True)
+        return IncomingData(sql, present, True)
 
-    def files(self, paths: Sequence[str | Path], source: SourceFiles = _AS_USUAL) -> Incoming:
-        kind, found = incoming_files.listed(self.connection, paths, self.place)
+    def files(self, paths: Sequence[str | Path], source: SourceFiles = _AS_USUAL) -> IncomingData:
+        kind, found = incoming_files.list_files(self.connection, paths, self.place)
         if kind == "json":
             take = self._from(found)
             documents = {fold(c.name) for c in self.columns if c.type == "json"}
@@ -143,7 +148,7 @@ class _Taking:
             branch, had = take._select(group.source, shapes)
             branches.append(branch)
             present |= had
-        return Incoming(" UNION ALL ".join(branches), present, True, tuple(csv))
+        return IncomingData(" UNION ALL ".join(branches), present, True, tuple(csv))
 
     def _from(self, paths: Sequence[str]) -> _Taking:
         others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -170,7 +175,7 @@ class _Taking:
         reason = ": ".join(str(part) for part in error.args)
         return Invalid(f"{self.place}: the data cannot be read: {reason}", hint=hint)
 
-    def pandas(self, data: Any) -> Incoming:
+    def pandas(self, data: Any) -> IncomingData:
         import pyarrow as pa
 
         frame = with_index(data, self.place)
@@ -182,7 +187,7 @@ class _Taking:
         try:
             kept = [name for name in frame.columns if str(name) not in maps]
             rest = frame[kept] if maps else frame
-            table = pa.Table.from_pandas(untyped(rest), preserve_index=False)
+            table = pa.Table.from_pandas(without_guessed_types(rest), preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             hint = "give every column one type, for example with astype(…)"
             raise self.unreadable(error, hint) from error
@@ -203,7 +208,7 @@ class _Taking:
                 found[str(name)] = incoming_rows.converted_array(column, values, self.place)
         return found
 
-    def polars(self, data: Any) -> Incoming:
+    def polars(self, data: Any) -> IncomingData:
         import polars
         import pyarrow as pa
 
@@ -220,7 +225,7 @@ class _Taking:
             )
         return self.arrow(table)
 
-    def arrow(self, data: Any, converted: frozenset[str] = frozenset()) -> Incoming:
+    def arrow(self, data: Any, converted: frozenset[str] = frozenset()) -> IncomingData:
         """`converted` names columns that hold what `row_values` has made of Python values."""
         import pyarrow as pa
 
@@ -252,7 +257,7 @@ class _Taking:
             self.connection.register(self.name, data)
         else:
             self._register(data)
-        return Incoming(sql, present, whole)
+        return IncomingData(sql, present, whole)
 
     def _register(self, reader: pa.RecordBatchReader) -> None:
         if self.supply is None:
@@ -264,9 +269,9 @@ class _Taking:
         try:
             return reader.read_all()
         except ValueError as error:
-            raise (refused(str(error)) or error) from error
+            raise (refusal_in(str(error)) or error) from error
 
-    def items(self, data: Iterable[Any]) -> Incoming:
+    def items(self, data: Iterable[Any]) -> IncomingData:
         """A list, or something that can be gone through only once: its first item tells."""
         items = iter(data)
         first = next(items, _END)
@@ -279,7 +284,7 @@ class _Taking:
             return self.files(list(rest))
         return self._record_batches(first, rest, isinstance(data, Sequence))
 
-    def _dicts(self, rows: Iterator[Any]) -> Incoming:
+    def _dicts(self, rows: Iterator[Any]) -> IncomingData:
         first = list(islice(rows, incoming_rows.CHUNK))
         following = next(rows, _END)
         if following is _END:
@@ -288,9 +293,9 @@ class _Taking:
             self.name, first, chain([following], rows), self.columns, self.place, self.defaults
         )
         self._register(reader)
-        return Incoming(sql, present, False)
+        return IncomingData(sql, present, False)
 
-    def _record_batches(self, first: Any, batches: Iterator[Any], whole: bool) -> Incoming:
+    def _record_batches(self, first: Any, batches: Iterator[Any], whole: bool) -> IncomingData:
         import pyarrow as pa
 
         if not isinstance(first, pa.RecordBatch):
@@ -314,9 +319,9 @@ class _Taking:
         for index, column in enumerate(self.columns):
             if index in found:
                 at = found[index]
-                value = conformed(column, shapes[at], f"c{at}", self.place)
+                value = conformed_sql(column, shapes[at], f"c{at}", self.place)
             else:
-                value = filled(column, self.place, defaults=self.defaults)
+                value = filler_sql(column, self.place, defaults=self.defaults)
             chosen.append(f"{value} AS {quote(column.name)}")
         names = ", ".join(f"c{at}" for at in range(len(shapes)))
         present = frozenset(self.columns[index].name for index in found)

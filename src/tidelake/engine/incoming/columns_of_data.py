@@ -13,9 +13,9 @@ from tidelake.engine.declare.arrow import arrow_schema, with_text_for_nulls
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.engine.incoming import csv_files
-from tidelake.engine.incoming.from_files import exactly, groups, listed
-from tidelake.engine.incoming.pandas_frame import untyped
-from tidelake.engine.local.errors import translated
+from tidelake.engine.incoming.from_files import exactly, groups, list_files
+from tidelake.engine.incoming.pandas_frame import without_guessed_types
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.selection import Selection
 from tidelake.errors import Invalid
 from tidelake.model.schema import Column
@@ -39,10 +39,10 @@ def source_columns(
     connection: duckdb.DuckDBPyConnection, source: SourceFiles
 ) -> tuple[tuple[Column, ...], SourceFiles]:
     """The same, and the files with what was found out about their header."""
-    kind, found = listed(connection, source.paths, "the new table")
+    kind, found = list_files(connection, source.paths, "the new table")
     names = ", ".join(exactly(path) for path in found)
     how = _TOGETHER
-    with translated(_DOING):
+    with translate_duckdb_errors(_DOING):
         if kind == "csv":
             if source.csv.header is None:
                 headed = csv_files.looks_headed(connection, exactly(found[0]), source.csv)
@@ -77,7 +77,7 @@ def own_columns(connection: duckdb.DuckDBPyConnection, data: Any) -> tuple[Colum
 def _described(data: Any) -> Any:
     """The schema of a frame. A pandas frame without rows may have types that nobody gave."""
     whole = type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
-    return arrow_schema(untyped(data) if whole else data)
+    return arrow_schema(without_guessed_types(data) if whole else data)
 
 
 def _inferred(rows: Any) -> Any:

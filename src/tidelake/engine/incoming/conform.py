@@ -75,7 +75,7 @@ def unknown(names: Iterable[str], columns: Sequence[Column], place: str) -> Inva
     )
 
 
-def filled(column: Column, place: str, *, defaults: bool) -> str:
+def filler_sql(column: Column, place: str, *, defaults: bool) -> str:
     """What stands in for a column that the data has not."""
     if defaults and column.default is not None:
         return default(column)
@@ -96,13 +96,13 @@ def default(column: Column) -> str:
     return f"CAST({value} AS {column.duckdb_type})"
 
 
-def conformed(column: Column, shape: DataShape, reference: str, place: str) -> str:
+def conformed_sql(column: Column, shape: DataShape, reference: str, place: str) -> str:
     """An expression of the column's type over the data's; null only where the column may be."""
     where = f"{place}: column {column.name!r}"
-    return required(column, expression(column, shape, reference, where), reference, place)
+    return not_null_sql(column, expression(column, shape, reference, where), reference, place)
 
 
-def required(column: Column, value: str, reference: str, place: str) -> str:
+def not_null_sql(column: Column, value: str, reference: str, place: str) -> str:
     """The value, which is null where the reference is: if the column may not be, an error."""
     if column.nullable:
         return value
@@ -116,7 +116,7 @@ def expression(column: Column, shape: DataShape, ref: str, where: str, depth: in
     if shape.type == "null":
         return f"CAST(NULL AS {column.duckdb_type})"
     if shape.type == "converted":
-        return converted(column, ref)
+        return converted_sql(column, ref)
     if column.type == "variant" and (shape.type == ENCODED_VARIANT or _is_encoded(shape)):
         return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
@@ -131,7 +131,7 @@ def expression(column: Column, shape: DataShape, ref: str, where: str, depth: in
     return _scalar(column, shape, ref, where)
 
 
-def converted(column: Column, ref: str) -> str:
+def converted_sql(column: Column, ref: str) -> str:
     """What `row_values` has made of a Python value for the column, in its type."""
     kind = column.duckdb_type
     if column.type == "geometry":
@@ -213,24 +213,24 @@ def _scalar(column: Column, shape: DataShape, ref: str, where: str) -> str:
     if target == "timetz" and source in ("timetz", "varchar"):
         offset = f"extract('timezone' FROM TRY_CAST({ref} AS TIMETZ)) <> 0"
         bad = f"({ref} IS NOT NULL AND TRY_CAST({ref} AS TIMETZ) IS NULL) OR {offset}"
-        return checked(bad, ref, f"CAST({ref} AS TIMETZ)", where, "is not a time in UTC")
+        return checked_sql(bad, ref, f"CAST({ref} AS TIMETZ)", where, "is not a time in UTC")
     if target == "json" and source in ("json", "varchar", "enum"):
         text = f"CAST({ref} AS VARCHAR)"
         bad = f"NOT json_valid({text})"
-        return checked(bad, ref, f"CAST({text} AS JSON)", where, "is not valid JSON")
+        return checked_sql(bad, ref, f"CAST({text} AS JSON)", where, "is not valid JSON")
     if target == "uuid" and source in ("varchar", "enum"):
         bad = f"TRY_CAST({ref} AS UUID) IS NULL AND {ref} IS NOT NULL"
-        return checked(bad, ref, f"CAST({ref} AS UUID)", where, "is not a UUID")
+        return checked_sql(bad, ref, f"CAST({ref} AS UUID)", where, "is not a UUID")
     if target == "geometry" and source in ("varchar", "blob"):
         made = f"ST_GeomFromWKB({ref})" if source == "blob" else f"CAST({ref} AS GEOMETRY)"
         made = f"TRY({made})"
         bad = f"{made} IS NULL AND {ref} IS NOT NULL"
-        return checked(bad, ref, made, where, "is neither WKB nor WKT")
+        return checked_sql(bad, ref, made, where, "is neither WKB nor WKT")
     if (source, target) == ("time", "time_ns"):
         return f"CAST(CAST({ref} AS VARCHAR) AS TIME_NS)"
     if (source, target) == ("time_ns", "time"):
         bad = f"epoch_ns({ref}) % 1000 <> 0"
-        return checked(bad, ref, f"CAST({ref} AS TIME)", where, "does not fit TIME exactly")
+        return checked_sql(bad, ref, f"CAST({ref} AS TIME)", where, "does not fit TIME exactly")
     if never_loses(source, target):
         return f"CAST({ref} AS {kind})"
     if may_fit(source, target) or shape.computed:
@@ -245,7 +245,7 @@ def _perhaps(column: Column, shape: DataShape, ref: str, where: str) -> str:
     if shape.computed and ways == ("float64", "float32"):
         there = f"TRY_CAST({ref} AS FLOAT)"
         bad = f"{there} IS NULL AND {ref} IS NOT NULL"
-        return checked(bad, ref, there, where, "is too large for FLOAT")
+        return checked_sql(bad, ref, there, where, "is too large for FLOAT")
     if not may_fit(*ways) and not is_cast(*ways):
         raise _mismatch(column, shape, where)
     return _exact(ref, [type_name(shape.type), column.duckdb_type], where, shape)
@@ -262,7 +262,7 @@ def _wide(column: Column, shape: DataShape, ref: str, where: str) -> str:
         raise _mismatch(column, shape, where)
     bad = f"{ref} NOT BETWEEN {low} AND {high}"
     why = "is beyond 2^53, which files cannot hold exactly in this type"
-    return checked(bad, ref, good, where, why, "use a decimal(38,0) column")
+    return checked_sql(bad, ref, good, where, why, "use a decimal(38,0) column")
 
 
 def _moment(source: str, target: str, ref: str, where: str) -> str:
@@ -287,7 +287,7 @@ def _exact(ref: str, way: Sequence[str], where: str, shape: DataShape | None = N
     bad = f"{_cast(there, way[-2::-1], attempt=attempt)} IS DISTINCT FROM {ref}"
     computed = shape is not None and shape.computed
     hint = _explicit(way[-1]) if computed else "correct the data"
-    return checked(bad, ref, there, where, f"does not fit {way[-1]} exactly", hint)
+    return checked_sql(bad, ref, there, where, f"does not fit {way[-1]} exactly", hint)
 
 
 def _explicit(kind: str) -> str:
@@ -300,7 +300,7 @@ def _cast(ref: str, way: Sequence[str], *, attempt: bool) -> str:
     return f"TRY({ref})" if attempt else ref
 
 
-def checked(
+def checked_sql(
     bad: str, ref: str, good: str, where: str, why: str, hint: str = "correct the data"
 ) -> str:
     """`good`, unless `bad` is true of a value: then an error that shows the value."""
@@ -365,7 +365,7 @@ def from_text(column: Column, ref: str, where: str) -> str:
         good = f"TRY(CAST(CAST({ref} AS TIMESTAMPTZ) AS {kind}))"
         bad[0] = f"{ref} IS NOT NULL AND {good} IS NULL"
     bad = [f"({each})" for each in bad]
-    return checked(" OR ".join(bad), ref, good, where, f"does not fit {kind} exactly")
+    return checked_sql(" OR ".join(bad), ref, good, where, f"does not fit {kind} exactly")
 
 
 def _nested_text(column: Column, ref: str, where: str) -> str:
@@ -373,7 +373,7 @@ def _nested_text(column: Column, ref: str, where: str) -> str:
     parts = f"TRY(CAST({ref} AS {_of_text(column).duckdb_type}))"
     bad = f"{ref} IS NOT NULL AND {parts} IS NULL"
     good = expression(column, _text_shape(column), parts, where)
-    return checked(bad, ref, good, where, f"is not a {column.type}")
+    return checked_sql(bad, ref, good, where, f"is not a {column.type}")
 
 
 def _of_text(column: Column) -> Column:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.declare.type_fit import INTEGERS, WIDE
 from tidelake.engine.incoming.arrow_shapes import scan
-from tidelake.engine.incoming.conform import converted, default, filled, unknown
+from tidelake.engine.incoming.conform import converted_sql, default, filler_sql, unknown
 from tidelake.engine.incoming.python_values import Converter, converter, is_missing
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
@@ -101,11 +101,11 @@ def value_sql(column: Column, value: Any, place: str) -> str:
     """One value for a column, in SQL and in the column's type."""
     field = plan_of((column,)).fields[0]
     (found,) = _converted(field, [value], None, None, place)
-    return converted(column, _literal(column, found))
+    return converted_sql(column, _literal(column, found))
 
 
 def converted_array(column: Column, values: list[Any], place: str) -> pa.Array:
-    """Values for a column, one for each row, as `conform.converted` takes them."""
+    """Values for a column, one for each row, as `conform.converted_sql` takes them."""
     import pyarrow as pa
 
     field = plan_of((column,)).fields[0]
@@ -255,9 +255,9 @@ def _select(
 ) -> str:
     chosen = []
     for at, (field, reference) in enumerate(zip(plan.fields, references, strict=True)):
-        value = converted(field.column, reference)
+        value = converted_sql(field.column, reference)
         if at in taken.absent:
-            value = filled(field.column, place, defaults=defaults)
+            value = filler_sql(field.column, place, defaults=defaults)
         elif at in taken.missing and field.column.default is not None:
             value = f"CASE WHEN d{at} THEN {default(field.column)} ELSE {value} END"
         chosen.append(f"{value} AS {quote(field.column.name)}")

@@ -32,7 +32,7 @@ _COMPRESSED = (".gz", ".zst")
 _ROWS = 10_000
 
 
-def listed(
+def list_files(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path], place: str
 ) -> tuple[str, list[str]]:
     """The kind of the files, and all that the paths and patterns name."""

@@ -54,7 +54,7 @@ def refuse_unknown_index(frame: Any, known: Sequence[str], place: str) -> None:
             )
 
 
-def untyped(frame: Any) -> Any:
+def without_guessed_types(frame: Any) -> Any:
     """A frame without rows has float64 for columns whose type nobody gave: they have none."""
     if len(frame):
         return frame

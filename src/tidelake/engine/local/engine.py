@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.protocols import Engine, Reading
@@ -75,7 +75,7 @@ class LocalEngine:
     def read(self, plan: ScanPlan | AsOfPlan) -> LocalReading:
         """The plan as a query that runs when its rows are asked for."""
         work = self.workbench()
-        with translated(f"cannot read {plan.table}"):
+        with translate_duckdb_errors(f"cannot read {plan.table}"):
             sql = work.scan(plan)
         return LocalReading(work, sql, f"cannot read {plan.table}", _output_columns(plan))
 
@@ -98,7 +98,7 @@ class LocalEngine:
         """A DuckDB SELECT over plans, each standing under the name it is given here, and with
         these values for the parameters in it."""
         work = self.workbench()
-        with translated("cannot run the query"):
+        with translate_duckdb_errors("cannot run the query"):
             for name, plan in tables.items():
                 work.define(name, plan)
         return LocalReading(work, sql, "cannot run the query", parameters=parameters)

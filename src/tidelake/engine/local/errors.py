@@ -14,11 +14,11 @@ _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
 def refusal(message: str, hint: str = "") -> str:
     """A message for DuckDB to carry (through `error(…)`, or out of a stream that it reads), which
-    `translated` turns into an Invalid that says just this."""
+    `translate_duckdb_errors` turns into an Invalid that says just this."""
     return f"{_START}{message}{_HINT}{hint}{_END}"
 
 
-def refused(text: str) -> Invalid | None:
+def refusal_in(text: str) -> Invalid | None:
     """The error inside a text that carries a refusal."""
     if _START not in text:
         return None
@@ -27,7 +27,7 @@ def refused(text: str) -> Invalid | None:
 
 
 @contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translate_duckdb_errors(doing: str) -> Iterator[None]:
     """Run a DuckDB call; whatever it raises comes out as an error of our own tree."""
     import duckdb
 
@@ -43,7 +43,7 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     import duckdb
 
     text = str(error).strip().split("\n\nLINE")[0]
-    if told := refused(text) or csv_problem(doing, text):
+    if told := refusal_in(text) or csv_problem(doing, text):
         return told
     if "get_next failed" in text:
         reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.incoming.bring import Incoming, bring
+from tidelake.engine.incoming.bring import IncomingData, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.local.selection import Selection
 from tidelake.engine.local.supply import Answer
 from tidelake.engine.local.workbench import Workbench
-from tidelake.engine.parquet.delete_files import restamped, write_delete_file
+from tidelake.engine.parquet.delete_files import restamp_file, write_delete_file
 from tidelake.engine.parquet.deletions import deletions_sql
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
@@ -76,20 +76,20 @@ class LocalJob(Closable):
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         """A relation of the plan's rows."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
         `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
         life (`catalog.files.whole_life`)."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             sql = deletions_sql(self._work, files)
             self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
 
     def define(self, name: str, sql: str) -> None:
         """A relation of the query's rows, computed when they are asked for."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
 
     def number(self, name: str, sql: str) -> None:
@@ -98,7 +98,7 @@ class LocalJob(Closable):
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: some of its rows."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self.define(name, choose(self._work, sql))
 
     def reading(self, sql: str) -> LocalReading:
@@ -113,9 +113,9 @@ class LocalJob(Closable):
         table: TableName,
         *,
         defaults: bool = True,
-    ) -> Incoming:
+    ) -> IncomingData:
         """What a caller gave, as a query of the table's columns."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             if isinstance(data, Selection):
                 for each, plan in data.tables.items():
                     self._work.define(each, plan)
@@ -135,20 +135,20 @@ class LocalJob(Closable):
 
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.reach(_paths(data))
             return own_columns(self._work.connection, data)
 
     def take(
         self, name: str, data: Any, table: TableName
-    ) -> tuple[tuple[Column, ...], Incoming] | None:
+    ) -> tuple[tuple[Column, ...], IncomingData] | None:
         """What a caller gave, as a query of the columns that it has of its own, and these."""
         columns = self.columns(data)
         return (columns, self.bring(name, data, columns, table)) if columns else None
 
     def shapes(self, sql: str) -> tuple[DataShape, ...]:
         """What a query computes."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             return computed_shapes(self._work.connection, sql)
 
     def keep(self, name: str, sql: str) -> int:
@@ -192,7 +192,7 @@ class LocalJob(Closable):
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
     ) -> list[NewDeleteFile]:
         """Delete files for rows of these files that a query points at."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.reach([target.path])
             return [
                 write_delete_file(
@@ -207,9 +207,9 @@ class LocalJob(Closable):
 
     def restamp(self, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
         """A delete file for another snapshot than was expected."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.reach([target.path])
-            return restamped(self._work, target, file, stamp)
+            return restamp_file(self._work, target, file, stamp)
 
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query."""
@@ -231,7 +231,7 @@ class LocalJob(Closable):
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]
     ) -> list[NewFile]:
         """What the footers of existing Parquet files say, for registering them."""
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             self._work.reach(paths)
             return found_files(
                 self._work.connection,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, described
-from tidelake.engine.local.errors import translated
+from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, columns_of_query
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value
 from tidelake.model.names import fold
@@ -48,7 +48,7 @@ class LocalReading:
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         """A relation lives as long as its holder likes, and may spill for as long."""
         self._work.scratch.keep()
-        with translated(self._doing):
+        with translate_duckdb_errors(self._doing):
             return self._work.connection.sql(self._sql, params=self._parameters)
 
     def to_spark(self) -> NoReturn:
@@ -103,7 +103,7 @@ class LocalReading:
 
     def _described(self) -> Sequence[Column]:
         if self._columns is None:
-            self._columns = described(self._work.connection, self._sql, self._parameters)
+            self._columns = columns_of_query(self._work.connection, self._sql, self._parameters)
         return self._columns
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:

@@ -48,7 +48,7 @@ def renumber(sources: Sequence[Source], mapped: Sequence[MappedField]) -> tuple[
     return tuple(result)
 
 
-def missing(column: Column) -> str:
+def missing_sql(column: Column) -> str:
     """The value of a column in data written before the column existed."""
     default = column.initial_default
     value = "NULL" if default is None else text_literal(default)
@@ -106,5 +106,5 @@ def _child(
 ) -> str:
     below = by_id(source.children, child.id)
     if below is None:
-        return missing(child)
+        return missing_sql(child)
     return rebuild(child, below, f"{reference}.{quote(below.name)}", leaf, depth)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from tidelake.engine.local.reshape import Source, by_id, missing, rebuild, renumber
+from tidelake.engine.local.reshape import Source, by_id, missing_sql, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import fold, quote, text_literal
@@ -234,7 +234,7 @@ def _by_shape(
             text = "NULL" if value is None else text_literal(value)
             columns[column.name] = f"CAST({text} AS {column.duckdb_type})"
         elif source is None:
-            columns[column.name] = missing(column)
+            columns[column.name] = missing_sql(column)
         else:
             value = f"f.{quote(source.name)}"
             wide = _at_its_widest(plan, group, column)
@@ -328,7 +328,7 @@ def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
     for column in plan.columns:
         index, source = sources.get(column.id, (0, None))
         if source is None:
-            expression = missing(column)
+            expression = missing_sql(column)
         else:
             typed = _typed(f"c{index}", source)
             expression = rebuild(column, Source.of(source), f"({typed})")

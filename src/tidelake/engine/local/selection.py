@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidelake.engine.incoming.bring import Incoming
-from tidelake.engine.incoming.conform import DataShape, conformed, filled
+from tidelake.engine.incoming.bring import IncomingData
+from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql
 from tidelake.engine.local.computed import computed_shapes
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
@@ -41,7 +41,7 @@ class Selection:
         table: TableName,
         *,
         defaults: bool,
-    ) -> Incoming:
+    ) -> IncomingData:
         """The table's columns, checked as all data is. The connection has the tables.
 
         A query that reads much is not to be asked twice.
@@ -58,14 +58,14 @@ class Selection:
         values = [self._value(c, there.get(c.id), str(table), defaults) for c in columns]
         chosen = ", ".join(f"{v} AS {quote(c.name)}" for v, c in zip(values, columns, strict=True))
         present = frozenset(column.name for column in self.columns)
-        return Incoming(f"SELECT {chosen} FROM {source}", present, self._read_rows() <= _FEW)
+        return IncomingData(f"SELECT {chosen} FROM {source}", present, self._read_rows() <= _FEW)
 
     def _value(
         self, column: Column, there: tuple[str, DataShape] | None, table: str, defaults: bool
     ) -> str:
         if there is None:
-            return filled(column, table, defaults=defaults)
-        return conformed(column, there[1], there[0], table)
+            return filler_sql(column, table, defaults=defaults)
+        return conformed_sql(column, there[1], there[0], table)
 
     def _read_rows(self) -> int:
         plans = self.tables.values()

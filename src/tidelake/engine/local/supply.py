@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tidelake.engine.local.errors import refused
+from tidelake.engine.local.errors import refusal_in
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,7 +112,7 @@ class _Stream:
         except StopIteration:
             self.end(_END)
         except ValueError as error:
-            raise (refused(str(error)) or error) from error.__cause__
+            raise (refusal_in(str(error)) or error) from error.__cause__
         else:
             self._made.put(batch)
 

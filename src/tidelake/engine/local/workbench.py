@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tidelake.engine.local import scan_sql
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.object_stores import allow_remote
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.local.supply import Answer, Supply
@@ -51,7 +51,7 @@ class Workbench:
         """Run what may take long; Ctrl-C ends it. `doing` says what it was, should it fail."""
 
         def run() -> Answer:
-            with translated(doing):
+            with translate_duckdb_errors(doing):
                 return statement()
 
         return self.supply.run(run, undo)

@@ -72,7 +72,7 @@ def write_dated(
     return replace(made, since=first, stamp=last)
 
 
-def restamped(work: Workbench, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
+def restamp_file(work: Workbench, target: Target, file: NewDeleteFile, stamp: int) -> NewDeleteFile:
     """The same delete file for another snapshot than was expected, under a new name."""
     rows = (
         f"SELECT file_path, pos, CASE WHEN {_SNAPSHOT} = {file.stamp} THEN {stamp}::BIGINT"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.local.errors import translated
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.model.types import FROM_DUCKDB
 from tidelake.store.files import is_local, local_path
@@ -111,7 +111,7 @@ def _alone(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> Any:
                 f"there is no file {path}",
                 hint="check the path; DuckDB opens no file of an object store with * ? [ in it",
             ) from error
-        with translated(f"cannot read {path}"):
+        with translate_duckdb_errors(f"cannot read {path}"):
             raise
     except duckdb.Error as error:
         raise _unreadable(path, str(error)) from error

@@ -47,7 +47,9 @@ class Match:
     mapping: tuple[MappedField, ...] | None
 
 
-def matched(footer: Footer, columns: Sequence[Column], table: TableName, *, hive: bool) -> Match:
+def match_fields(
+    footer: Footer, columns: Sequence[Column], table: TableName, *, hive: bool
+) -> Match:
     """Pair the file's fields with the columns, or say what stands in the way."""
     pairing = _Pairing(footer.path, table)
     spelled = dict(_folders(footer.path)) if hive else {}

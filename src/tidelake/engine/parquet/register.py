@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.engine.parquet.footer import Footer, footers
 from tidelake.engine.parquet.footer_statistics import column_facts, constant, evidence
-from tidelake.engine.parquet.match_fields import Match, matched
+from tidelake.engine.parquet.match_fields import Match, match_fields
 from tidelake.engine.parquet.match_partition import found_values
 from tidelake.errors import Invalid
 from tidelake.model.change import ColumnFacts, NewFile
@@ -43,7 +43,7 @@ def found_files(
     if not paths:
         return []
     found = [
-        (footer, matched(footer, columns, table, hive=hive))
+        (footer, match_fields(footer, columns, table, hive=hive))
         for footer in footers(connection, paths)
     ]
     facts = _facts(connection, found)

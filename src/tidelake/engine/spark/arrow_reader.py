@@ -49,7 +49,7 @@ def read_files(
     tasks = [pickle.dumps(replace(wanted, files=part)) for part in _slices(files)]
     read = _reader(local, tasks, arrow_schema(columns))
     ids = spark.range(0, len(tasks), 1, len(tasks))
-    return seen(ids.mapInArrow(read, nullable(columns)), columns)
+    return user_rows(ids.mapInArrow(read, nullable(columns)), columns)
 
 
 def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[DataFile]) -> DataFrame:
@@ -85,7 +85,7 @@ def from_here(
     rows: pa.Table | list[None] = pa.Table.from_batches(found, schema)
     if not found:
         rows = []  # Spark fails on an Arrow table without batches
-    return seen(spark.createDataFrame(rows, nullable(columns)), columns)
+    return user_rows(spark.createDataFrame(rows, nullable(columns)), columns)
 
 
 def as_table(rows: DataFrame) -> pa.Table:
@@ -139,7 +139,7 @@ def nullable(columns: Sequence[Column]) -> t.StructType:
     return t.StructType([t.StructField(f.name, f.dataType) for f in spark_schema(columns)])
 
 
-def seen(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+def user_rows(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
     """Rows that came through Arrow, as users see them."""
     if not any(column.type == "variant" for column in columns):
         return rows

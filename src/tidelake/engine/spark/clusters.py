@@ -34,7 +34,7 @@ _HASHED = (
 )
 
 
-def clustered(
+def cluster_rows(
     rows: DataFrame, target: Target, names: Mapping[int, str], local: LocalEngine
 ) -> DataFrame:
     """`names` tell, by id, which column of the rows becomes a column of the partitioning."""

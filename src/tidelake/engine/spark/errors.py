@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelake import errors
-from tidelake.engine.local.errors import refused
+from tidelake.engine.local.errors import refusal_in
 
 _CARRIED = re.compile(r"tidelake\.errors\.([A-Z]\w+): \x02(.*?)\x1f(.*?)\x03", re.DOTALL)
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: |$)", re.DOTALL)
@@ -17,7 +17,7 @@ _BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE
 
 
 @contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translate_spark_errors(doing: str) -> Iterator[None]:
     """Run a Spark call. What Spark raises about the lake's files, or Tidelake raised inside
     Spark, comes out as an error of our own tree; anything else stays Spark's."""
     try:
@@ -34,7 +34,7 @@ def translated(doing: str) -> Iterator[None]:
 def _translate(doing: str, text: str) -> errors.TidelakeError | None:
     if carried := _CARRIED.search(text):
         return _kind(carried[1])(carried[2], hint=carried[3] or None)
-    if own := refused(text):
+    if own := refusal_in(text):
         return own
     if told := _OURS.search(text):
         return _kind(told[1])(f"{doing}: {told[2].strip()}")

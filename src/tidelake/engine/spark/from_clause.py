@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.spark.duck_tree import tree_of
-from tidelake.engine.spark.relation import Relation, refused, renamed
+from tidelake.engine.spark.relation import Relation, rename_columns, unsupported_on_spark
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import fold, quote
@@ -90,9 +90,9 @@ class Source:
             yield {**item, "alias": item["column_names"][-1]} if named else item
             return
         if item["columns"] or item["replace_list"] or item.get("rename_list"):
-            raise refused("a star with REPLACE, RENAME or COLUMNS over a join")
+            raise unsupported_on_spark("a star with REPLACE, RENAME or COLUMNS over a join")
         if item.get("qualified_exclude_list"):
-            raise refused("a star with a qualified EXCLUDE over a join")
+            raise unsupported_on_spark("a star with a qualified EXCLUDE over a join")
         left_out = {fold(str(name)) for name in item["exclude_list"]}
         merged = set()
         for each in self.seen:
@@ -122,7 +122,7 @@ class Sources:
 
     def source(self, node: Node) -> Source:
         if node.get("sample"):
-            raise refused("a sample")
+            raise unsupported_on_spark("a sample")
         if node["type"] == "JOIN":
             return self._join(node)
         relation, alias = self._table(node)
@@ -138,23 +138,23 @@ class Sources:
         elif kind == "SUBQUERY":
             query, alias = node["subquery"]["node"], node["alias"]
             if not statement.stands_alone(query):
-                raise refused("a subquery that looks at the tables beside it")
+                raise unsupported_on_spark("a subquery that looks at the tables beside it")
             relation = statement.evaluated(query)
         elif kind in ("TABLE_FUNCTION", "EXPRESSION_LIST"):
             whole = tree_of(statement.shapes.connection, "FROM t")
             relation = statement.evaluated({**whole, "from_table": node})
             return relation, node["alias"] or node.get("function", {}).get("function_name", "")
         else:
-            raise refused(kind.replace("_", " ").lower())
+            raise unsupported_on_spark(kind.replace("_", " ").lower())
         if names := node["column_name_alias"]:
             rest = [column.name for column in relation.columns[len(names) :]]
-            relation = renamed(relation, [*names, *rest])
+            relation = rename_columns(relation, [*names, *rest])
         return relation, alias
 
     def _join(self, node: Node) -> Source:
         kind, way = node["join_type"], node["ref_type"]
         if kind not in _JOINS or way not in ("REGULAR", "CROSS", "NATURAL"):
-            raise refused(f"{kind if way == 'REGULAR' else way} JOIN")
+            raise unsupported_on_spark(f"{kind if way == 'REGULAR' else way} JOIN")
         left, right = (self._apart(self.source(node[side])) for side in ("left", "right"))
         using = list(node["using_columns"])
         if way == "NATURAL":
@@ -178,7 +178,7 @@ class Sources:
         own = {c.name: f"_tidelake_{next(_COLUMNS)}" for c in source.relation.columns}
         return replace(
             source,
-            relation=renamed(source.relation, list(own.values())),
+            relation=rename_columns(source.relation, list(own.values())),
             seen=tuple(replace(each, own=own[each.own]) for each in source.seen),
             merged={name: own[each] for name, each in source.merged.items()},
             is_join=True,
@@ -227,7 +227,7 @@ class Sources:
                     return _speech(sides).condition(said)
                 except NotEqual:
                     pass
-        raise refused(f"this condition of a {kind} JOIN")
+        raise unsupported_on_spark(f"this condition of a {kind} JOIN")
 
     def _column(self, sides: list[Relation], place: int, node: Node) -> str:
         name = f"_tidelake_{next(_COLUMNS)}"
@@ -241,7 +241,7 @@ class Sources:
         where = {**node["where_clause"], "children": [*conditions]}
         node["where_clause"] = conditions[0] if len(conditions) == 1 else where
         found = Selects(statement, name, "").evaluated(node)
-        return renamed(found, [column.name for column in relation.columns])
+        return rename_columns(found, [column.name for column in relation.columns])
 
 
 _COLUMNS = count()
@@ -256,7 +256,7 @@ def with_column(
     whole = tree_of(statement.shapes.connection, text)
     whole["select_list"].append({**node, "alias": name})
     found = Selects(statement, called, alias).evaluated(whole)
-    return renamed(found, [*(column.name for column in relation.columns), name])
+    return rename_columns(found, [*(column.name for column in relation.columns), name])
 
 
 def _speech(sides: Sequence[Relation]) -> Speech:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tidelake.engine.incoming.bring import Incoming, bring
+from tidelake.engine.incoming.bring import IncomingData, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.inline_text import Rows, as_text
 from tidelake.engine.local.computed import computed_shapes
-from tidelake.engine.local.errors import translated as translated_here
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
 from tidelake.engine.protocols import Answer, Job, Task
@@ -23,14 +23,14 @@ from tidelake.engine.spark.arrow_reader import (
     nullable,
     output_columns,
     read_deletions,
-    seen,
+    user_rows,
 )
-from tidelake.engine.spark.clusters import clustered
-from tidelake.engine.spark.errors import translated
+from tidelake.engine.spark.clusters import cluster_rows
+from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.frames import as_arrow, empty_table
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
-from tidelake.engine.spark.relation import Relation, numbered
+from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
 from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
@@ -61,7 +61,7 @@ class SparkJob(Closable):
         self._local = frames.local
         self._doing = doing
         self._relations = Relations(frames, doing)
-        self._here: dict[str, tuple[LocalJob, Incoming]] = {}
+        self._here: dict[str, tuple[LocalJob, IncomingData]] = {}
         self._open = ExitStack()
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class SparkJob(Closable):
         table: TableName,
         *,
         defaults: bool = True,
-    ) -> Incoming:
+    ) -> IncomingData:
         """What a caller gave, as a query of the table's columns. Of a DataFrame only the types
         are looked at yet; values that do not fit make the tasks fail that read them."""
         self._relations.table = table
@@ -125,7 +125,7 @@ class SparkJob(Closable):
                 defaults=defaults,
             )
             self._relations.add(name, Relation(frame, tuple(columns), raw=True, defaults=defaults))
-            return Incoming(f"SELECT * FROM {quote(name)}", found.present, True)
+            return IncomingData(f"SELECT * FROM {quote(name)}", found.present, True)
 
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
@@ -134,7 +134,7 @@ class SparkJob(Closable):
 
     def take(
         self, name: str, data: Any, table: TableName
-    ) -> tuple[tuple[Column, ...], Incoming] | None:
+    ) -> tuple[tuple[Column, ...], IncomingData] | None:
         """What a caller gave, as a query of the columns that it has of its own, and these."""
         columns = self.columns(data)
         if not columns:
@@ -143,7 +143,7 @@ class SparkJob(Closable):
             with self._translated():
                 self._relations.add(name, Relation(data, columns))
             names = frozenset(column.name for column in columns)
-            return columns, Incoming(f"SELECT * FROM {quote(name)}", names, True)
+            return columns, IncomingData(f"SELECT * FROM {quote(name)}", names, True)
         columns = tuple(map(_in_microseconds, columns))
         return columns, self.bring(name, data, columns, table)
 
@@ -154,7 +154,7 @@ class SparkJob(Closable):
 
     def _bring_here(
         self, name: str, data: Any, columns: Sequence[Column], defaults: bool
-    ) -> Incoming:
+    ) -> IncomingData:
         """Data that is in this process. What is not much goes to one task, and so into one file."""
         here = self._open.enter_context(self._local.job(self._doing))
         table = self._relations.table
@@ -209,8 +209,8 @@ class SparkJob(Closable):
             def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.write(batches, target, carries_row_ids)
 
-            together = clustered(rows, target, names, self._local)
-            return tuple(unpickle_all(numbered(together).mapInArrow(write, FACTS).collect()))
+            together = cluster_rows(rows, target, names, self._local)
+            return tuple(unpickle_all(name_by_place(together).mapInArrow(write, FACTS).collect()))
 
     def delete(
         self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
@@ -247,7 +247,7 @@ class SparkJob(Closable):
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.over(batches, do)
 
-            return unpickle_all(numbered(found.frame).mapInArrow(answer, FACTS).collect())
+            return unpickle_all(name_by_place(found.frame).mapInArrow(answer, FACTS).collect())
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: each task has it choose of its own
@@ -260,12 +260,12 @@ class SparkJob(Closable):
             def pick(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.select(batches, columns, choose)
 
-            rows = numbered(found.frame).mapInArrow(pick, nullable(columns))
-            self._relations.add(name, Relation(seen(rows, columns), columns))
+            rows = name_by_place(found.frame).mapInArrow(pick, nullable(columns))
+            self._relations.add(name, Relation(user_rows(rows, columns), columns))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translated(self._doing), translated_here(self._doing):
+        with translate_spark_errors(self._doing), translate_duckdb_errors(self._doing):
             yield
 
     @contextmanager

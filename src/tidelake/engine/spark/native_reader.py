@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from tidelake.engine.spark.columns import field_of, lineage_field
-from tidelake.engine.spark.errors import translated
-from tidelake.engine.spark.paths import reported, unglobbed
+from tidelake.engine.spark.errors import translate_spark_errors
+from tidelake.engine.spark.paths import escape_globs, metadata_path
 from tidelake.model.schema import (
     ROW_BEGAN,
     ROW_ENDED,
@@ -106,7 +106,7 @@ class NativeReader:
     def _with_starts(self, rows: DataFrame, starts: Mapping[str, int]) -> DataFrame:
         """The first row id of each row's file; none if Spark spells the path in another way."""
         known = self._small(
-            (_KNOWN, pa.string(), [reported(self._uris[path]) for path in starts]),
+            (_KNOWN, pa.string(), [metadata_path(self._uris[path]) for path in starts]),
             (_START, pa.int64(), list(starts.values())),
         )
         hashes = known.selectExpr(f"xxhash64({_KNOWN}) AS {_HASH}", _START)
@@ -153,14 +153,14 @@ class NativeReader:
         return self._open(t.StructType(fields), [file.path for file in files])
 
     def _open(self, schema: t.StructType, paths: Sequence[str]) -> DataFrame:
-        names = [unglobbed(self._uris[path]) for path in paths]
-        with translated(f"cannot read {self._plan.table}"):
+        names = [escape_globs(self._uris[path]) for path in paths]
+        with translate_spark_errors(f"cannot read {self._plan.table}"):
             return self._spark.read.options(**_OPTIONS).schema(schema).parquet(*names)
 
     def _facts(self, files: Sequence[DataFile]) -> DataFrame:
         at = self._plan.snapshot_id
         return self._small(
-            (_KNOWN, pa.string(), [reported(self._uris[file.path]) for file in files]),
+            (_KNOWN, pa.string(), [metadata_path(self._uris[file.path]) for file in files]),
             (_FILE, pa.int64(), list(range(len(files)))),
             (_ID, pa.int64(), [file.id for file in files]),
             (_START, pa.int64(), [file.row_id_start for file in files]),
@@ -190,7 +190,7 @@ class NativeReader:
         file in which they do not fails for want of positions."""
         paths = [delete.path for _, delete in deletes]
         owners = self._small(
-            (_KNOWN, pa.string(), [reported(self._uris[path]) for path in paths]),
+            (_KNOWN, pa.string(), [metadata_path(self._uris[path]) for path in paths]),
             (_FILE, pa.int64(), [number for number, _ in deletes]),
             (_STAGED, pa.bool_(), [delete.is_staged for _, delete in deletes]),
         )

@@ -46,7 +46,7 @@ class Order:
         return Relation(found.toDF(*rows.frame.columns[:width]), rows.columns[:width])
 
 
-def ordering(statement: Statement, node: Node, columns: Sequence[Column]) -> Order | None:
+def order_of(statement: Statement, node: Node, columns: Sequence[Column]) -> Order | None:
     """How to sort the rows of a SELECT; None if only DuckDB can."""
     kept, limits, orders = [], [], []
     for modifier in node["modifiers"]:

@@ -26,12 +26,12 @@ def with_scheme(path: str, scheme: str) -> str:
     return f"{scheme}://{host}{rest}"
 
 
-def unglobbed(path: str) -> str:
+def escape_globs(path: str) -> str:
     """A path that `spark.read` takes literally."""
     return _GLOB.sub(r"\\\1", path)
 
 
-def reported(path: str) -> str:
+def metadata_path(path: str) -> str:
     """The text that `_metadata.file_path` has for a file read by this URI.
 
     Hadoop normalises the path, and Java's URI quotes it: `%` too, but not letters beyond ASCII.

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from tidelake.engine.spark import arrow_reader as spark_arrow
 from tidelake.engine.spark.columns import reads_exactly
 from tidelake.engine.spark.native_reader import FIELD_IDS, NativeReader
-from tidelake.engine.spark.paths import is_readable_name, scheme_and_host, unglobbed, with_scheme
+from tidelake.engine.spark.paths import escape_globs, is_readable_name, scheme_and_host, with_scheme
 from tidelake.engine.spark.relation import Executors, Relation
-from tidelake.engine.spark.scalar import Speech, said
+from tidelake.engine.spark.scalar import Speech, spark_condition
 from tidelake.engine.spark.session import active_session
-from tidelake.engine.spark.sql import parsed, spark_text
+from tidelake.engine.spark.sql import parse_query, spark_text
 from tidelake.engine.spark.tasks import ROWS
 from tidelake.engine.spark.types import is_exact, spark_schema
 from tidelake.errors import Invalid, Unsupported
@@ -84,7 +84,7 @@ class PlanFrames:
         facts = self.frame(parts[0])
         for part in parts[1:]:
             facts = facts.union(self.frame(part))
-        text = spark_text(parsed(winners_at_once_sql(plan, _FACTS)))
+        text = spark_text(parse_query(winners_at_once_sql(plan, _FACTS)))
         winners = self.select(text, {_FACTS: facts})
         where = self.condition(plan)
         if plan.where is not None and where is None:
@@ -137,7 +137,7 @@ class PlanFrames:
 
         def say(text: str) -> str | None:
             with self.local.workbench().connection as connection:
-                return said(connection, speech, text)
+                return spark_condition(connection, speech, text)
 
         try:
             return render(plan.predicate, Schema(plan.columns), say)
@@ -179,7 +179,7 @@ class PlanFrames:
     def _can_open(self, uri: str) -> bool:
         """Whether Spark has a file system for the URI, with credentials that see the file."""
         try:
-            return bool(self.spark.read.schema("a INT").parquet(unglobbed(uri)).columns)
+            return bool(self.spark.read.schema("a INT").parquet(escape_globs(uri)).columns)
         except Exception:  # classic and Connect sessions raise very different things here
             return False
 

@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tidelake.engine.local.errors import translated as translated_here
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.spark.arrow_reader import from_here
 from tidelake.engine.spark.duck_tree import is_understood, sql_of, tree_of, with_values
-from tidelake.engine.spark.errors import translated
+from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.from_clause import Sources
 from tidelake.engine.spark.relation import (
     Relation,
-    held,
     held_columns,
-    named,
-    refused,
-    renamed,
-    renumbered,
+    held_query,
+    rename_by_place,
+    rename_columns,
+    rename_like,
+    unsupported_on_spark,
 )
 from tidelake.engine.spark.select import Selects
 from tidelake.engine.spark.statement import DOING, Statement
@@ -52,13 +52,13 @@ class Query(Statement):
 
     def run(self, sql: str, parameters: Mapping[str, Value]) -> DataFrame:
         """The rows of a query."""
-        with translated(DOING), translated_here(DOING):
+        with translate_spark_errors(DOING), translate_duckdb_errors(DOING):
             columns = self.shapes.columns_of(sql, parameters)
-            return named(self.evaluated(self._tree(sql, parameters)), columns).frame
+            return rename_like(self.evaluated(self._tree(sql, parameters)), columns).frame
 
     def described(self, sql: str, parameters: Mapping[str, Value]) -> tuple[Column, ...]:
         """The columns of a query, as Spark holds them."""
-        with translated_here(DOING):
+        with translate_duckdb_errors(DOING):
             columns = self.shapes.columns_of(sql, parameters)
         held_as = held_columns(columns)
         return tuple(replace(h, name=c.name) for h, c in zip(held_as, columns, strict=True))
@@ -67,7 +67,7 @@ class Query(Statement):
         connection = self.shapes.connection
         node = with_values(connection, tree_of(connection, sql), parameters)
         if not is_understood(connection, node):
-            raise refused("this statement")
+            raise unsupported_on_spark("this statement")
         return node
 
     def evaluated(self, node: Node) -> Relation:
@@ -78,7 +78,7 @@ class Query(Statement):
         if node["type"] == "SET_OPERATION_NODE":
             return self._set_operation(node)
         if node["type"] != "SELECT_NODE":
-            raise refused(node["type"].replace("_", " ").lower().removesuffix(" node"))
+            raise unsupported_on_spark(node["type"].replace("_", " ").lower().removesuffix(" node"))
         return self._select(node)
 
     def _reads(self, node: Node) -> bool:
@@ -88,20 +88,20 @@ class Query(Statement):
     def _here(self, node: Node) -> Relation:
         """A query of no table: DuckDB runs it in this process."""
         columns = self.columns_of(node)
-        sql, held_as = held(sql_of(self.shapes.connection, node), columns)
+        sql, held_as = held_query(sql_of(self.shapes.connection, node), columns)
         work = self.frames.local.workbench()
         batches = LocalReading(work, sql, DOING, held_as).to_batches()
         frame = from_here(self.frames.spark, batches, held_as)
-        return named(Relation(frame, held_as), columns)
+        return rename_like(Relation(frame, held_as), columns)
 
     def _select(self, node: Node) -> Relation:
         if node["sample"]:
-            raise refused("a sample")
+            raise unsupported_on_spark("a sample")
         columns = self.columns_of(node)
         source = Sources(self).source(node["from_table"])
         node, relation = Subqueries(self, source).taken_out(source.resolved(node), source.relation)
         name = self.add(relation)
-        return named(self._over(name, node, source.alias), columns)
+        return rename_like(self._over(name, node, source.alias), columns)
 
     def _over(self, name: str, node: Node, alias: str = "") -> Relation:
         """A SELECT over a relation in place of what it reads."""
@@ -123,17 +123,17 @@ class Query(Statement):
             made = getattr(left, _SET_OPERATIONS[kind, everyone])(right)
             found = Relation(made, sides[0].columns)
         else:
-            raise refused(kind.replace("_", " "))
+            raise unsupported_on_spark(kind.replace("_", " "))
         if not node["modifiers"]:
-            return named(found, columns)
+            return rename_like(found, columns)
         star = tree_of(self.shapes.connection, "FROM t")
-        name = self.add(named(found, columns))
-        return named(self._over(name, {**star, "modifiers": node["modifiers"]}), columns)
+        name = self.add(rename_like(found, columns))
+        return rename_like(self._over(name, {**star, "modifiers": node["modifiers"]}), columns)
 
     def _cast(self, node: Node, columns: Sequence[Column]) -> Relation:
         """A side of a set operation, in the types of the whole."""
         relation = self.evaluated(node)
-        name = self.add(renumbered(relation))
+        name = self.add(rename_by_place(relation))
         casts = ", ".join(
             f"CAST(c{place} AS {column.duckdb_type}) AS c{place}"
             for place, column in enumerate(columns)
@@ -147,11 +147,11 @@ class Query(Statement):
             entry, *rest = ctes
             query = entry["value"]["query"]["node"]
             if query["type"] == "RECURSIVE_CTE_NODE":
-                raise refused("a recursive query")
+                raise unsupported_on_spark("a recursive query")
             relation = self.evaluated(query)
             if aliases := entry["value"]["aliases"]:
                 names = [*aliases, *(c.name for c in relation.columns[len(aliases) :])]
-                relation = renamed(relation, names)
+                relation = rename_columns(relation, names)
             own = {**node, "cte_map": {"map": rest}}
             node = _renamed_tables(own, entry["key"], self.add(relation))
         return node
@@ -161,7 +161,7 @@ def _refuse_unlike(columns: Sequence[Column], kind: str) -> None:
     """Of -0.0 and 0.0, which are equal, either may remain; nested values compare otherwise."""
     for column in columns:
         if column.is_nested or column.type in ("variant", "geometry", "json", "float32", "float64"):
-            raise refused(f"{kind} of {column.duckdb_type}")
+            raise unsupported_on_spark(f"{kind} of {column.duckdb_type}")
 
 
 def _renamed_tables(node: Any, name: str, new: str) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tidelake.engine.export import as_polars, checked_rows, frame_of
 from tidelake.engine.spark.arrow_reader import as_table
-from tidelake.engine.spark.errors import translated
+from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SparkReading:
         raise Unsupported("these rows are computed by Spark", hint="ask for to_spark()")
 
     def to_arrow(self) -> pa.Table:
-        with translated(self._doing):
+        with translate_spark_errors(self._doing):
             return as_table(self._frame)
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
@@ -43,5 +43,5 @@ class SparkReading:
         return as_polars(self.to_arrow())
 
     def count(self) -> int:
-        with translated(self._doing):
+        with translate_spark_errors(self._doing):
             return self._frame.count()

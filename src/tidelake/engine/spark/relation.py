@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tidelake.engine.spark.arrow_reader import nullable, seen
+from tidelake.engine.spark.arrow_reader import nullable, user_rows
 from tidelake.engine.spark.tasks import RowsQuery
 from tidelake.engine.spark.types import is_exact
 from tidelake.errors import Unsupported
@@ -65,18 +65,18 @@ class Executors:
         def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from query.select(batches, columns)
 
-        found = numbered(rows.frame).mapInArrow(select, nullable(columns))
-        return Relation(seen(found, columns), columns)
+        found = name_by_place(rows.frame).mapInArrow(select, nullable(columns))
+        return Relation(user_rows(found, columns), columns)
 
 
-def numbered(frame: DataFrame) -> DataFrame:
+def name_by_place(frame: DataFrame) -> DataFrame:
     """The columns by place: Spark's functions on Arrow fail on some names."""
     return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
 
 
 def as_columns(frame: DataFrame, columns: Sequence[Column]) -> Relation:
     """Rows that Spark has computed, under the names and in the types that DuckDB would give."""
-    frame = numbered(frame)
+    frame = name_by_place(frame)
     wanted = [
         nullable([column])[0].dataType.simpleString() if is_exact(column) else None
         for column in columns
@@ -91,7 +91,7 @@ def as_columns(frame: DataFrame, columns: Sequence[Column]) -> Relation:
     return Relation(frame.selectExpr(*chosen).toDF(*names), tuple(columns))
 
 
-def refused(what: str) -> Unsupported:
+def unsupported_on_spark(what: str) -> Unsupported:
     return Unsupported(f"{what} is not supported on Spark", hint=HINT)
 
 
@@ -109,7 +109,7 @@ def held_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
     )
 
 
-def held(sql: str, columns: Sequence[Column]) -> tuple[str, tuple[Column, ...]]:
+def held_query(sql: str, columns: Sequence[Column]) -> tuple[str, tuple[Column, ...]]:
     """A query whose columns are as Spark holds them."""
     places = [f"c{place}" for place in range(len(columns))]
     chosen = ", ".join(
@@ -120,15 +120,15 @@ def held(sql: str, columns: Sequence[Column]) -> tuple[str, tuple[Column, ...]]:
     return whole, held_columns(columns)
 
 
-def named(relation: Relation, columns: Sequence[Column]) -> Relation:
-    return renamed(relation, [column.name for column in columns])
+def rename_like(relation: Relation, columns: Sequence[Column]) -> Relation:
+    return rename_columns(relation, [column.name for column in columns])
 
 
-def renumbered(relation: Relation) -> Relation:
-    return renamed(relation, [f"c{place}" for place in range(len(relation.columns))])
+def rename_by_place(relation: Relation) -> Relation:
+    return rename_columns(relation, [f"c{place}" for place in range(len(relation.columns))])
 
 
-def renamed(relation: Relation, names: Sequence[str]) -> Relation:
+def rename_columns(relation: Relation, names: Sequence[str]) -> Relation:
     columns = tuple(
         replace(column, name=name) for column, name in zip(relation.columns, names, strict=True)
     )

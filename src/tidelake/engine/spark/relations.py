@@ -16,7 +16,7 @@ from tidelake.engine.spark.arrow_reader import as_table
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, as_columns
 from tidelake.engine.spark.shapes import Shapes
-from tidelake.engine.spark.sql import Parsed
+from tidelake.engine.spark.sql import ParsedQuery
 from tidelake.engine.spark.tasks import ROWS, RowsQuery
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
@@ -65,7 +65,7 @@ class Relations:
         return self._fused(query, target) or self._apart(query, target)
 
     def _fused(
-        self, query: Parsed, target: Target
+        self, query: ParsedQuery, target: Target
     ) -> tuple[DataFrame, RowsQuery, dict[int, str]] | None:
         """A row-by-row query, run by the very task that writes. Not if it makes up values that
         rows are to be partitioned by: they have to be there before."""
@@ -84,26 +84,30 @@ class Relations:
         rows = self.executors.query(inner, self._sql(query.over(ROWS)))
         return inner.frame, rows, names
 
-    def _apart(self, query: Parsed, target: Target) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
+    def _apart(
+        self, query: ParsedQuery, target: Target
+    ) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
         found = self._evaluated(query)
         names = {column.id: column.name for column in _partitioned_by(target)}
         return found.frame, self.executors.query(found, f"SELECT * FROM {ROWS}"), names
 
-    def _source(self, source: exp.Expr, query: Parsed) -> Relation:
+    def _source(self, source: exp.Expr, query: ParsedQuery) -> Relation:
         """A relation by name, or what a subquery gives."""
         if isinstance(source, exp.Subquery):
             below = query.node["from_table"]["subquery"]["node"]
-            return self._evaluated(Parsed(tree_of.inside(source), below))
+            return self._evaluated(ParsedQuery(tree_of.inside(source), below))
         return self._relations[source.name]
 
-    def _parsed(self, sql: str) -> Parsed:
-        return Parsed(tree_of.parsed(sql), duck_tree.tree_of(self._shapes.connection, sql))
+    def _parsed(self, sql: str) -> ParsedQuery:
+        return ParsedQuery(
+            tree_of.parse_query(sql), duck_tree.tree_of(self._shapes.connection, sql)
+        )
 
-    def _sql(self, query: Parsed) -> str:
+    def _sql(self, query: ParsedQuery) -> str:
         """As DuckDB writes it: nothing of what a caller wrote is lost on the way."""
         return duck_tree.sql_of(self._shapes.connection, query.node)
 
-    def _evaluated(self, query: Parsed) -> Relation:
+    def _evaluated(self, query: ParsedQuery) -> Relation:
         """The rows of a query: by Spark what Spark does as DuckDB would, else by DuckDB."""
         columns = self._shapes.columns_of(self._sql(query))
         if len(parts := query.parts()) > 1:
@@ -122,7 +126,7 @@ class Relations:
         text = tree_of.spark_text(tree_of.over(tree, ROWS), inner.by_name)
         return as_columns(self._frames.select(text, {ROWS: inner.frame}), columns)
 
-    def _cast(self, query: Parsed, columns: tuple[Column, ...]) -> Parsed:
+    def _cast(self, query: ParsedQuery, columns: tuple[Column, ...]) -> ParsedQuery:
         """The query in the types of these columns."""
         sql = self._sql(query)
         found = self._shapes.columns_of(sql)
@@ -132,9 +136,9 @@ class Relations:
             f"CAST({quote(here.name)} AS {column.duckdb_type}) AS {quote(column.name)}"
             for here, column in zip(found, columns, strict=True)
         )
-        tree = tree_of.parsed(f"SELECT {casts} FROM ({query.tree.sql('duckdb')}) AS r")
+        tree = tree_of.parse_query(f"SELECT {casts} FROM ({query.tree.sql('duckdb')}) AS r")
         whole = f"SELECT {casts} FROM ({sql}) AS r"
-        return Parsed(tree, duck_tree.tree_of(self._shapes.connection, whole))
+        return ParsedQuery(tree, duck_tree.tree_of(self._shapes.connection, whole))
 
     def _typed(self, rows: Relation) -> Relation:
         """The relation with its columns in Spark's types."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.spark.duck_tree import constant, tree_of, type_of
 from tidelake.engine.spark.spelling import (
     BOOLEAN,
-    Said,
+    SparkExpression,
     is_number_of,
     literal_of,
     own_type,
@@ -70,14 +70,14 @@ class Speech:
         assert said.kind is not None
         return said.text, said.kind.type
 
-    def _said(self, node: Node) -> Said:
+    def _said(self, node: Node) -> SparkExpression:
         found = constant(node)
         if found is not None:
-            return Said("", None, found)
+            return SparkExpression("", None, found)
         say = _SAY.get(node["class"])
         if say is None:
             raise NotEqual(node.get("type", node["class"]))
-        said: Said = say(self, node)
+        said: SparkExpression = say(self, node)
         if len(said.text) > _LONGEST:
             raise NotEqual("a long expression")
         return said
@@ -92,7 +92,7 @@ class Speech:
             raise NotEqual("what is not a boolean")
         return said.text
 
-    def _column(self, node: Node) -> Said:
+    def _column(self, node: Node) -> SparkExpression:
         names = list(node["column_names"])
         if len(names) > 1 and fold(names[0]) == self._alias:
             if fold(names[1]) not in self._columns:
@@ -101,19 +101,19 @@ class Speech:
         column = self._columns.get(fold(names[0]))
         if column is None:
             raise NotEqual(".".join(names))
-        return _field(Said(backtick(column.name), column), names[1:])
+        return _field(SparkExpression(backtick(column.name), column), names[1:])
 
-    def _compared(self, node: Node) -> Said:
+    def _compared(self, node: Node) -> SparkExpression:
         left, right = self._said(node["left"]), self._said(node["right"])
         kind = node["type"]
         if kind in _DISTINCT:
-            return Said(f"({_DISTINCT[kind]}{self._same(left, right)})", BOOLEAN)
+            return SparkExpression(f"({_DISTINCT[kind]}{self._same(left, right)})", BOOLEAN)
         op = _COMPARISONS.get(kind)
         if op is None:
             raise NotEqual(kind)
-        return Said(_comparison(left, op, right), BOOLEAN)
+        return SparkExpression(_comparison(left, op, right), BOOLEAN)
 
-    def _same(self, left: Said, right: Said) -> str:
+    def _same(self, left: SparkExpression, right: SparkExpression) -> str:
         """Equal, or both NULL."""
         if left.value is not None:
             left, right = right, left
@@ -125,45 +125,45 @@ class Speech:
             return f"{left.text} IS NULL"
         return f"{left.text} <=> {literal(left.kind, with_zone_of(left.kind, right.value[0]))}"
 
-    def _conjunction(self, node: Node) -> Said:
+    def _conjunction(self, node: Node) -> SparkExpression:
         word = {"CONJUNCTION_AND": " AND ", "CONJUNCTION_OR": " OR "}[node["type"]]
-        return Said(f"({word.join(map(self._boolean, node['children']))})", BOOLEAN)
+        return SparkExpression(f"({word.join(map(self._boolean, node['children']))})", BOOLEAN)
 
-    def _operator(self, node: Node) -> Said:
+    def _operator(self, node: Node) -> SparkExpression:
         kind, children = node["type"], node["children"]
         if kind == "OPERATOR_NOT":
-            return Said(f"(NOT {self._boolean(children[0])})", BOOLEAN)
+            return SparkExpression(f"(NOT {self._boolean(children[0])})", BOOLEAN)
         if kind in ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL"):
             word = "IS NULL" if kind == "OPERATOR_IS_NULL" else "IS NOT NULL"
-            return Said(f"({_known(self._said(children[0])).text} {word})", BOOLEAN)
+            return SparkExpression(f"({_known(self._said(children[0])).text} {word})", BOOLEAN)
         if kind in ("COMPARE_IN", "COMPARE_NOT_IN"):
             return self._in(children, "NOT " if kind == "COMPARE_NOT_IN" else "")
         if kind == "OPERATOR_COALESCE":
             parts = [self._said(child) for child in children]
             shared = shared_type(parts)
             texts = ", ".join(self._typed(part, shared) for part in parts)
-            return Said(f"coalesce({texts})", shared)
+            return SparkExpression(f"coalesce({texts})", shared)
         if kind in ("ARRAY_EXTRACT", "STRUCT_EXTRACT"):
             return self._extracted(children)
         raise NotEqual(kind)
 
-    def _in(self, children: Sequence[Node], word: str) -> Said:
+    def _in(self, children: Sequence[Node], word: str) -> SparkExpression:
         first, *rest = (self._said(child) for child in children)
         values = [said.value for said in rest]
         if first.kind is None or not rest or None in values:
             raise NotEqual("IN without literals")
         kind = first.kind
         found = tuple(with_zone_of(kind, value[0]) for value in values if value is not None)
-        return Said(f"({word}{membership(first.text, kind, found)})", BOOLEAN)
+        return SparkExpression(f"({word}{membership(first.text, kind, found)})", BOOLEAN)
 
-    def _between(self, node: Node) -> Said:
+    def _between(self, node: Node) -> SparkExpression:
         given, low, high = (self._said(node[part]) for part in ("input", "lower", "upper"))
         if (low.value is None) != (high.value is None) or _class(low) is not _class(high):
             raise NotEqual("BETWEEN of several kinds")
         both = _comparison(given, ">=", low), _comparison(given, "<=", high)
-        return Said(f"({both[0]} AND {both[1]})", BOOLEAN)
+        return SparkExpression(f"({both[0]} AND {both[1]})", BOOLEAN)
 
-    def _case(self, node: Node) -> Said:
+    def _case(self, node: Node) -> SparkExpression:
         checks = node["case_checks"]
         whens = [self._boolean(check["when_expr"]) for check in checks]
         parts = [self._said(check["then_expr"]) for check in checks]
@@ -171,23 +171,23 @@ class Speech:
         shared = shared_type(parts)
         *thens, otherwise = (self._typed(part, shared) for part in parts)
         said = " ".join(f"WHEN {w} THEN {t}" for w, t in zip(whens, thens, strict=True))
-        return Said(f"(CASE {said} ELSE {otherwise} END)", shared)
+        return SparkExpression(f"(CASE {said} ELSE {otherwise} END)", shared)
 
-    def _cast(self, node: Node) -> Said:
+    def _cast(self, node: Node) -> SparkExpression:
         wanted = type_of(node["cast_type"])
         given = self._said(node["child"])
         if wanted is None or node["try_cast"]:
             raise NotEqual("a cast")
         if given.value is not None:
-            return Said("", None, (literal_of(wanted, given.value[0]),))
+            return SparkExpression("", None, (literal_of(wanted, given.value[0]),))
         assert given.kind is not None
         if given.kind.type == wanted.type and not wanted.children:
             return given
         if wanted.type in _WIDER.get(given.kind.type, ()):
-            return Said(f"CAST({given.text} AS {_SPARK_NAMES[wanted.type]})", wanted)
+            return SparkExpression(f"CAST({given.text} AS {_SPARK_NAMES[wanted.type]})", wanted)
         raise NotEqual(f"a cast of {given.kind.duckdb_type} to {wanted.duckdb_type}")
 
-    def _function(self, node: Node) -> Said:
+    def _function(self, node: Node) -> SparkExpression:
         if node["filter"] or node["distinct"] or node["order_bys"]["orders"]:
             raise NotEqual(node["function_name"])
         name, children = fold(node["function_name"]), node["children"]
@@ -196,46 +196,56 @@ class Speech:
         say = _FUNCTIONS.get((name, len(children)))
         if say is None:
             raise NotEqual(name)
-        said: Said = say(self, *(self._said(child) for child in children))
+        said: SparkExpression = say(self, *(self._said(child) for child in children))
         return said
 
-    def _arithmetic(self, sign: str, left: Said, right: Said) -> Said:
+    def _arithmetic(
+        self, sign: str, left: SparkExpression, right: SparkExpression
+    ) -> SparkExpression:
         shared = shared_type([left, right])
         if shared.type != "float64":
             raise NotEqual(f"{sign} of {shared.duckdb_type}")  # DuckDB may see no overflow
-        return Said(f"({self._typed(left, shared)} {sign} {self._typed(right, shared)})", shared)
+        return SparkExpression(
+            f"({self._typed(left, shared)} {sign} {self._typed(right, shared)})", shared
+        )
 
-    def _joined(self, left: Said, right: Said) -> Said:
+    def _joined(self, left: SparkExpression, right: SparkExpression) -> SparkExpression:
         text = Column(0, "", "varchar")
         if any(said.kind and said.kind.type != "varchar" for said in (left, right)):
             raise NotEqual("|| of other than texts")
-        return Said(f"concat({self._typed(left, text)}, {self._typed(right, text)})", text)
+        return SparkExpression(
+            f"concat({self._typed(left, text)}, {self._typed(right, text)})", text
+        )
 
-    def _like(self, given: Said, pattern: Said, negated: bool = False) -> Said:
+    def _like(
+        self, given: SparkExpression, pattern: SparkExpression, negated: bool = False
+    ) -> SparkExpression:
         text = _text_of(pattern)
         if given.kind is None or given.kind.type != "varchar" or text is None:
             raise NotEqual("LIKE")
-        return Said(like(given.text, Like("", text, negated)), BOOLEAN)
+        return SparkExpression(like(given.text, Like("", text, negated)), BOOLEAN)
 
-    def _starts(self, given: Said, prefix: Said) -> Said:
+    def _starts(self, given: SparkExpression, prefix: SparkExpression) -> SparkExpression:
         text = _text_of(prefix)
         if given.kind is None or given.kind.type != "varchar" or text is None:
             raise NotEqual("starts_with")
-        return Said(f"startswith({given.text}, {text_literal(text)})", BOOLEAN)
+        return SparkExpression(f"startswith({given.text}, {text_literal(text)})", BOOLEAN)
 
-    def _length(self, given: Said) -> Said:
+    def _length(self, given: SparkExpression) -> SparkExpression:
         if given.kind is None or given.kind.type != "varchar":
             raise NotEqual("length")
-        return Said(f"CAST(length({given.text}) AS BIGINT)", Column(0, "", "int64"))
+        return SparkExpression(f"CAST(length({given.text}) AS BIGINT)", Column(0, "", "int64"))
 
-    def _extracted(self, children: Sequence[Node] | tuple[Said, Said]) -> Said:
+    def _extracted(
+        self, children: Sequence[Node] | tuple[SparkExpression, SparkExpression]
+    ) -> SparkExpression:
         given, name = (self._said(c) if isinstance(c, dict) else c for c in children)
         text = _text_of(name)
         if given.kind is None or given.kind.type != "struct" or text is None:
             raise NotEqual("an element")
         return _field(given, [text])
 
-    def _typed(self, said: Said, kind: Column) -> str:
+    def _typed(self, said: SparkExpression, kind: Column) -> str:
         """In a type: a literal of it, or an expression that is of it or casts to it exactly."""
         if said.value is None:
             assert said.kind is not None
@@ -252,7 +262,9 @@ class Speech:
         return f"CAST({text} AS {name})" if name and kind.type != "varchar" else text
 
 
-def said(connection: duckdb.DuckDBPyConnection, speech: Speech, condition: str) -> str | None:
+def spark_condition(
+    connection: duckdb.DuckDBPyConnection, speech: Speech, condition: str
+) -> str | None:
     """A condition in DuckDB's SQL as one in Spark's; None if Spark might judge otherwise."""
     try:
         (node,) = tree_of(connection, f"SELECT ({condition})")["select_list"]
@@ -261,7 +273,7 @@ def said(connection: duckdb.DuckDBPyConnection, speech: Speech, condition: str) 
         return None
 
 
-def _comparison(left: Said, op: str, right: Said) -> str:
+def _comparison(left: SparkExpression, op: str, right: SparkExpression) -> str:
     if left.value is not None:
         left, right, op = right, left, _MIRRORED[op]
     if left.kind is None:
@@ -271,7 +283,7 @@ def _comparison(left: Said, op: str, right: Said) -> str:
     return f"({left.text} {op} {_beside(left, right)})"
 
 
-def _beside(left: Said, right: Said) -> str:
+def _beside(left: SparkExpression, right: SparkExpression) -> str:
     """The right side of a comparison, if both sides are of kinds that compare alike."""
     assert left.kind is not None
     assert right.kind is not None
@@ -282,27 +294,27 @@ def _beside(left: Said, right: Said) -> str:
     return right.text
 
 
-def _known(said: Said) -> Said:
+def _known(said: SparkExpression) -> SparkExpression:
     if said.kind is None or said.kind.type == "variant":
         raise NotEqual("a literal")
     return said
 
 
-def _field(said: Said, names: Sequence[str]) -> Said:
+def _field(said: SparkExpression, names: Sequence[str]) -> SparkExpression:
     for name in names:
         children = said.kind.children if said.kind and said.kind.type == "struct" else ()
         found = [child for child in children if fold(child.name) == fold(name)]
         if len(found) != 1:
             raise NotEqual(name)
-        said = Said(f"{said.text}.{backtick(found[0].name)}", found[0])
+        said = SparkExpression(f"{said.text}.{backtick(found[0].name)}", found[0])
     return said
 
 
-def _class(said: Said) -> type[Any] | None:
+def _class(said: SparkExpression) -> type[Any] | None:
     return None if said.value is None else type(said.value[0])
 
 
-def _text_of(said: Said) -> str | None:
+def _text_of(said: SparkExpression) -> str | None:
     value = said.value[0] if said.value is not None else None
     return value if isinstance(value, str) else None
 
@@ -322,7 +334,7 @@ _SPARK_NAMES = {
     "float64": "DOUBLE",
     "varchar": "STRING",
 }
-_SAY: Mapping[str, Callable[[Any, Node], Said]] = {
+_SAY: Mapping[str, Callable[[Any, Node], SparkExpression]] = {
     "COLUMN_REF": Speech._column,
     "COMPARISON": Speech._compared,
     "CONJUNCTION": Speech._conjunction,
@@ -332,7 +344,7 @@ _SAY: Mapping[str, Callable[[Any, Node], Said]] = {
     "CAST": Speech._cast,
     "FUNCTION": Speech._function,
 }
-_FUNCTIONS: Mapping[tuple[str, int], Callable[..., Said]] = {
+_FUNCTIONS: Mapping[tuple[str, int], Callable[..., SparkExpression]] = {
     ("||", 2): Speech._joined,
     ("~~", 2): Speech._like,
     ("!~~", 2): lambda speech, given, pattern: speech._like(given, pattern, negated=True),

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.spark.duck_tree import constant, sql_of, tree_of
 from tidelake.engine.spark.groups import Groups, is_plain_grouping
-from tidelake.engine.spark.order import ordering
-from tidelake.engine.spark.relation import Relation, as_columns, held, held_columns, renumbered
+from tidelake.engine.spark.order import order_of
+from tidelake.engine.spark.relation import (
+    Relation,
+    as_columns,
+    held_columns,
+    held_query,
+    rename_by_place,
+)
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.tasks import ROWS
 from tidelake.model.names import fold, quote
@@ -41,14 +47,14 @@ class Selects:
         """The rows of a SELECT without subqueries, sorted and limited as it says."""
         statement = self._statement
         columns = statement.columns_of(node)
-        order = ordering(statement, node, columns)
+        order = order_of(statement, node, columns)
         if order is None:
             return self._by_duckdb(node, columns, [])
         return order.applied(statement.frames, self._body(order.body), len(columns))
 
     def _body(self, node: Node) -> Relation:
         if _is_distinct(node):
-            rows = renumbered(self._body({**node, "modifiers": []}))
+            rows = rename_by_place(self._body({**node, "modifiers": []}))
             return Selects(self._statement, self._statement.add(rows), "").distinct()
         keys = self._keys(node)
         columns = self._statement.columns_of(node)
@@ -112,7 +118,7 @@ class Selects:
             rows, where = self._in_one_place(rows), f" WHERE {_REAL}"
         own = sql_of(self._statement.shapes.connection, node)
         whole = f"WITH {quote(self._name)} AS (SELECT {names} FROM {ROWS}{where}) {own}"
-        sql, held_as = held(whole, columns)
+        sql, held_as = held_query(whole, columns)
         return self._statement.executors.select(rows, sql, held_as)
 
     def _in_one_place(self, rows: Relation) -> Relation:

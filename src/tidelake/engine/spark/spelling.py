@@ -17,7 +17,7 @@ _LITERAL_WHOLE = ("int32", "int64")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SparkExpression:
     """An expression in Spark's words, with its type. A literal has a value and may have no type of
     its own yet: it takes that of what it is compared with."""
 
@@ -33,7 +33,7 @@ def is_number_of(value: Value, kind: Column) -> bool:
     return whole and kind.type in (*_LITERAL_WHOLE, "float64")
 
 
-def shared_type(parts: Sequence[Said]) -> Column:
+def shared_type(parts: Sequence[SparkExpression]) -> Column:
     """The one type of all parts; literals take that of the others."""
     kinds = {said.kind.type: said.kind for said in parts if said.kind is not None}
     literals = [said for said in parts if said.value is not None and said.value[0] is not None]
@@ -54,12 +54,12 @@ def shared_type(parts: Sequence[Said]) -> Column:
     return found
 
 
-def _is_long(said: Said) -> bool:
+def _is_long(said: SparkExpression) -> bool:
     value = said.value[0] if said.value is not None else None
     return isinstance(value, int) and not -(2**31) <= value < 2**31
 
 
-def own_type(said: Said) -> Column:
+def own_type(said: SparkExpression) -> Column:
     """What a literal is where nothing else says."""
     value = said.value[0] if said.value is not None else None
     if isinstance(value, bool):

@@ -25,25 +25,25 @@ _REFUSED_CASTS = ("HUGEINT", "UHUGEINT", "INT128", "TIME", "JSON", "INTERVAL", "
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedQuery:
     """A query as two see it: sqlglot, for what Spark is to do, and DuckDB, for what DuckDB is."""
 
     tree: exp.Query
     node: Node
 
-    def parts(self) -> list[Parsed]:
+    def parts(self) -> list[ParsedQuery]:
         """The sides of a plain UNION ALL; the query itself if it is none."""
         trees, nodes = list(_leaves(self.tree)), list(_sides(self.node))
         assert len(trees) == len(nodes), self.tree
-        return [Parsed(tree, node) for tree, node in zip(trees, nodes, strict=True)]
+        return [ParsedQuery(tree, node) for tree, node in zip(trees, nodes, strict=True)]
 
-    def over(self, name: str) -> Parsed:
+    def over(self, name: str) -> ParsedQuery:
         """The same query over another relation, which stands where its source stood."""
         source = self.node["from_table"]
         called = source["alias"] or source.get("table_name") or "r"
         names = source.get("column_name_alias", [])
         table = {**_TABLE, "table_name": name, "alias": called, "column_name_alias": names}
-        return Parsed(self.tree, {**self.node, "from_table": table})
+        return ParsedQuery(self.tree, {**self.node, "from_table": table})
 
 
 _TABLE: Node = {
@@ -77,7 +77,7 @@ def _sides(node: Node) -> Iterator[Node]:
         yield node
 
 
-def parsed(sql: str) -> exp.Query:
+def parse_query(sql: str) -> exp.Query:
     import sqlglot
     from sqlglot import exp
 

@@ -9,7 +9,7 @@ import duckdb
 
 from tidelake.engine.spark.duck_tree import sql_of
 from tidelake.engine.spark.plan_frames import PlanFrames
-from tidelake.engine.spark.relation import Executors, Relation, refused
+from tidelake.engine.spark.relation import Executors, Relation, unsupported_on_spark
 from tidelake.engine.spark.shapes import Shapes
 from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
@@ -37,7 +37,7 @@ class Statement(ABC):
         called = name or next(self._names)
         lower = [fold(column.name) for column in relation.columns]
         if len(set(lower)) < len(lower):
-            raise refused("a subquery with two columns of one name")
+            raise unsupported_on_spark("a subquery with two columns of one name")
         self.shapes.declare(called, relation.columns)
         self.relations[called] = relation
         return called

@@ -16,7 +16,12 @@ from tidelake.engine.spark.from_clause import (
     has_subquery,
     with_column,
 )
-from tidelake.engine.spark.relation import Relation, refused, renamed, renumbered
+from tidelake.engine.spark.relation import (
+    Relation,
+    rename_by_place,
+    rename_columns,
+    unsupported_on_spark,
+)
 from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import quote
@@ -55,9 +60,9 @@ class Subqueries:
         query, kind = node["subquery"]["node"], node["subquery_type"]
         if not self._statement.stands_alone(query):
             if kind != "EXISTS":
-                raise refused("a subquery that looks at the tables around it")
+                raise unsupported_on_spark("a subquery that looks at the tables around it")
             return self._correlated(query, relation, name)
-        rows = renumbered(self._statement.evaluated(query))
+        rows = rename_by_place(self._statement.evaluated(query))
         if kind == "SCALAR":
             return self._said(relation, rows, name, "(SELECT c0 FROM s)", rows.columns[0])
         if kind == "EXISTS":
@@ -65,7 +70,7 @@ class Subqueries:
             return self._said(relation, rows, name, text, Column(0, "", "boolean"))
         if kind == "ANY" and node["comparison_type"] == "COMPARE_EQUAL" and len(rows.columns) == 1:
             return self._membership(node["child"], relation, rows, name)
-        raise refused("a subquery compared with ANY or ALL")
+        raise unsupported_on_spark("a subquery compared with ANY or ALL")
 
     def _said(
         self, relation: Relation, rows: Relation, name: str, text: str, kind: Column
@@ -73,7 +78,7 @@ class Subqueries:
         frames = {"r": relation.frame, "s": rows.frame}
         found = self._statement.frames.select(f"SELECT *, {text} FROM r", frames)
         columns = (*relation.columns, Column(0, name, kind.type, children=kind.children))
-        return renamed(Relation(found, columns), [column.name for column in columns])
+        return rename_columns(Relation(found, columns), [column.name for column in columns])
 
     def _membership(self, value: Node, relation: Relation, rows: Relation, name: str) -> Relation:
         """`value IN (SELECT …)`, which may be NULL."""
@@ -93,13 +98,13 @@ class Subqueries:
         frames = {"r": relation.frame, "s": rows.frame}
         found = self._statement.frames.select(text, frames)
         columns = (*relation.columns, Column(0, name, "boolean"))
-        return renamed(Relation(found, columns), [column.name for column in columns])
+        return rename_columns(Relation(found, columns), [column.name for column in columns])
 
     def _correlated(self, query: Node, relation: Relation, name: str) -> Relation:
         """EXISTS of rows that equal the row outside in some expressions."""
         given = query["type"] == "SELECT_NODE" and not query["cte_map"]["map"]
         if not given or query["group_expressions"] or query["modifiers"] or query["having"]:
-            raise refused("this subquery that looks at the tables around it")
+            raise unsupported_on_spark("this subquery that looks at the tables around it")
         inner = Sources(self._statement).source(query["from_table"])
         pairs, own = [], []
         for part in conjuncts(query["where_clause"]):
@@ -123,7 +128,7 @@ class Subqueries:
 
     def _with_column(self, relation: Relation, name: str, value: Node) -> Relation:
         if has_subquery(value):
-            raise refused("a subquery beside a subquery")
+            raise unsupported_on_spark("a subquery beside a subquery")
         own = self._source.resolved(value)
         return with_column(self._statement, relation, name, own, self._source.alias)
 
@@ -137,13 +142,13 @@ class Subqueries:
         parts = [inner.resolved(part) for part in own]
         where = {**node["where_clause"], "children": parts} if len(parts) > 1 else None
         node["where_clause"] = where or (parts[0] if parts else None)
-        return renumbered(Selects(statement, called, inner.alias).evaluated(node))
+        return rename_by_place(Selects(statement, called, inner.alias).evaluated(node))
 
 
 def _is_of(inner: Source, node: Node) -> bool:
     """Whether an expression looks at the inner rows alone."""
     if has_subquery(node):
-        raise refused("a subquery in a subquery that looks at the tables around it")
+        raise unsupported_on_spark("a subquery in a subquery that looks at the tables around it")
     names = [each["column_names"] for each in inside(node) if each["class"] == "COLUMN_REF"]
     return all(inner.own_name(each) is not None for each in names)
 
@@ -159,7 +164,9 @@ def _pair(inner: Source, node: Node) -> tuple[Node, Node]:
             ]
             if _is_of(inner, node[one]) and not any(inner.own_name(each) for each in names):
                 return node[one], node[other]
-    raise refused("a subquery that looks at the tables around it by other than equality")
+    raise unsupported_on_spark(
+        "a subquery that looks at the tables around it by other than equality"
+    )
 
 
 def _refuse_other_kinds(left: Column, right: Column) -> None:
@@ -167,4 +174,4 @@ def _refuse_other_kinds(left: Column, right: Column) -> None:
     try:
         Speech([replace(left, name="a"), replace(right, name="b")]).condition(equal("a", "b"))
     except NotEqual:
-        raise refused(kinds) from None
+        raise unsupported_on_spark(kinds) from None

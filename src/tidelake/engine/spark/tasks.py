@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tidelake.engine.incoming.bring import bring
-from tidelake.engine.local.errors import refusal, translated
+from tidelake.engine.local.errors import refusal, translate_duckdb_errors
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.engine.parquet.writer import write_files
@@ -116,7 +116,7 @@ def _one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
     way through Spark: `spark_errors` finds them in the text."""
     work = local.workbench()
     try:
-        with translated(doing):
+        with translate_duckdb_errors(doing):
             work.connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
             yield work
     except TidelakeError as error:
