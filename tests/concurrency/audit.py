@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import tidelake
-from tidelake.testing.place import Place, lying
+from tidelake.testing.place import Place, files_below
 
 _NAMED = (
     "SELECT s.path, t.path, f.path FROM {files} f"
@@ -70,7 +70,7 @@ def check_files(place: Place, lake: tidelake.Lake) -> int:
     missing = [path for path in known if not path.exists()]
     assert not missing
     folders = {Path(lake.table(name).info.path) for name in lake.tables()}
-    left = set(lying(place.data)) - known
+    left = set(files_below(place.data)) - known
     for path in left:
         assert folders & set(path.parents), path
         assert path.match("ducklake-*.parquet"), path

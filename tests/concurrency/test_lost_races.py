@@ -15,7 +15,7 @@ from tests.concurrency.workers import append_attempts, append_one_by_one
 from tidelake.errors import Conflict
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.testing.faults import Proxy
 from tidelake.testing.place import Place
@@ -99,7 +99,7 @@ def test_duckdb_overtakes_us_inside_the_lock(place: Place) -> None:
     and what the earlier attempts wrote is gone."""
     rivals = iter(range(6))
 
-    def delete(tx: Drafting) -> WriteResult:
+    def delete(tx: DraftSession) -> WriteResult:
         result = writes.delete(tx, TableName("main", "t"), "n BETWEEN 3 AND 10")
         for rival in rivals:
             by_duck(place, f"DELETE FROM lake.t WHERE n = {rival}")

@@ -19,7 +19,7 @@ from tidelake.errors import TidelakeError
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 
 SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}
@@ -242,7 +242,7 @@ def test_the_tag_of_a_table_says_all_its_formats(tmp_path: Path) -> None:
         assert lake.table("t").tags[MIRROR_TAG] == "another"
 
 
-def tagged(tx: Drafting, text: str) -> WriteResult:
+def tagged(tx: DraftSession, text: str) -> WriteResult:
     draft = tx.draft(TableName("main", "t"))
     draft.after = replace(draft.after, tags={MIRROR_TAG: text})
     return WriteResult(None)

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tidelake.history.values import LogEntry, said_of_itself
+from tidelake.history.values import LogEntry, read_commit_note
 from tidelake.model.changes_made import operation_of, touched_tables
 from tidelake.testing.place import Place
 
@@ -184,7 +184,7 @@ def test_a_commit_from_before_there_were_counts(lake: tidelake.Lake, place: Plac
     ],
 )
 def test_whatever_others_say_there(extra: str | None) -> None:
-    assert said_of_itself(extra) is None
+    assert read_commit_note(extra) is None
 
 
 @pytest.mark.parametrize(

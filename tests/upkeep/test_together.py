@@ -13,7 +13,7 @@ from tests.concurrency.audit import settle
 from tests.concurrency.crowd import start, together
 from tests.upkeep import together as work
 from tidelake.testing.agreement import past
-from tidelake.testing.place import Place, lying
+from tidelake.testing.place import Place, files_below
 
 CATALOGS = ("sqlite", "postgresql", "mariadb")
 
@@ -97,7 +97,7 @@ def assert_clean(place: Place) -> None:
             for kind in ("data", "delete")
             for row in reader.rows(f"SELECT path FROM ducklake_{kind}_file")
         }
-    assert {path.name for path in lying(place.data)} == known
+    assert {path.name for path in files_below(place.data)} == known
 
 
 @pytest.mark.timeout(900)

@@ -11,13 +11,13 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import PREFIX, Settings, settings_from_names
 from tidelake.model.table import TableInfo
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 
 _OF_SERIES = ("entity", "bucket", "overlap")
 
 
 def set_coverage(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     bucket: str | int | timedelta | None,
     entity: str | Sequence[str],

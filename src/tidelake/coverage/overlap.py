@@ -22,7 +22,7 @@ from tidelake.model.names import quote
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 
@@ -48,7 +48,7 @@ class StagedRows:
     deleted: int = 0
 
 
-def stage_rows(tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows) -> StagedRows:
+def stage_rows(tx: DraftSession, draft: TableDraft, job: Job, incoming: AppendedRows) -> StagedRows:
     """Stage rows, wherever they lie."""
     files = staging.add(tx, draft, job, incoming.sql, count=incoming.count)
     return StagedRows(files, sum(file.rows for file in files) if files else incoming.count or 0)
@@ -59,12 +59,12 @@ class OverlapGuard:
     """A series that rows are to be appended to, as a transaction sees it. If that fails nothing
     of it stays, so that the transaction may go on."""
 
-    tx: Drafting
+    tx: DraftSession
     draft: TableDraft
     series: Series
 
     @staticmethod
-    def of(tx: Drafting, draft: TableDraft) -> OverlapGuard | None:
+    def of(tx: DraftSession, draft: TableDraft) -> OverlapGuard | None:
         """None if the table is no series, or rows may simply be added to it."""
         series = Series.maybe(draft.after)
         return (
@@ -86,7 +86,7 @@ class OverlapGuard:
         with self.tx.unless_it_fails(self.draft):
             few = staging.may_inline(self.tx, self.draft, incoming.count)
             if self.series.overlap == "reject" and not few:
-                return self._add(staging.written(self.tx, self.draft, job, incoming.sql))
+                return self._add(staging.write_files(self.tx, self.draft, job, incoming.sql))
             if not job.in_process or not incoming.rereadable:
                 count = job.keep(_KEPT, incoming.sql)
                 incoming = AppendedRows(f"SELECT * FROM {_KEPT}", count, True)

@@ -36,7 +36,7 @@ from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
 from tidelake.model.settings import MIRROR_TAG
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -203,7 +203,7 @@ def _check_there(session: Session, paths: Sequence[str]) -> None:
         raise Corrupt(f"{missing[0]}{more} is missing", hint="restore it from a copy")
 
 
-def _declared(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
+def _declared(tx: DraftSession, found: Sequence[_Lost]) -> WriteResult:
     """The tables by the first names of their columns, and with those that are gone."""
     for schema in sorted({each.declaration.name.schema for each in found}):
         with tx.reading() as reader:
@@ -217,7 +217,7 @@ def _declared(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
     return WriteResult(None, operation="recover")
 
 
-def _filled(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
+def _filled(tx: DraftSession, found: Sequence[_Lost]) -> WriteResult:
     """The tables as they were last, with their files."""
     for each in found:
         said = each.declaration
@@ -233,7 +233,7 @@ def _filled(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
     return WriteResult(None, rows=rows, inserted=rows, operation="recover")
 
 
-def _files(tx: Drafting, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
+def _files(tx: DraftSession, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[NewFile]:
     fields = [_field(column, draft.target.physical) for column in draft.columns]
     for add in sorted(lost.state.files.values(), key=lambda add: add.modified):
         path = locate(add.path, lost.log.root)
@@ -252,7 +252,7 @@ def _files(tx: Drafting, draft: TableDraft, job: Job, lost: _Lost) -> Iterator[N
 
 
 def _with_deletes(
-    tx: Drafting, draft: TableDraft, job: Job, file: NewFile, add: Add, lost: _Lost
+    tx: DraftSession, draft: TableDraft, job: Job, file: NewFile, add: Add, lost: _Lost
 ) -> NewFile:
     if add.vector is None:
         return file
@@ -306,7 +306,7 @@ def _remember(session: Session, lost: _Lost) -> None:
     run_locked(session, mirrors.rebase, MirrorStep(mirror, mirror, (commit,)), shown, 0)
 
 
-def _tagged(tx: Drafting, found: Sequence[_Lost]) -> WriteResult:
+def _tagged(tx: DraftSession, found: Sequence[_Lost]) -> WriteResult:
     for each in found:
         draft = tx.draft(each.declaration.name)
         draft.after = replace(draft.after, tags=each.declaration.tags)

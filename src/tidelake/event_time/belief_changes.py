@@ -12,10 +12,17 @@ from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.event_time import belief_changes_sql as plan_of
 from tidelake.event_time.belief_changes_sql import BeliefPlan
-from tidelake.event_time.plan_as_of import plan_as_of, unplaced
+from tidelake.event_time.plan_as_of import plan_as_of, plan_unplaced
 from tidelake.event_time.rollups.search import best_rollup
 from tidelake.event_time.state import check_placed
-from tidelake.history.changes import Span, check_same, define, facts_until, known, plan_changes
+from tidelake.history.changes import (
+    Span,
+    check_same,
+    define,
+    facts_until,
+    plan_changes,
+    snapshots_between,
+)
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime, moment_text
 from tidelake.model.names import TableName
@@ -82,7 +89,7 @@ class BeliefChanges(LazyRows):
         info = self._session.table_info(reader, last, self._name)
         check_same(reader, self._name, info.id, first)
         facts = facts_until(reader, info, last)
-        return Span(facts, first, last, None, known(reader, first, last))
+        return Span(facts, first, last, None, snapshots_between(reader, first, last))
 
     def _plan(self, reader: Reader, span: Span, keys: Predicate | None) -> BeliefPlan:
         request = BoundRequest(None, None if keys is None else together([keys]))
@@ -114,6 +121,6 @@ def _unplaced(reader: Reader, span: Span, event: EventTime) -> list[ScanPlan | N
     key = tuple(replace(column, nullable=True) for column in event.key)
     loose = replace(event, key=key, time=replace(event.time, nullable=True))
     return [
-        unplaced(reader, span.after, span.facts, loose),
-        unplaced(reader, span.until, span.facts, event),
+        plan_unplaced(reader, span.after, span.facts, loose),
+        plan_unplaced(reader, span.until, span.facts, event),
     ]

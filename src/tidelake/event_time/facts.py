@@ -19,7 +19,7 @@ from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, settings_from_names, with_required
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
 
@@ -28,7 +28,7 @@ _NEW, _WAS, _STATE = "_tidelake_new", "_tidelake_was", "_tidelake_state"
 
 
 def set_event_time(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     event_time: str | None,
     key: str | Sequence[str],
@@ -58,7 +58,7 @@ def _check_series(name: TableName, before: Settings, wanted: Settings) -> None:
         )
 
 
-def _check_complete(tx: Drafting, draft: TableDraft, wanted: Settings) -> None:
+def _check_complete(tx: DraftSession, draft: TableDraft, wanted: Settings) -> None:
     """Rows without a key or a time would be facts about nothing. Who adds one in the meantime
     makes this a conflict."""
     draft.depends_on_inserts = True
@@ -82,7 +82,7 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def put(tx: Drafting, name: TableName, facts: Any) -> WriteResult:
+def put(tx: DraftSession, name: TableName, facts: Any) -> WriteResult:
     """Add facts, each of which must say what it is about and since when it holds."""
     rows = [facts] if isinstance(facts, Mapping) else facts
     if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
@@ -115,7 +115,7 @@ def _is_nothing(value: Any) -> bool:
     return value is None or is_missing(value)
 
 
-def end(tx: Drafting, name: TableName, key: object, at: object) -> WriteResult:
+def end(tx: DraftSession, name: TableName, key: object, at: object) -> WriteResult:
     """Add a tombstone. Columns that must have a value, and have no default, keep the one that
     the key had."""
     draft = writes.writable(tx, name)
@@ -143,7 +143,7 @@ def _must_be_given(column: Column) -> bool:
 
 
 def _end_as_it_was(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     row: Mapping[str, object],
     kept: Sequence[Column],

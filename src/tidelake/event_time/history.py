@@ -10,7 +10,7 @@ from tidelake.engine import Engine, Reading
 from tidelake.event_time import history_sql as plan_of
 from tidelake.event_time.history_sql import HistoryPlan
 from tidelake.event_time.key import key_is
-from tidelake.event_time.plan_as_of import unplaced
+from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.state import check_placed
 from tidelake.history.changes import define, plan_changes, span_of
 from tidelake.model.event_time import EventTime
@@ -58,7 +58,7 @@ class History(LazyRows):
         first = snapshots.by_id(reader, span.after)
         dated = tuple((each.snapshot_id, each.time) for each in (first, *span.known))
         plan = HistoryPlan(changes, event, where.sql, dated, self._as_of)
-        return plan, unplaced(reader, span.until, span.facts, event)
+        return plan, plan_unplaced(reader, span.until, span.facts, event)
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that may hold rows of the key."""

@@ -165,7 +165,7 @@ def _wanted(columns: list[str], event: EventTime, asked: set[str]) -> tuple[str,
     return (*own, *(name for name in lineage if name != ROW_NUMBER), ROW_NUMBER)
 
 
-def unplaced(reader: Reader, at: int, facts: TableMeta, event: EventTime) -> ScanPlan | None:
+def plan_unplaced(reader: Reader, at: int, facts: TableMeta, event: EventTime) -> ScanPlan | None:
     """A read of the rows that have no key or no time, which can only be where their columns may
     be null; None if they may not."""
     may_be = [column for column in (*event.key, event.time) if column.nullable]
@@ -177,6 +177,6 @@ def unplaced(reader: Reader, at: int, facts: TableMeta, event: EventTime) -> Sca
     return plan_scan(reader, at, facts, BoundRequest((event.time.name,), where))
 
 
-def overlaid(plan: AsOfPlan, scan: ScanPlan) -> AsOfPlan:
+def overlay(plan: AsOfPlan, scan: ScanPlan) -> AsOfPlan:
     """The plan with another read of the same rows, such as a transaction's."""
     return replace(plan, parts=(scan,), total_files=scan.total_files)

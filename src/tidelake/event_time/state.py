@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tidelake.catalog.database.database import Reader
 from tidelake.errors import Invalid
-from tidelake.event_time.plan_as_of import condition_as_of, overlaid, plan_as_of, unplaced
+from tidelake.event_time.plan_as_of import condition_as_of, overlay, plan_as_of, plan_unplaced
 from tidelake.event_time.rollups.search import best_rollup, still_stands
 from tidelake.model.event_time import EventTime, names
 from tidelake.model.names import TableName
@@ -64,7 +64,7 @@ def _of_committed(
         request = asked.of(meta.info.schema)
         best = best_rollup(session, reader, at, meta.info, request, moment)
         plan = plan_as_of(reader, at, meta, request, moment, rollup=best, counted=asked.counted)
-        doubtful = unplaced(reader, at, meta, plan.event)
+        doubtful = plan_unplaced(reader, at, meta, plan.event)
     check_placed(session, doubtful, plan.event)
     kept.keep(key, plan)
     return plan
@@ -76,9 +76,9 @@ def _of_draft(
     meta = replace(draft.facts, info=draft.after)
     request = asked.of(draft.after.schema)
     plan = plan_as_of(reader, at, meta, request, moment, counted=asked.counted)
-    doubtful = unplaced(reader, at, meta, plan.event)
+    doubtful = plan_unplaced(reader, at, meta, plan.event)
     laid = None if doubtful is None else draft.overlay(doubtful)
-    return overlaid(plan, draft.overlay(plan.parts[0])), laid
+    return overlay(plan, draft.overlay(plan.parts[0])), laid
 
 
 def check_placed(session: Session, doubtful: ScanPlan | None, event: EventTime) -> None:

@@ -15,7 +15,7 @@ class ConsumersAnnex(Annex):
     tables = (consumer_records.TABLE,)
 
     def protect(self, reader: Reader, snapshots: Collection[int], /) -> None:
-        behind = overtaken(reader, snapshots)
+        behind = overtaken_consumers(reader, snapshots)
         if not behind:
             return
         told = ", ".join(f"{each.name!r} ({_place(each)}, {each.lag} behind)" for each in behind)
@@ -25,7 +25,7 @@ class ConsumersAnnex(Annex):
         )
 
 
-def overtaken(reader: Reader, snapshots: Collection[int]) -> list[ConsumerState]:
+def overtaken_consumers(reader: Reader, snapshots: Collection[int]) -> list[ConsumerState]:
     """Consumers that need one of these: that at which they are, or one after it. One that has
     taken nothing yet needs all there are."""
     if not snapshots:

@@ -126,10 +126,12 @@ def span_of(
             f"the changes of {name} since snapshot {first} cannot end before it, at {last}",
             hint="exchange since and until; t.diff(a, b) also goes backwards",
         )
-    return Span(facts_until(reader, info, last), first, last, base, known(reader, first, last))
+    return Span(
+        facts_until(reader, info, last), first, last, base, snapshots_between(reader, first, last)
+    )
 
 
-def known(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
+def snapshots_between(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
     """The snapshots after one and up to another that have not been expired."""
     found = snapshots.after(reader, first)
     return tuple(snapshot for snapshot in found if snapshot.snapshot_id <= last)

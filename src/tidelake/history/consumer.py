@@ -78,14 +78,14 @@ class Consumer(Closable):
     def position(self) -> int | None:
         """The snapshot up to which everything has been taken; None: nothing yet."""
         with self._reading() as reader:
-            return consumers.held(reader, self.name, self.owner).snapshot_id
+            return consumers.held_consumer(reader, self.name, self.owner).snapshot_id
 
     def poll(self, limit: int | None = None) -> Batch | None:
         """What is new since the last commit, all of it or the next `limit` snapshots; None when
         there is nothing. The same comes again until it is committed."""
         most = checked_limit(limit)
         with self._reading() as reader:
-            state = consumers.held(reader, self.name, self.owner)
+            state = consumers.held_consumer(reader, self.name, self.owner)
             found = snapshots.after(reader, state.snapshot_id, most)
             if state.snapshot_id is not None:
                 self._check_whole(reader, state.snapshot_id, found)
@@ -153,7 +153,7 @@ class Consumer(Closable):
         """Forget the consumer and how far it has come."""
         self._check_open()
         with self._session.database.writing() as writer:
-            consumers.held(writer, self.name, self.owner)
+            consumers.held_consumer(writer, self.name, self.owner)
             consumers.forget(writer, self.name)
         self._closed = True
 

@@ -57,7 +57,7 @@ def take(
     return ConsumerState(name, known.snapshot_id, owner, until)
 
 
-def held(reader: Reader, name: str, owner: str) -> ConsumerState:
+def held_consumer(reader: Reader, name: str, owner: str) -> ConsumerState:
     """The consumer, if it is still this owner's; a lease that is over is, until another takes it.
     Its `lag` says nothing."""
     known = _find(reader, name) if reader.has_table(TABLE) else None
@@ -77,7 +77,7 @@ def held(reader: Reader, name: str, owner: str) -> ConsumerState:
 
 
 def renew(writer: Writer, name: str, owner: str, lease: timedelta) -> ConsumerState:
-    known = held(writer, name, owner)
+    known = held_consumer(writer, name, owner)
     now = own_tables.clock(writer)
     _hold(writer, name, owner, now + lease, now)
     return ConsumerState(name, known.snapshot_id, owner, now + lease)

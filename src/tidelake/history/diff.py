@@ -14,7 +14,7 @@ from tidelake.catalog.read.column_history import types_until
 from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
-from tidelake.history.changes import Span, define, known, plan_changes
+from tidelake.history.changes import Span, define, plan_changes, snapshots_between
 from tidelake.history.changes_sql import feed_names
 from tidelake.history.declared_diff import declared_differences
 from tidelake.history.diff_sql import DiffPlan
@@ -238,7 +238,7 @@ def _plan(
         return DiffPlan(columns, None, backwards, one, is_new=old is None)
     if first == last:
         return DiffPlan(columns, None, backwards, _one(reader, facts, columns, None, []))
-    span = Span(facts, first, last, None, known(reader, first, last))
+    span = Span(facts, first, last, None, snapshots_between(reader, first, last))
     return DiffPlan(columns, plan_changes(reader, span, columns), backwards)
 
 

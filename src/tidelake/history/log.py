@@ -14,7 +14,13 @@ from dataclasses import asdict
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Invalid
-from tidelake.history.values import LogEntry, MadeFiles, Said, counted, said_of_itself
+from tidelake.history.values import (
+    CommitNote,
+    LogEntry,
+    MadeFiles,
+    counts_from_changes,
+    read_commit_note,
+)
 from tidelake.model.changes_made import created_names, named_tables, operation_of
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
@@ -26,7 +32,7 @@ Names = Mapping[int, Sequence[tuple[int, str]]]
 def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
     """The log of these snapshots."""
     names = _names(reader)
-    said = {s.snapshot_id: said_of_itself(s.extra) for s in found}
+    said = {s.snapshot_id: read_commit_note(s.extra) for s in found}
     made = _made(reader, [s.snapshot_id for s in found if said[s.snapshot_id] is None])
     nothing = MadeFiles()
     return [
@@ -53,9 +59,9 @@ def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:
 
 
 def _entry(
-    snapshot: Snapshot, said: Said | None, tables: tuple[str, ...], made: MadeFiles
+    snapshot: Snapshot, said: CommitNote | None, tables: tuple[str, ...], made: MadeFiles
 ) -> LogEntry:
-    counts = said.counts if said is not None else counted(snapshot.changes, made)
+    counts = said.counts if said is not None else counts_from_changes(snapshot.changes, made)
     operation = said.operation if said is not None else None
     return LogEntry(
         snapshot_id=snapshot.snapshot_id,

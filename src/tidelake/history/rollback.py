@@ -25,7 +25,7 @@ from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.plan.scan import ScanPlan
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import BoundRequest, ReadRequest, TableMeta, plan_scan
 from tidelake.write import rows as writes
 
@@ -33,7 +33,7 @@ _THEN, _NOW = "_tidelake_then", "_tidelake_now"
 _PLACE = (ROW_FILE, ROW_POSITION, ROW_NUMBER)
 
 
-def rollback(tx: Drafting, name: TableName, to: int | str | datetime) -> WriteResult:
+def rollback(tx: DraftSession, name: TableName, to: int | str | datetime) -> WriteResult:
     """Stage the way back to a snapshot."""
     draft = writes.writable(tx, name)
     then = _then(tx, draft, to)
@@ -69,7 +69,7 @@ class _Then:
     plan: ScanPlan
 
 
-def _then(tx: Drafting, draft: TableDraft, to: int | str | datetime) -> _Then:
+def _then(tx: DraftSession, draft: TableDraft, to: int | str | datetime) -> _Then:
     if draft.before is None:
         raise Invalid(
             f"{draft.after.name} is created by this very transaction, so it has no past",
@@ -128,7 +128,7 @@ def _must_write_all(now: TableInfo, then: TableInfo) -> bool:
     return retyped or (bucketed and keys != (now.partitioning.keys if now.partitioning else ()))
 
 
-def _partitioning(tx: Drafting, now: TableInfo, then: TableInfo) -> Any:
+def _partitioning(tx: DraftSession, now: TableInfo, then: TableInfo) -> Any:
     keys = then.partitioning.keys if then.partitioning else ()
     if keys == (now.partitioning.keys if now.partitioning else ()):
         return now.partitioning
@@ -167,7 +167,7 @@ def _rows(plan: ScanPlan) -> set[tuple[object, ...]]:
 
 
 def _exchange(
-    tx: Drafting, draft: TableDraft, now: ScanPlan, then: _Then, *, whole: bool
+    tx: DraftSession, draft: TableDraft, now: ScanPlan, then: _Then, *, whole: bool
 ) -> WriteResult:
     columns = draft.columns
     with tx.job(f"cannot roll {draft.after.name} back") as job:

@@ -89,7 +89,7 @@ def checked_limit(limit: int | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommitNote:
     """What a commit of ours says of itself."""
 
     counts: CommitCounts
@@ -97,7 +97,7 @@ class Said:
     seconds: float | None
 
 
-def said_of_itself(extra: str | None) -> Said | None:
+def read_commit_note(extra: str | None) -> CommitNote | None:
     """What `commit_extra_info` tells, if Tidelake wrote it and counted."""
     if not extra or not extra.startswith('{"tidelake"'):
         return None
@@ -107,7 +107,9 @@ def said_of_itself(extra: str | None) -> Said | None:
         files = [int(known.get(name, 0)) for name in ("files", "bytes")]
         if "seconds" not in known:
             return None
-        return Said(CommitCounts(*rows, *files), known.get("operation"), float(known["seconds"]))
+        return CommitNote(
+            CommitCounts(*rows, *files), known.get("operation"), float(known["seconds"])
+        )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -125,7 +127,7 @@ class MadeFiles:
     ended: int = 0
 
 
-def counted(changes: Iterable[str], made: MadeFiles) -> CommitCounts:
+def counts_from_changes(changes: Iterable[str], made: MadeFiles) -> CommitCounts:
     """What can be told of a commit that says nothing of itself."""
     kinds = kinds_of(changes)
     files: tuple[int | None, int | None] = (None, None)

@@ -115,7 +115,7 @@ def _pairs(on: On) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-class Untied(Memory):
+class TieMemory(Memory):
     """Of which snapshots of tables it is known whether two rows have the same keys and time."""
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ class AsofJoin(LazyRows):
         """Whether no two right rows have the same keys and time. What has been found out about a
         snapshot of a table remains so."""
         session, key = self._right.session, self._pinned().key
-        kept = session.memory(Untied).known if session is not None else Recent[bool]()
+        kept = session.memory(TieMemory).known if session is not None else Recent[bool]()
         by = f"{key} {[*(p.right.name for p in plan.keys), plan.clock.times.right.name]}"
         found = None if key is None else kept.get(by)
         if found is None:

@@ -23,7 +23,7 @@ from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
-    from tidelake.session.drafting import Drafting
+    from tidelake.session.drafting import DraftSession
 
 
 class Browsable:
@@ -192,7 +192,7 @@ class Browsable:
         from tidelake.write.undrop import undrop
 
         old = TableName.parse(name)
-        new = old if as_ is None else definitions.moved(old, as_)
+        new = old if as_ is None else definitions.target_name(old, as_)
         return self._write(lambda tx: undrop(tx, old, new, known_at, check_view))
 
     def rename(self, name: str, new: str) -> WriteResult:
@@ -200,7 +200,7 @@ class Browsable:
         from tidelake.write import definitions
 
         old = TableName.parse(name)
-        target = definitions.moved(old, new)
+        target = definitions.target_name(old, new)
         return self._write(lambda tx: definitions.rename(tx, old, target))
 
     def sql(
@@ -259,7 +259,7 @@ class Browsable:
         with self.session.reading() as reader:
             return tags.every(reader)
 
-    def _write(self, operation: Callable[[Drafting], WriteResult]) -> WriteResult:
+    def _write(self, operation: Callable[[DraftSession], WriteResult]) -> WriteResult:
         from tidelake.session.replay import write
 
         return write(self.session, operation)

@@ -24,12 +24,12 @@ from tidelake.catalog.read import tables as read
 from tidelake.catalog.read import tags
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Invalid, NotFound, TidelakeError, TidelakeWarning
-from tidelake.lake.data_path import absolute, check_usable, checked
+from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.lake.lake import Lake
 from tidelake.model.address import mask_secrets
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
-from tidelake.session.features import Wiring
+from tidelake.session.features import FeatureSet
 from tidelake.session.neighbours import check_free, mark
 from tidelake.session.session import Session
 from tidelake.store.files import Store
@@ -67,7 +67,7 @@ def resolve(
     catalog: str | None, data_path: object, storage_options: Mapping[str, str] | None
 ) -> Address:
     """What is given wins over the environment, and that over the nearest tidelake.toml."""
-    given = None if data_path is None else checked(data_path)
+    given = None if data_path is None else checked_data_path(data_path)
     if catalog is not None:
         return Address(str(catalog), given, dict(storage_options or {}))
     from_environment = os.environ.get(DATA_PATH_VARIABLE) or None
@@ -109,7 +109,7 @@ def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) ->
         raise Invalid(f"{path} names no catalog", hint='catalog = "sqlite:///lake.db"')
     own = said.get("data_path")
     if data_path is None and own is not None:
-        data_path = absolute(checked(own), path.parent)
+        data_path = absolute(checked_data_path(own), path.parent)
     temp = said.get("temp_directory")
     return Address(
         said["catalog"],
@@ -150,7 +150,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def blamed(settings: Address) -> Iterator[None]:
+def blame_file(settings: Address) -> Iterator[None]:
     """What goes wrong with the lake of a file says which file that was."""
     try:
         yield
@@ -229,7 +229,7 @@ class Wishes:
 
 def open_lake(settings: Address, wishes: Wishes) -> Lake:
     """The lake at an address."""
-    with blamed(settings):
+    with blame_file(settings):
         address = parse_url(settings.catalog, settings.folder)
         database = Database(address, read_only=wishes.read_only, tuning=wishes.tuning)
         try:
@@ -275,12 +275,12 @@ def _opened(
     if engine[0] == "local":
         check_usable(path)
     _report(lost)
-    session = Session(database, path, local, *engine, encrypted=info.encrypted, wired=wired)
+    session = Session(database, path, local, *engine, encrypted=info.encrypted, wired=load_features)
     session.is_marked = marked == path
     return session
 
 
-def wired() -> Wiring:
+def load_features() -> FeatureSet:
     """All features that write are imported when the first of them is needed."""
     from tidelake.lake.wiring import FEATURES
 

@@ -17,7 +17,7 @@ def absolute(data_path: str, base: Path | None = None) -> str:
     return data_path if data_path.endswith("/") else f"{data_path}/"
 
 
-def checked(data_path: object) -> str:
+def checked_data_path(data_path: object) -> str:
     """What was given as a data path, if it is one."""
     if not isinstance(data_path, str | Path) or not str(data_path).strip():
         raise Invalid(

@@ -62,10 +62,10 @@ class Lake(Browsable, Closable):
         somebody else has changed what it has read.
         """
         from tidelake.lake.transaction import Transaction
-        from tidelake.session.drafting import Drafting
+        from tidelake.session.drafting import DraftSession
 
         self.session.check_writable()
-        tx = Drafting(self.session, author=author, message=message, isolation=isolation)
+        tx = DraftSession(self.session, author=author, message=message, isolation=isolation)
         return Transaction(tx, Lake)
 
     def known_at(self, moment: int | str | datetime) -> Lake:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tidelake.catalog import identity, relocation
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
-from tidelake.lake.data_path import absolute, check_usable, checked
+from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.model.relocation import MoveResult
 from tidelake.session.neighbours import mark
 from tidelake.session.session import Session
@@ -21,7 +21,7 @@ from tidelake.store.markers import Marker
 def move(session: Session, data_path: str | Path, *, force: bool) -> MoveResult:
     """The files have been moved, or copied, by whoever calls this: only the catalog changes."""
     session.check_writable()
-    new = absolute(checked(data_path))
+    new = absolute(checked_data_path(data_path))
     check_usable(new)
     with session.reading() as reader:
         stored = read.lake_info(reader).data_path

@@ -243,11 +243,13 @@ class Table(TableCoverage, TableWrites, LazyRows):
     def rollups(self) -> list[Rollup]:
         """The rollups of the table, the earliest first, and whether reads at this moment may begin
         with them."""
-        from tidelake.event_time.rollups.make import listed
+        from tidelake.event_time.rollups.make import list_rollups
 
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
-            return listed(self.source.session.committed, reader, at, self.source.info(reader, at))
+            return list_rollups(
+                self.source.session.committed, reader, at, self.source.info(reader, at)
+            )
 
     def drop_rollups(self, *, policy: bool = False) -> int:
         """Drop all rollups of the table, and with `policy` have no more made; how many it were.

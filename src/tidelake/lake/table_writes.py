@@ -13,7 +13,7 @@ from tidelake.model.predicate import Predicate
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
-    from tidelake.session.drafting import Drafting
+    from tidelake.session.drafting import DraftSession
     from tidelake.write.merge import Merge
 
 
@@ -197,7 +197,7 @@ class TableWrites:
         return self._write(lambda tx: definitions.drop(tx, self.source.name))
 
     def _write(
-        self, operation: Callable[[Drafting], WriteResult], *, blind: bool = False
+        self, operation: Callable[[DraftSession], WriteResult], *, blind: bool = False
     ) -> WriteResult:
         from tidelake.session.replay import write
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 from tidelake.errors import Invalid
 from tidelake.lake.browsable import Browsable
 from tidelake.model.change import WriteResult
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
 
@@ -23,9 +23,9 @@ class Transaction(Browsable):
     `result` then tells what was committed.
     """
 
-    session: Drafting
+    session: DraftSession
 
-    def __init__(self, session: Drafting, of_lake: Callable[[Session], Browsable]) -> None:
+    def __init__(self, session: DraftSession, of_lake: Callable[[Session], Browsable]) -> None:
         super().__init__(session)
         self._of_lake = of_lake
 

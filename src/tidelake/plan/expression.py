@@ -12,7 +12,7 @@ from tidelake.model.names import fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.condition import is_called, references, refuse_more_than_a_row
 from tidelake.syntax import tree
-from tidelake.syntax.tokens import Edit, edited, tokens, without_comments
+from tidelake.syntax.tokens import Edit, apply_edits, tokens, without_comments
 from tidelake.syntax.tree import Node
 
 _QUOTES = 'text that stands for itself has quotes of its own, "\'abc\'", or is a lit("abc")'
@@ -60,7 +60,7 @@ def respell(
             taken, name = new
             last = found[starts[place] + 2 * (taken - 1)]
             edits.append(Edit(place, last.end + 1, name))
-    return edited(written, edits)
+    return apply_edits(written, edits)
 
 
 def _column(

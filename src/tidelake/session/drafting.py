@@ -38,7 +38,7 @@ from tidelake.session.session import Session
 _SEVERAL = "transaction"
 
 
-class Drafting(Session):
+class DraftSession(Session):
     """Reads through it see the snapshot that it began from, its `base`, and its own writes. A
     write that is `blind` has looked at nothing, and began from what the lake last knew."""
 
@@ -212,7 +212,7 @@ class Drafting(Session):
 
     # What writes ask of it.
 
-    def do(self, operation: Callable[[Drafting], WriteResult]) -> WriteResult:
+    def do(self, operation: Callable[[DraftSession], WriteResult]) -> WriteResult:
         """One more write."""
         self.check_open()
         self.drafts.check_no_revival()

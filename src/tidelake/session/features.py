@@ -11,7 +11,7 @@ from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
 
 
-class Wiring(Protocol):
+class FeatureSet(Protocol):
     @property
     def formats(self) -> tuple[MirrorFormat, ...]: ...
 
@@ -24,6 +24,6 @@ class Wiring(Protocol):
     def hooks(self, session: Any, /) -> tuple[Hook, ...]: ...
 
 
-Wired = Callable[[], Wiring]
+FeatureLoader = Callable[[], FeatureSet]
 """It is asked for when there is something to write, or mirrors are asked for: to read, nobody
 needs it."""

@@ -13,14 +13,14 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import zones
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, WriteResult
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.hooks import CommitHooks
 from tidelake.session.neighbours import mark_late
 from tidelake.session.session import Session
 from tidelake.session.staging import settle
 
 
-def land(tx: Drafting) -> WriteResult:
+def land(tx: DraftSession) -> WriteResult:
     """Make everything visible at once, as one snapshot. The transaction is over then."""
     change = prepare(tx)
     try:
@@ -34,9 +34,9 @@ def land(tx: Drafting) -> WriteResult:
 
 
 @contextmanager
-def transaction(session: Session) -> Iterator[Drafting]:
+def transaction(session: Session) -> Iterator[DraftSession]:
     """Several writes, all or nothing: committed at the end, unless something is raised."""
-    tx = Drafting(session)
+    tx = DraftSession(session)
     try:
         yield tx
         land(tx)
@@ -44,7 +44,7 @@ def transaction(session: Session) -> Iterator[Drafting]:
         tx.close()
 
 
-def prepare(tx: Drafting) -> Change:
+def prepare(tx: DraftSession) -> Change:
     """All that is to be committed; the transaction is over then."""
     tx.check_open()
     try:
@@ -60,7 +60,7 @@ def prepare(tx: Drafting) -> Change:
     return change
 
 
-def _change(tx: Drafting) -> Change:
+def _change(tx: DraftSession) -> Change:
     return Change(
         base=tx.base,
         schema_version=tx.schema_version,
@@ -76,7 +76,7 @@ def _change(tx: Drafting) -> Change:
     )
 
 
-def _check_message(tx: Drafting) -> None:
+def _check_message(tx: DraftSession) -> None:
     drafts = tx.drafts.tables.values()
     if tx.message is None and any(draft.options.require_message for draft in drafts):
         raise Invalid(
@@ -85,7 +85,7 @@ def _check_message(tx: Drafting) -> None:
         )
 
 
-def _commit(tx: Drafting, change: Change) -> WriteResult:
+def _commit(tx: DraftSession, change: Change) -> WriteResult:
     """Should it fail in a way that leaves open whether it landed, the files stay: the lake may
     refer to them, and if it does not, cleanup finds them."""
     if change.is_empty:
@@ -118,13 +118,13 @@ def _commit(tx: Drafting, change: Change) -> WriteResult:
     return done
 
 
-def keep_beside(tx: Drafting, writer: Writer) -> None:
+def keep_beside(tx: DraftSession, writer: Writer) -> None:
     """What is to be kept of the commit, in its own transaction, if there is anything."""
     if tx.in_commit is not None:
         tx.in_commit(writer)
 
 
-def finish(tx: Drafting, landed: CommitResult, change: Change) -> WriteResult:
+def finish(tx: DraftSession, landed: CommitResult, change: Change) -> WriteResult:
     """What the commit has done, after which files that it does not need are removed."""
     tx.discard(set(tx.written) - _paths(change))
     tx.work.end()
@@ -145,14 +145,14 @@ def note_landed(session: Session, landed: CommitResult, change: Change) -> None:
             zones.summarise(writer, table.id, table.schema.columns)
 
 
-def _expected(tx: Drafting, change: Change) -> Change:
+def _expected(tx: DraftSession, change: Change) -> Change:
     """With the snapshot that will come next, so that the lock need not be held for long."""
     if any(f.stamp is not None for table in change.tables for f in table.write.delete_files):
         return _restamped(tx, change, tx.newest()[0] + 1)
     return change
 
 
-def _restamped(tx: Drafting, change: Change, snapshot_id: int) -> Change:
+def _restamped(tx: DraftSession, change: Change, snapshot_id: int) -> Change:
     """The change with the snapshot's id in the delete files that name it."""
     tables = []
     for table in change.tables:

@@ -156,7 +156,7 @@ def settle(data_path: str) -> None:
 
 
 @contextmanager
-def announced(session: Session) -> Iterator[None]:
+def announce_work(session: Session) -> Iterator[None]:
     """Files may be written inside."""
     work = Work(session.local.store, session.data_path)
     work.begin()
@@ -167,7 +167,7 @@ def announced(session: Session) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class Announcements:
     """`since`: some writer at work may have written what is not older. `stale` are leases of
     writers that are no more."""
 
@@ -175,7 +175,7 @@ class Announced:
     stale: tuple[str, ...]
 
 
-def look(store: Store, data_path: str, now: datetime) -> Announced:
+def look(store: Store, data_path: str, now: datetime) -> Announcements:
     """Who is at work in a data path. Requires: files have been listed before."""
     found = [each for each in store.walk(f"{data_path}{FOLDER}") if _NAME.fullmatch(each.uri)]
     begins, stale = [], []
@@ -185,7 +185,7 @@ def look(store: Store, data_path: str, now: datetime) -> Announced:
             stale.append(each.uri)
         else:
             begins.append(each.modified - timedelta(seconds=seconds) - _SLACK)
-    return Announced(min(begins, default=None), tuple(stale))
+    return Announcements(min(begins, default=None), tuple(stale))
 
 
 def _said(store: Store, uri: str) -> tuple[int, bool]:

@@ -13,12 +13,12 @@ from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import Change, WriteResult
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.hooks import CommitHooks
 from tidelake.session.landing import finish, keep_beside, land, prepare
 from tidelake.session.session import Session
 
-Operation = Callable[[Drafting], WriteResult]
+Operation = Callable[[DraftSession], WriteResult]
 
 _OPTIMISM = 4
 """How often a write is tried before it is done inside the lock."""
@@ -31,7 +31,7 @@ def write(session: Session, operation: Operation, *, blind: bool = False) -> Wri
 
     `blind`: it does not look at rows, so it may start from what the lake last knew.
     """
-    if isinstance(session, Drafting):
+    if isinstance(session, DraftSession):
         return session.do(operation)
     session.check_writable()
     return _run(session, operation, blind=blind)
@@ -46,12 +46,12 @@ def _run(session: Session, operation: Operation, *, blind: bool) -> WriteResult:
     while True:
         attempts += 1
         began = time.monotonic()
-        tx: Drafting | None = None
+        tx: DraftSession | None = None
         base = session.caches.newest if blind and attempts == 1 else None
         try:
             if attempts > _OPTIMISM and short:
                 return _run_alone(session, operation, attempts - 1)
-            tx = Drafting(session, base=base)
+            tx = DraftSession(session, base=base)
             tx.do(operation)
             result = land(tx)
             return replace(result, attempts=result.attempts + attempts - 1)
@@ -76,7 +76,7 @@ def _is_outdated(error: BaseException, session: Session, base: tuple[int, int] |
 
 
 def _may_repeat(
-    error: BaseException, tx: Drafting | None, started: float, patience_s: float
+    error: BaseException, tx: DraftSession | None, started: float, patience_s: float
 ) -> bool:
     """Whether a write that failed may be done once more. A commit that lost a race has had all
     the patience there is; one that is lost earlier was a read, and nothing had been tried."""
@@ -90,10 +90,10 @@ def _run_alone(session: Session, operation: Operation, attempts: int) -> WriteRe
     """A short write that others keep overtaking is done inside the lake's lock: only somebody who
     does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
     token = uuid.uuid4().hex
-    tries: list[tuple[Drafting, Change]] = []
+    tries: list[tuple[DraftSession, Change]] = []
 
     def change(_: int) -> Change:
-        tx = Drafting(session, token=token)
+        tx = DraftSession(session, token=token)
         tx.remembers = False
         try:
             tx.do(operation)

@@ -1,7 +1,7 @@
 """A session: what everything that works on a lake needs of it.
 
 `Lake` and `Transaction` are faces for users; behind each stands a session, and what features do
-they do with that. `drafting.Drafting` is the session of a transaction.
+they do with that. `drafting.DraftSession` is the session of a transaction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tidelake.model.tuning import Tuning
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Caches, MemoryT
 from tidelake.session.draft import Observers, TableDraft
-from tidelake.session.features import Wired
+from tidelake.session.features import FeatureLoader
 from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
@@ -51,7 +51,7 @@ class Session:
         pinned: int | None = None,
         *,
         encrypted: bool = False,
-        wired: Wired,
+        wired: FeatureLoader,
     ) -> None:
         self.wired = wired
         self.database = database
@@ -77,7 +77,7 @@ class Session:
         self.check_not_closed()
         opened = (self.database, self.data_path, self.local)
         settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
-        return reopened, (*opened, *settings)
+        return reopen_session, (*opened, *settings)
 
     # Where it is, and what it works with.
 
@@ -300,7 +300,7 @@ class Session:
         return None
 
 
-def reopened(
+def reopen_session(
     database: Database,
     data_path: str,
     local: LocalEngine,
@@ -308,7 +308,7 @@ def reopened(
     pinned: int | None,
     encrypted: bool,
     is_marked: bool,
-    wired: Wired,
+    wired: FeatureLoader,
 ) -> Session:
     """The catalog is not asked before something is read."""
     session = Session(

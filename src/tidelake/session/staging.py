@@ -13,7 +13,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft, first_of_place, place_of
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 
 POINTERS = (ROW_FILE, ROW_POSITION)
@@ -22,7 +22,7 @@ _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
 
 
 def add(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     job: Job,
     sql: str,
@@ -51,13 +51,13 @@ def add(
     return files + (_write_again(tx, draft, job, sql) if fresh else [])
 
 
-def may_inline(tx: Drafting, draft: TableDraft, count: int | None) -> bool:
+def may_inline(tx: DraftSession, draft: TableDraft, count: int | None) -> bool:
     """Whether so many rows are for the catalog."""
     few = count is not None and count <= draft.options.inline_rows
     return few and tx.can_inline(draft.columns)
 
 
-def _write_again(tx: Drafting, draft: TableDraft, job: Job, sql: str) -> list[NewFile]:
+def _write_again(tx: DraftSession, draft: TableDraft, job: Job, sql: str) -> list[NewFile]:
     """Rows of this very transaction, in files by the writes that they came with."""
     new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
     distance = f"{ROW_NUMBER} - {PROVISIONAL_ROW_ID}"
@@ -76,7 +76,7 @@ def _in_place(place: int) -> str:
 
 
 def _write(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     job: Job,
     sql: str,
@@ -84,13 +84,13 @@ def _write(
     carries_row_ids: bool = False,
     place: int | None = None,
 ) -> list[NewFile]:
-    files = written(tx, draft, job, sql, carries_row_ids=carries_row_ids)
+    files = write_files(tx, draft, job, sql, carries_row_ids=carries_row_ids)
     draft.add_files(files, place)
     return files
 
 
-def written(
-    tx: Drafting, draft: TableDraft, job: Job, sql: str, *, carries_row_ids: bool = False
+def write_files(
+    tx: DraftSession, draft: TableDraft, job: Job, sql: str, *, carries_row_ids: bool = False
 ) -> list[NewFile]:
     """Files with the rows of a query, which are not staged yet."""
     tx.announce()
@@ -99,7 +99,7 @@ def written(
     return files
 
 
-def remove(tx: Drafting, draft: TableDraft, job: Job, doomed: str, plan: ScanPlan) -> int:
+def remove(tx: DraftSession, draft: TableDraft, job: Job, doomed: str, plan: ScanPlan) -> int:
     """Stage the deletion of the rows that a kept relation points at; how many they are.
 
     `plan` is the read that found them.
@@ -127,7 +127,7 @@ def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
 
 
 def _remove_from_files(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     job: Job,
     doomed: str,
@@ -215,7 +215,7 @@ def _following(draft: TableDraft, delete: NewDeleteFile) -> NewDeleteFile:
 
 
 def _rewrite_staged(
-    tx: Drafting, draft: TableDraft, job: Job, doomed: str, file: DataFile, count: int
+    tx: DraftSession, draft: TableDraft, job: Job, doomed: str, file: DataFile, count: int
 ) -> None:
     """A file of this transaction is not history yet: it is written again without the rows."""
     staged = draft.files.pop(file.id)
@@ -231,13 +231,13 @@ def _rewrite_staged(
     _write_over(tx, draft, job, survivors, staged)
 
 
-def _write_over(tx: Drafting, draft: TableDraft, job: Job, sql: str, old: NewFile) -> None:
+def _write_over(tx: DraftSession, draft: TableDraft, job: Job, sql: str, old: NewFile) -> None:
     """What comes in the place of a file of this transaction."""
     place = place_of(old.order)
     _write(tx, draft, job, sql, carries_row_ids=old.carries_row_ids, place=place)
 
 
-def renew(tx: Drafting, draft: TableDraft) -> None:
+def renew(tx: DraftSession, draft: TableDraft) -> None:
     """Write the draft's own files again, without columns that it has lost before they were ever
     committed: nobody would know that their ids are taken."""
     with tx.job(f"cannot write {draft.after.name}") as job:
@@ -250,7 +250,7 @@ def renew(tx: Drafting, draft: TableDraft) -> None:
 
 
 def plan_of(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     *,
     files: tuple[DataFile, ...] = (),
@@ -266,13 +266,13 @@ def plan_of(
     return replace(plan, files=files, inlined=inlined, mappings=mappings)
 
 
-def settle(tx: Drafting, draft: TableDraft) -> None:
+def settle(tx: DraftSession, draft: TableDraft) -> None:
     """Put rows that are more than the catalog should keep into files."""
     if len(draft.rows) > draft.options.inline_rows:
         flush(tx, draft)
 
 
-def flush(tx: Drafting, draft: TableDraft) -> None:
+def flush(tx: DraftSession, draft: TableDraft) -> None:
     """Put the draft's catalog rows into files, old ids kept."""
     if not draft.rows:
         return

@@ -15,7 +15,7 @@ from tidelake.sql.moments import MomentReader
 from tidelake.sql.scope import Hint, Scope
 from tidelake.sql.text import Table, Text, read
 from tidelake.syntax import tree
-from tidelake.syntax.tokens import Edit, edited
+from tidelake.syntax.tokens import Edit, apply_edits
 
 DEEPEST_VIEW = 32
 DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
@@ -24,7 +24,7 @@ _TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Binding:
+class QueryTables:
     """The tables of one query, by the names that they have in it. Where a table can go under its
     own name nothing is written anew."""
 
@@ -86,7 +86,7 @@ class Binding:
         edits, timed = self.bind(inner, view.name.schema, within, depth + 1)
         if seen.insists and not timed:
             raise Invalid(f"no table behind view {view.name} has an event time", hint=DECLARE)
-        sql = f"({edited(inner.sql, edits)}\n)"
+        sql = f"({apply_edits(inner.sql, edits)}\n)"
         if view.column_aliases:
             names = ", ".join(map(quote, view.column_aliases))
             sql = f"(SELECT * FROM {sql} AS _tidelake_view({names}))"

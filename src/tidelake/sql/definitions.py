@@ -11,7 +11,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.evolve import find
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.sql.parameters import NOTHING, Bindings
 from tidelake.sql.query import Query, check_view, written_query
 from tidelake.sql.words import Words
@@ -19,8 +19,8 @@ from tidelake.write import definitions
 from tidelake.write import rows as writes
 from tidelake.write.definitions import DONE
 
-Operation = Callable[["Drafting"], WriteResult]
-Alteration = Callable[["Drafting", TableName], WriteResult]
+Operation = Callable[["DraftSession"], WriteResult]
+Alteration = Callable[["DraftSession", TableName], WriteResult]
 
 
 def definition(words: Words, beside: Bindings = NOTHING) -> Operation | None:
@@ -58,7 +58,7 @@ def _create_schema(words: Words) -> Operation:
     tolerant = words.take("IF", "NOT", "EXISTS")
     name = words.parts()[-1]
 
-    def create(tx: Drafting) -> WriteResult:
+    def create(tx: DraftSession) -> WriteResult:
         if tolerant and fold(name) in _schemas(tx):
             return DONE
         return definitions.create_schema(tx, name)
@@ -78,7 +78,7 @@ def _create_table(words: Words, beside: Bindings, *, replaces: bool = False) -> 
     if select is None:
         beside.refuse("CREATE TABLE")
 
-    def create(tx: Drafting) -> WriteResult:
+    def create(tx: DraftSession) -> WriteResult:
         exists = _exists(tx, "table", name)
         if tolerant and exists:
             return DONE
@@ -102,7 +102,7 @@ def _create_table(words: Words, beside: Bindings, *, replaces: bool = False) -> 
 
 
 def append_rows(
-    tx: Drafting, name: TableName, query: Query, columns: Sequence[Column]
+    tx: DraftSession, name: TableName, query: Query, columns: Sequence[Column]
 ) -> WriteResult:
     """A query can always be asked again in a repeated write, however much it reads."""
     before = tx.replayable
@@ -118,7 +118,7 @@ def _create_view(words: Words, *, replaces: bool = False) -> Operation:
     words.expect("AS")
     select = words.rest()
 
-    def create(tx: Drafting) -> WriteResult:
+    def create(tx: DraftSession) -> WriteResult:
         if tolerant and _exists(tx, "view", name):
             return DONE
         return definitions.create_view(
@@ -138,7 +138,7 @@ def _drop(kind: str) -> Callable[[Words], Operation]:
         name = words.table()
         words.take("RESTRICT")
 
-        def drop(tx: Drafting) -> WriteResult:
+        def drop(tx: DraftSession) -> WriteResult:
             if _exists(tx, kind, name):
                 return definitions.drop(tx, name)
             other = "view" if kind == "table" else "table"
@@ -159,7 +159,7 @@ def _drop_schema(words: Words) -> Operation:
     cascade = words.take("CASCADE")
     words.take("RESTRICT")
 
-    def drop(tx: Drafting) -> WriteResult:
+    def drop(tx: DraftSession) -> WriteResult:
         if tolerant and fold(name) not in _schemas(tx):
             return DONE
         return definitions.drop_schema(tx, name, cascade=cascade)
@@ -177,7 +177,7 @@ def _alter_table(words: Words) -> Operation:
     else:
         raise words.strange(f"expected one of {', '.join(_ALTERATIONS)}")
 
-    def alter(tx: Drafting) -> WriteResult:
+    def alter(tx: DraftSession) -> WriteResult:
         return DONE if tolerant and not _exists(tx, "table", name) else change(tx, name)
 
     return alter
@@ -232,7 +232,7 @@ def _alter_column(words: Words) -> Alteration:
 
 
 def _set_default(path: str, expression: str) -> Alteration:
-    def change(tx: Drafting, name: TableName) -> WriteResult:
+    def change(tx: DraftSession, name: TableName) -> WriteResult:
         kind = find(tx.draft(name).columns, path).duckdb_type
         (made,) = columns_of(f"x {kind} DEFAULT {expression}")
         if made.initial_default is None and made.default is not None:
@@ -246,7 +246,7 @@ def _set_default(path: str, expression: str) -> Alteration:
 
 
 def _arranging(
-    arrange: Callable[[Drafting, TableName, list[str]], WriteResult], *, anew: bool
+    arrange: Callable[[DraftSession, TableName, list[str]], WriteResult], *, anew: bool
 ) -> Callable[[Words], Alteration]:
     def read(words: Words) -> Alteration:
         by = words.listed() if anew else []
@@ -272,17 +272,17 @@ def _comment_on_column(words: Words) -> Operation:
     return lambda tx: definitions.evolve(tx, name, {"comment": {quote(column): comment}})
 
 
-def _exists(tx: Drafting, kind: str, name: TableName) -> bool:
+def _exists(tx: DraftSession, kind: str, name: TableName) -> bool:
     with tx.reading() as reader:
         return tx.view.find(reader, tx.base, kind, name) is not None
 
 
-def _schemas(tx: Drafting) -> set[str]:
+def _schemas(tx: DraftSession) -> set[str]:
     with tx.reading() as reader:
         return {fold(schema.name) for schema in tx.view.schemas(reader, tx.base)}
 
 
-def _has_column(tx: Drafting, name: TableName, path: str) -> bool:
+def _has_column(tx: DraftSession, name: TableName, path: str) -> bool:
     try:
         find(tx.draft(name).columns, path)
     except NotFound:

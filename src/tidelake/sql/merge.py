@@ -11,18 +11,18 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Schema
 from tidelake.plan.expression import respell
-from tidelake.session.drafting import Drafting
-from tidelake.sql.parameters import Bindings, bound
+from tidelake.session.drafting import DraftSession
+from tidelake.sql.parameters import Bindings, parameter_values
 from tidelake.sql.query import Query
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import HINT, Words
-from tidelake.sql.writes import Written, assignments, target_of, top
+from tidelake.sql.writes import WriteStatement, assignments, target_of, top
 from tidelake.syntax import tree
 from tidelake.write import merge as merging
 from tidelake.write import rows as writes
 from tidelake.write.merge import Clauses, MergeClause
 
-Operation = Callable[["Drafting"], WriteResult]
+Operation = Callable[["DraftSession"], WriteResult]
 
 _QUALIFY = "write target.column or source.column, by the names or aliases that the tables have"
 _ALIKE = (
@@ -34,7 +34,7 @@ _BARE = {"matched": None, "unmatched": "source", "orphaned": "target"}
 
 def merge_of(text: str, beside: Bindings) -> Operation | None:
     """What a MERGE does; None if it is none."""
-    statement = Written.of(text)
+    statement = WriteStatement.of(text)
     verb = statement.verb()
     if verb is None or verb.word != "MERGE":
         return None
@@ -54,8 +54,10 @@ class _Merge:
     whens: Sequence[str]
 
     @staticmethod
-    def of(statement: Written, beside: Bindings) -> _Merge:
-        whole = Written.of(statement.with_literals(bound(statement, beside.parameters)))
+    def of(statement: WriteStatement, beside: Bindings) -> _Merge:
+        whole = WriteStatement.of(
+            statement.with_literals(parameter_values(statement, beside.parameters))
+        )
         verb = whole.verb()
         assert verb is not None
         words = Words(whole.sql[verb.start :])
@@ -79,7 +81,7 @@ class _Merge:
         return _Merge(whole.sql, name, source, keys, names, whens)
 
     def run(self, beside: Bindings) -> Operation:
-        def merge(tx: Drafting) -> WriteResult:
+        def merge(tx: DraftSession) -> WriteResult:
             schema = writes.writable(tx, self.name).after.schema
             query = Query(tx, self.text, self.source, {}, beside, written=True)
             given = query.column_names()

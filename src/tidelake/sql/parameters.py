@@ -20,7 +20,7 @@ SPELLED = "?, $1 or $name"
 Given = Sequence[object] | Mapping[str, object] | None
 
 
-class Asking(Protocol):
+class ParameterizedStatement(Protocol):
     """A statement with parameters, of which `marks` are written as `?`."""
 
     @property
@@ -61,7 +61,7 @@ class Bindings:
 NOTHING = Bindings()
 
 
-def bound(statement: Asking, given: Given) -> dict[str, Value]:
+def parameter_values(statement: ParameterizedStatement, given: Given) -> dict[str, Value]:
     """The values of all parameters, by name or number; Invalid unless they fit."""
     wanted = _wanted(statement)
     if given is None and not wanted:
@@ -74,7 +74,7 @@ def bound(statement: Asking, given: Given) -> dict[str, Value]:
     return {name: _value(name, value) for name, value in values.items()}
 
 
-def _wanted(statement: Asking) -> list[str]:
+def _wanted(statement: ParameterizedStatement) -> list[str]:
     given = statement.parameter_names()
     names = list(dict.fromkeys(given))
     numbers = [name for name in names if name.isdigit()]

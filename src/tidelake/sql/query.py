@@ -15,13 +15,13 @@ from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.session import Session
-from tidelake.sql.binding import DECLARE, Binding
+from tidelake.sql.binding import DECLARE, QueryTables
 from tidelake.sql.moments import MomentReader
-from tidelake.sql.parameters import NOTHING, Bindings, bound
+from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
 from tidelake.sql.scope import Scope
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import not_supported
-from tidelake.syntax.tokens import edited
+from tidelake.syntax.tokens import apply_edits
 from tidelake.syntax.tree import NotSelect
 
 
@@ -31,7 +31,7 @@ def query_of(text: str, beside: Bindings = NOTHING) -> tuple[Text, dict[str, Val
         query = read(text)
     except NotSelect:
         raise not_supported(text) from None
-    return query, bound(query, beside.parameters)
+    return query, parameter_values(query, beside.parameters)
 
 
 def written_query(session: Session, text: str, beside: Bindings) -> Query:
@@ -88,10 +88,10 @@ class Query:
     def _bind(self, asked: Text, beside: Bindings) -> bool:
         """Whether one of its tables has an event time."""
         values = self._clock.values
-        binding = Binding(self._clock, self.tables)
+        binding = QueryTables(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
-        self._whole_sql = edited(asked.sql, [*edits, *asked.literals(values)])
-        self._sql = self._whole_sql if self._written else edited(asked.sql, edits)
+        self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
+        self._sql = self._whole_sql if self._written else apply_edits(asked.sql, edits)
         self._parameters = {} if self._written else asked.used(values)
         return timed
 

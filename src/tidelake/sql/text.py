@@ -17,7 +17,7 @@ from tidelake.sql.clauses import AFTER_A_TABLE, Finder, FoundClause, MomentClaus
 from tidelake.sql.parameters import SPELLED, parameters
 from tidelake.sql.words import HINT
 from tidelake.syntax import tree
-from tidelake.syntax.tokens import Edit, Token, blank, edited, tokens
+from tidelake.syntax.tokens import Edit, Token, apply_edits, blank, tokens
 from tidelake.syntax.tree import Node
 
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
@@ -95,13 +95,13 @@ def read(text: str) -> Text:
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
-    sql, marks = numbered(text[: words[-1].end + 1] if words else "", words)
+    sql, marks = number_parameters(text[: words[-1].end + 1] if words else "", words)
     words = tokens(sql)
     refuse_mixture(words)
     finder = Finder(sql, words)
     clauses = [(each, _clause(each, finder, sql, words)) for each in finder.clauses()]
     spans = [(words[each.span[0]].start, words[each.span[1] - 1].end + 1) for each, _ in clauses]
-    sql = edited(sql, [blank(*span) for span in spans])
+    sql = apply_edits(sql, [blank(*span) for span in spans])
     words = tokens(sql)
     node = tree.select(sql)
     tables = list(_tables(node, sql, words))
@@ -110,11 +110,11 @@ def read(text: str) -> Text:
     return Text(sql, node, _own(tables), words, marks, [clause for _, clause in clauses])
 
 
-def numbered(text: str, words: Sequence[Token]) -> tuple[str, int]:
+def number_parameters(text: str, words: Sequence[Token]) -> tuple[str, int]:
     """The text with a number for every `?`, and how many they are."""
     marks = [token for token in words if token.text == "?" and token.kind == "parameter"]
     edits = [Edit(token.start, token.end + 1, f"${at}") for at, token in enumerate(marks, 1)]
-    return edited(text, edits), len(marks)
+    return apply_edits(text, edits), len(marks)
 
 
 def refuse_mixture(words: Sequence[Token]) -> None:

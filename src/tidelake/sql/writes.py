@@ -12,24 +12,24 @@ from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.expression import respell
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.sql.clauses import AFTER_A_TABLE, Finder
 from tidelake.sql.definitions import append_rows
-from tidelake.sql.parameters import Bindings, bound
+from tidelake.sql.parameters import Bindings, parameter_values
 from tidelake.sql.query import Query
-from tidelake.sql.text import numbered, read
+from tidelake.sql.text import number_parameters, read
 from tidelake.sql.words import HINT, Words
-from tidelake.syntax.tokens import Edit, Token, depths, edited, tokens
+from tidelake.syntax.tokens import Edit, Token, apply_edits, depths, tokens
 from tidelake.write import rows as writes
 
-Operation = Callable[["Drafting"], WriteResult]
+Operation = Callable[["DraftSession"], WriteResult]
 
 _CLAUSES = ("FOR", "VERSION", "TIMESTAMP", "AT")
 
 
 def piecewise(text: str, beside: Bindings) -> Operation | None:
     """What an INSERT, UPDATE or DELETE does; None if it is none of these."""
-    statement = Written.of(text)
+    statement = WriteStatement.of(text)
     verb = statement.verb()
     if verb is None or verb.word not in _WRITES:
         return None
@@ -39,7 +39,7 @@ def piecewise(text: str, beside: Bindings) -> Operation | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteStatement:
     """A statement with a number for every parameter that was written as `?`."""
 
     sql: str
@@ -47,12 +47,12 @@ class Written:
     marks: int
 
     @staticmethod
-    def of(text: str) -> Written:
+    def of(text: str) -> WriteStatement:
         words = tokens(text)
         while words and words[-1].word == ";":
             words.pop()
-        sql, marks = numbered(text[: words[-1].end + 1] if words else "", words)
-        return Written(sql, tokens(sql), marks)
+        sql, marks = number_parameters(text[: words[-1].end + 1] if words else "", words)
+        return WriteStatement(sql, tokens(sql), marks)
 
     def parameter_names(self) -> list[str]:
         return [token.text[1:] for token in self.found if token.kind == "parameter"]
@@ -67,7 +67,7 @@ class Written:
         return (token for token, depth in depths(self.found) if depth == 0)
 
     def with_literals(self, values: Mapping[str, Value]) -> str:
-        return edited(
+        return apply_edits(
             self.sql,
             [
                 Edit(token.start, token.end + 1, f"({sql_literal(values[token.text[1:]])})")
@@ -93,9 +93,9 @@ def target_of(words: Words) -> tuple[TableName, frozenset[str]]:
     return name, frozenset({fold(alias or name.name)})
 
 
-def _delete(statement: Written, beside: Bindings) -> Operation:
+def _delete(statement: WriteStatement, beside: Bindings) -> Operation:
     beside.refuse_moments("DELETE")
-    words = Words(statement.with_literals(bound(statement, beside.parameters)))
+    words = Words(statement.with_literals(parameter_values(statement, beside.parameters)))
     words.expect("DELETE", "FROM")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
@@ -104,9 +104,9 @@ def _delete(statement: Written, beside: Bindings) -> Operation:
     return lambda tx: writes.delete(tx, name, where)
 
 
-def _update(statement: Written, beside: Bindings) -> Operation:
+def _update(statement: WriteStatement, beside: Bindings) -> Operation:
     beside.refuse_moments("UPDATE")
-    words = Words(statement.with_literals(bound(statement, beside.parameters)))
+    words = Words(statement.with_literals(parameter_values(statement, beside.parameters)))
     words.expect("UPDATE")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
@@ -162,8 +162,8 @@ def _bare(text: str, own: frozenset[str]) -> str:
     return respell(text, spelled)
 
 
-def _insert(statement: Written, beside: Bindings) -> Operation:
-    values = bound(statement, beside.parameters)
+def _insert(statement: WriteStatement, beside: Bindings) -> Operation:
+    values = parameter_values(statement, beside.parameters)
     verb = statement.verb()
     assert verb is not None
     words = Words(statement.sql[verb.start :])
@@ -178,7 +178,7 @@ def _insert(statement: Written, beside: Bindings) -> Operation:
     rest = words.rest()
     before = statement.sql[: verb.start]
 
-    def insert(tx: Drafting) -> WriteResult:
+    def insert(tx: DraftSession) -> WriteResult:
         schema = writes.writable(tx, name).after.schema
         columns = [schema.column(each) for each in listed] or list(schema)
         source = read(before + _filled_in(rest, columns, name))
@@ -206,7 +206,7 @@ _REFUSED = {
 }
 
 
-def _refuse_clauses(statement: Written, verb: str) -> None:
+def _refuse_clauses(statement: WriteStatement, verb: str) -> None:
     """For what DuckDB can do and a lake cannot."""
     words = ["", *(token.word for token in statement.top()), ""]
     for before, word, after in zip(words, words[1:], words[2:], strict=False):
@@ -228,7 +228,7 @@ def _filled_in(query: str, columns: Sequence[Column], name: TableName) -> str:
         if depth == 1 and token.word == "DEFAULT" and place < len(columns):
             default = filler_sql(columns[place], str(name), defaults=True)
             edits.append(Edit(token.start, token.end + 1, default))
-    return edited(query, edits)
+    return apply_edits(query, edits)
 
 
 def _check_width(name: TableName, columns: Sequence[Column], given: Sequence[str]) -> None:
@@ -241,7 +241,7 @@ def _check_width(name: TableName, columns: Sequence[Column], given: Sequence[str
         raise Invalid(f"a column of {name} is named twice", hint="name each column once")
 
 
-_WRITES: dict[str, Callable[[Written, Bindings], Operation]] = {
+_WRITES: dict[str, Callable[[WriteStatement, Bindings], Operation]] = {
     "INSERT": _insert,
     "UPDATE": _update,
     "DELETE": _delete,

@@ -55,10 +55,10 @@ def tokens(text: str) -> list[Token]:
 def without_comments(text: str) -> str:
     """The same with a space for every comment, and without spaces around it."""
     comments = [t for t in _pieces(text) if t.kind == "comment"]
-    return edited(text, [Edit(t.start, t.end + 1, " ") for t in comments]).strip()
+    return apply_edits(text, [Edit(t.start, t.end + 1, " ") for t in comments]).strip()
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with some places written anew; they must not overlap."""
     parts, at = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.stop)):

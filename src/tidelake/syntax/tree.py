@@ -49,7 +49,7 @@ def _expression(text: str) -> Node:
     bare, bracketed = (_single(f"SELECT {open_}{text}\n{close}", doing) for open_, close in _WAYS)
     if bare is None or bracketed is None or plain(bare) != plain(bracketed):
         raise Invalid(f"{doing}: it is not one expression", hint=_ONE)
-    found: Node = moved(bare, -len("SELECT "))
+    found: Node = move_node(bare, -len("SELECT "))
     return found
 
 
@@ -87,14 +87,14 @@ def plain(node: Any) -> Any:
     return [plain(each) for each in node] if isinstance(node, list) else node
 
 
-def moved(node: Any, by: int) -> Any:
+def move_node(node: Any, by: int) -> Any:
     """The node as if its text had begun elsewhere."""
     if isinstance(node, dict):
         return {
-            name: value + by if name == _PLACE and value != _NOWHERE else moved(value, by)
+            name: value + by if name == _PLACE and value != _NOWHERE else move_node(value, by)
             for name, value in node.items()
         }
-    return [moved(each, by) for each in node] if isinstance(node, list) else node
+    return [move_node(each, by) for each in node] if isinstance(node, list) else node
 
 
 def place(node: Node, text: str) -> int | None:
@@ -130,17 +130,21 @@ def inside(node: Any) -> Iterator[Node]:
                 yield from inside(each)
 
 
-def replaced(node: Any, change: Callable[[Node], Node | None], *, deep: bool = False) -> Any:
+def replace_expressions(
+    node: Any, change: Callable[[Node], Node | None], *, deep: bool = False
+) -> Any:
     """A copy in which `change` has put other expressions; what it puts is not looked into, nor
     are subqueries unless it goes `deep`."""
     if isinstance(node, list):
-        return [replaced(each, change, deep=deep) for each in node]
+        return [replace_expressions(each, change, deep=deep) for each in node]
     if not isinstance(node, dict):
         return node
     if "class" in node and (other := change(node)) is not None:
         return {**other, "alias": other.get("alias") or node.get("alias", "")}
     return {
-        name: each if name == "subquery" and not deep else replaced(each, change, deep=deep)
+        name: each
+        if name == "subquery" and not deep
+        else replace_expressions(each, change, deep=deep)
         for name, each in node.items()
     }
 

@@ -25,7 +25,7 @@ class Server(Protocol):
     def new_database(self) -> str: ...
 
 
-def lying(folder: Path) -> list[Path]:
+def files_below(folder: Path) -> list[Path]:
     """All files below a folder, but for those that say whose it is."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return [path for path in found if path.parent.name != "_tidelake"]
@@ -102,7 +102,7 @@ class Place:
 
     def files(self) -> set[str]:
         """Every file there is, but for the catalog's own, and the mark of the data path."""
-        found = (p for p in lying(self.folder) if p.parent != self.folder)
+        found = (p for p in files_below(self.folder) if p.parent != self.folder)
         return {str(path.relative_to(self.folder)) for path in found}
 
     def state(self) -> tuple[set[str], list[str]]:
@@ -123,7 +123,7 @@ class Place:
         known += self.catalog("SELECT path FROM ducklake_delete_file")
         known += self.catalog("SELECT path FROM ducklake_files_scheduled_for_deletion")
         names = {Path(row[0]).name for row in known}
-        return {str(path) for path in lying(self.data) if path.name not in names}
+        return {str(path) for path in files_below(self.data) if path.name not in names}
 
     @contextmanager
     def refuses(

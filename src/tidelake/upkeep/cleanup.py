@@ -18,7 +18,7 @@ from tidelake.model.age import moment_before
 from tidelake.model.ownership import is_derived, is_written
 from tidelake.session import leases
 from tidelake.session.clocks import Clocks, clocks
-from tidelake.session.leases import Announced
+from tidelake.session.leases import Announcements
 from tidelake.session.neighbours import Neighbours, mark_late, neighbours, neighbours_of
 from tidelake.session.progress import progress
 from tidelake.session.session import Session
@@ -74,7 +74,7 @@ class _Look:
     held: tuple[HeldFiles, ...]
     neighbours: Neighbours
     used: frozenset[str]
-    writers: Announced
+    writers: Announcements
     scheduled_before: datetime
     written_before: datetime
 

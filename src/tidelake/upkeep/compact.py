@@ -32,13 +32,13 @@ from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.session.hooks import CommitHooks
 from tidelake.session.landing import note_landed
-from tidelake.session.leases import announced
+from tidelake.session.leases import announce_work
 from tidelake.session.progress import Tell, progress
 from tidelake.session.session import Session
 from tidelake.upkeep import pieces
 from tidelake.upkeep.choose import ORDER, actions
 from tidelake.upkeep.pieces import TableState, look, situation
-from tidelake.upkeep.rebuild import rebuilt
+from tidelake.upkeep.rebuild import rebuild
 from tidelake.upkeep.rebuild_task import Rebuild
 from tidelake.upkeep.values import CompactAction, CompactResult, Kind
 
@@ -119,7 +119,7 @@ def _compact(session: Session, name: TableName) -> CompactResult:
     first = found = look(session, name)
     planned = actions(situation(session, found))
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
-    with announced(session), progress(f"compacting {name}", files=files, bytes=size) as tell:
+    with announce_work(session), progress(f"compacting {name}", files=files, bytes=size) as tell:
         run = _Run(session, name, tell)
         while planned:
             _do(run, found, [action for action in planned if action.kind == planned[0].kind])
@@ -237,7 +237,7 @@ def _built(run: _Run, batch: Sequence[_Piece]) -> list[Built]:
     try:
         if tasks:
             with engine.job(f"cannot compact {run.name}") as job:
-                for each in job.run(tasks, rebuilt):
+                for each in job.run(tasks, rebuild):
                     made.append(each)
                     run.tell(*_weight(batch, len(made)))
     except BaseException:

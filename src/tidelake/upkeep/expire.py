@@ -16,7 +16,7 @@ from tidelake.catalog.expire.choose import SnapshotChoice
 from tidelake.catalog.expire.unseen import UnseenData
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Corrupt, Invalid
-from tidelake.history.annex import overtaken
+from tidelake.history.annex import overtaken_consumers
 from tidelake.model.age import moment_before
 from tidelake.session.clocks import catalog_time
 from tidelake.session.progress import progress
@@ -43,7 +43,7 @@ def expire(
         chosen = expiry.choose(reader, before, last)
         if not force:
             expiry.check(reader, chosen.snapshots, session.annexes)
-        behind = tuple(each.name for each in overtaken(reader, chosen.snapshots))
+        behind = tuple(each.name for each in overtaken_consumers(reader, chosen.snapshots))
         if dry_run:
             return replace(_would(reader, chosen, session), overtaken=behind)
     gone = _let_go(session, chosen, force=force)

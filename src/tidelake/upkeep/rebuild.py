@@ -33,7 +33,7 @@ _UNSEEN = "unseen_rows"
 _POINTERS = (ROW_FILE, ROW_POSITION, ROW_NUMBER, ROW_BEGAN)
 
 
-def rebuilt(work: Workbench, task: Rebuild) -> RebuiltFiles:
+def rebuild(work: Workbench, task: Rebuild) -> RebuiltFiles:
     """Do one piece. Requires: the workbench is used for nothing else before or after."""
     work.reach([task.target.path])
     if isinstance(task, Carry):

@@ -47,7 +47,7 @@ class Assignment:
         return found
 
 
-def assigned(
+def parse_assignment(
     schema: Schema,
     given: Iterable[tuple[str, Any]],
     place: str,

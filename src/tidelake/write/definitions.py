@@ -31,15 +31,15 @@ from tidelake.plan.partitioning.parse import parse_partitioning, parse_sorting, 
 from tidelake.plan.partitioning.transforms import transform_of
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 DONE = WriteResult(None)
-Check = Callable[[Drafting, str], None]
+Check = Callable[[DraftSession, str], None]
 
 
-def create_schema(tx: Drafting, name: str) -> WriteResult:
+def create_schema(tx: DraftSession, name: str) -> WriteResult:
     if not name or not isinstance(name, str):
         raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
     check_characters(name, f"the name {name!r} of a schema")
@@ -59,7 +59,7 @@ def _folder(name: str, own: str) -> str:
     return f"{name}/" if _PLAIN.fullmatch(name) else f"{own}/"
 
 
-def drop_schema(tx: Drafting, name: str, *, cascade: bool) -> WriteResult:
+def drop_schema(tx: DraftSession, name: str, *, cascade: bool) -> WriteResult:
     schema = schema_named(tx, name)
     if fold(schema.name) == "main":
         raise Invalid("the schema main cannot be dropped", hint="drop its tables instead")
@@ -81,7 +81,7 @@ def drop_schema(tx: Drafting, name: str, *, cascade: bool) -> WriteResult:
     return DONE
 
 
-def schema_named(tx: Drafting, name: str) -> SchemaInfo:
+def schema_named(tx: DraftSession, name: str) -> SchemaInfo:
     with tx.reading() as reader:
         known = tx.view.schemas(reader, tx.base)
     same = [schema for schema in known if fold(schema.name) == fold(str(name))]
@@ -91,7 +91,7 @@ def schema_named(tx: Drafting, name: str) -> SchemaInfo:
     return same[0]
 
 
-def free_name(tx: Drafting, name: TableName) -> SchemaInfo:
+def free_name(tx: DraftSession, name: TableName) -> SchemaInfo:
     check_characters(name.name, f"the name {name.name!r}")
     schema = schema_named(tx, name.schema)
     with tx.reading() as reader:
@@ -110,7 +110,7 @@ def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def create_table(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     schema: Any,
     *,
@@ -129,7 +129,7 @@ def create_table(
 
 
 def create(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     schema: Schema,
     keys: tuple[PartitionKey, ...],
@@ -159,13 +159,13 @@ def create(
     )
 
 
-def moved(name: TableName, new: str) -> TableName:
+def target_name(name: TableName, new: str) -> TableName:
     """A new name, in the same schema or (`schema.name`) in another."""
     given = TableName.parse(new)
     return given if "." in new else TableName(name.schema, given.name)
 
 
-def rename(tx: Drafting, name: TableName, new: TableName) -> WriteResult:
+def rename(tx: DraftSession, name: TableName, new: TableName) -> WriteResult:
     draft = tx.draft(name)
     if draft.after.name != new:
         home = free_name(tx, new)
@@ -173,7 +173,7 @@ def rename(tx: Drafting, name: TableName, new: TableName) -> WriteResult:
     return replace(DONE, operation="rename table")
 
 
-def drop(tx: Drafting, name: TableName) -> WriteResult:
+def drop(tx: DraftSession, name: TableName) -> WriteResult:
     with tx.reading() as reader:
         is_view = tx.view.find(reader, tx.base, "view", name) is not None
     if is_view:
@@ -184,7 +184,13 @@ def drop(tx: Drafting, name: TableName) -> WriteResult:
 
 
 def create_view(
-    tx: Drafting, name: TableName, sql: str, *, columns: Sequence[str], replaces: bool, check: Check
+    tx: DraftSession,
+    name: TableName,
+    sql: str,
+    *,
+    columns: Sequence[str],
+    replaces: bool,
+    check: Check,
 ) -> WriteResult:
     """A view in DuckDB's SQL; what it selects from must be there, which `check` looks for."""
     for said in (name.name, sql, *columns):
@@ -212,7 +218,7 @@ def create_view(
     return DONE
 
 
-def drop_view(tx: Drafting, name: TableName) -> None:
+def drop_view(tx: DraftSession, name: TableName) -> None:
     with tx.reading() as reader:
         view_id = tx.view.find(reader, tx.base, "view", name)
         if view_id is None:
@@ -221,7 +227,7 @@ def drop_view(tx: Drafting, name: TableName) -> None:
     tx.drafts.drop_view(view)
 
 
-def set_partitioning(tx: Drafting, name: TableName, by: str | Sequence[str]) -> WriteResult:
+def set_partitioning(tx: DraftSession, name: TableName, by: str | Sequence[str]) -> WriteResult:
     """How files are divided from now on; those already there stay as they are."""
     draft = tx.draft(name)
     keys = parse_partitioning(by, draft.after.schema)
@@ -239,18 +245,18 @@ def set_partitioning(tx: Drafting, name: TableName, by: str | Sequence[str]) -> 
     return DONE
 
 
-def _has_rows(tx: Drafting, draft: TableDraft) -> bool:
+def _has_rows(tx: DraftSession, draft: TableDraft) -> bool:
     plan = tx.plan(draft.after.name, None, ReadRequest([draft.columns[0].name]))
     return bool(plan.files) or any(inlined.rows for inlined in plan.inlined)
 
 
-def set_sorting(tx: Drafting, name: TableName, by: str | Sequence[str]) -> WriteResult:
+def set_sorting(tx: DraftSession, name: TableName, by: str | Sequence[str]) -> WriteResult:
     draft = tx.draft(name)
     draft.after = replace(draft.after, sorting=parse_sorting(by, draft.after.schema))
     return DONE
 
 
-def evolve(tx: Drafting, name: TableName, changes: Mapping[str, Any]) -> WriteResult:
+def evolve(tx: DraftSession, name: TableName, changes: Mapping[str, Any]) -> WriteResult:
     """Change the columns; rows already there are read as the new columns say."""
     draft = tx.draft(name)
     before = draft.after.schema
@@ -335,7 +341,7 @@ def _check_facts(draft: TableDraft, after: Schema) -> None:
             )
 
 
-def _check_required(tx: Drafting, draft: TableDraft, after: Schema) -> None:
+def _check_required(tx: DraftSession, draft: TableDraft, after: Schema) -> None:
     """A column that no longer allows nulls must not hold any."""
     before = {column.id: column for column in draft.after.schema}
     for column in after:
@@ -364,7 +370,7 @@ def _renamed_sorting(table: TableInfo, after: Schema) -> tuple[SortKey, ...]:
     return tuple(found)
 
 
-def set_comment(tx: Drafting, name: TableName, comment: str | None) -> WriteResult:
+def set_comment(tx: DraftSession, name: TableName, comment: str | None) -> WriteResult:
     draft = tx.draft(name)
     draft.after = replace(draft.after, tags=_with_comment(draft.after.tags, comment))
     return DONE

@@ -23,11 +23,11 @@ from tidelake.model.types import FLOATS
 from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
-from tidelake.write.assignment import Assignment, assigned, without_rows
+from tidelake.write.assignment import Assignment, parse_assignment, without_rows
 from tidelake.write.rows import check_nulls, result, writable
 
 _ACTION = "_tidelake_action"
@@ -113,7 +113,7 @@ class Merge:
 
 
 def merge(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     data: Any,
     on: str | Sequence[str] | None,
@@ -251,7 +251,7 @@ class _Work:
             )
         read = partial(expression_sql, tables=self._tables, bare=None, spell=_flat)
         place = str(self.draft.after.name)
-        return assigned(self.schema, clause.values.items(), place, read)
+        return parse_assignment(self.schema, clause.values.items(), place, read)
 
     def refuse_idle_extras(self) -> None:
         """A column that the table has not, and no clause looks at, is a mistake."""
@@ -295,7 +295,7 @@ def _refuse_repeated(job: Job, work: _Work) -> None:
         )
 
 
-def _run(tx: Drafting, job: Job, work: _Work, count: int) -> WriteResult:
+def _run(tx: DraftSession, job: Job, work: _Work, count: int) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     draft.depends_on_inserts = True
     names = work.target_columns()
@@ -332,7 +332,7 @@ def _unmatched(work: _Work, sources: str) -> str:
     )
 
 
-def _apply(tx: Drafting, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
+def _apply(tx: DraftSession, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
     clauses = work.clauses
     relations = {"matched": clauses.matched}
     if clauses.orphaned:

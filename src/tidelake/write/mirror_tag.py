@@ -7,10 +7,10 @@ from dataclasses import replace
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG, mirror_formats
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 
 
-def set_mirror_tag(tx: Drafting, name: TableName, kind: str, *, mirrored: bool) -> WriteResult:
+def set_mirror_tag(tx: DraftSession, name: TableName, kind: str, *, mirrored: bool) -> WriteResult:
     """Have a table be mirrored in a format, or no more. Other formats stay."""
     draft = tx.draft(name)
     formats = mirror_formats(draft.after.tags) - {kind} | ({kind} if mirrored else set())

@@ -24,15 +24,15 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
-from tidelake.write.assignment import Assignment, assigned, pairs, without_rows
+from tidelake.write.assignment import Assignment, pairs, parse_assignment, without_rows
 
 Where = str | Predicate
 
 
-def append(tx: Drafting, name: TableName, data: Any) -> WriteResult:
+def append(tx: DraftSession, name: TableName, data: Any) -> WriteResult:
     """Add rows, as the table's policy for buckets that are covered already has it."""
     draft = writable(tx, name)
     watch = OverlapGuard.of(tx, draft)
@@ -42,7 +42,7 @@ def append(tx: Drafting, name: TableName, data: Any) -> WriteResult:
 
 
 def _append(
-    tx: Drafting,
+    tx: DraftSession,
     draft: TableDraft,
     data: Any,
     watch: OverlapGuard | None,
@@ -62,7 +62,11 @@ def _append(
 
 
 def add_rows(
-    tx: Drafting, draft: TableDraft, job: Job, incoming: AppendedRows, watch: OverlapGuard | None
+    tx: DraftSession,
+    draft: TableDraft,
+    job: Job,
+    incoming: AppendedRows,
+    watch: OverlapGuard | None,
 ) -> WriteResult:
     """Stage rows, where a series is watched as its policy has it."""
     added = watch.append(job, incoming) if watch else stage_rows(tx, draft, job, incoming)
@@ -79,7 +83,9 @@ def _added(added: StagedRows) -> WriteResult:
     )
 
 
-def _plain(tx: Drafting, draft: TableDraft, data: Any, watch: OverlapGuard | None) -> int | None:
+def _plain(
+    tx: DraftSession, draft: TableDraft, data: Any, watch: OverlapGuard | None
+) -> int | None:
     """Stage a few plain dicts as they are; how many, or None if they need more care."""
     if not tx.can_inline(draft.columns):
         return None
@@ -92,7 +98,7 @@ def _plain(tx: Drafting, draft: TableDraft, data: Any, watch: OverlapGuard | Non
     return len(rows)
 
 
-def writable(tx: Drafting, name: TableName) -> TableDraft:
+def writable(tx: DraftSession, name: TableName) -> TableDraft:
     draft = tx.draft(name)
     if tx.encrypted:
         raise Unsupported(
@@ -145,7 +151,7 @@ def check_nulls(draft: TableDraft, files: Sequence[NewFile]) -> None:
 
 
 def overwrite(
-    tx: Drafting, name: TableName, data: Any, *, where: Where | None = None
+    tx: DraftSession, name: TableName, data: Any, *, where: Where | None = None
 ) -> WriteResult:
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
     draft = writable(tx, name)
@@ -166,7 +172,7 @@ def overwrite(
     )
 
 
-def clear(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
+def clear(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """All rows of a plan leave, if possible without being looked at; how many they are."""
     gone = sum(len(inlined.rows) for inlined in plan.inlined)
     lasting = []
@@ -189,7 +195,7 @@ def clear(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
     return gone
 
 
-def _remove_all(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
+def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
         job.scan("target", plan)
@@ -197,7 +203,7 @@ def _remove_all(tx: Drafting, draft: TableDraft, plan: ScanPlan) -> int:
         return staging.remove(tx, draft, job, "doomed", plan)
 
 
-def delete(tx: Drafting, name: TableName, where: Where) -> WriteResult:
+def delete(tx: DraftSession, name: TableName, where: Where) -> WriteResult:
     if where is None or (isinstance(where, str) and not where.strip()):
         raise Invalid(
             f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
@@ -210,7 +216,7 @@ def delete(tx: Drafting, name: TableName, where: Where) -> WriteResult:
 
 
 def update(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     given: Mapping[str, Any] | None,
     where: Where | None,
@@ -247,11 +253,11 @@ def _assigned(
         raise Invalid("there is nothing to set", hint='update({"x": "x + 1"}, where="…")')
     schema = draft.after.schema
     read = partial(expression_sql, tables={"t": schema}, bare="t")
-    return assigned(schema, listed, str(draft.after.name), read)
+    return parse_assignment(schema, listed, str(draft.after.name), read)
 
 
 def add_files(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     paths: str | Sequence[str],
     *,

@@ -14,7 +14,7 @@ from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.write.definitions import Check, free_name
 
 DONE = WriteResult(None, operation="undrop")
@@ -22,7 +22,7 @@ _SHOWN = 8
 
 
 def undrop(
-    tx: Drafting,
+    tx: DraftSession,
     name: TableName,
     new: TableName,
     known_at: int | str | datetime | None,
@@ -41,7 +41,7 @@ def undrop(
     return DONE
 
 
-def _table(tx: Drafting, found: DroppedObject, name: TableName) -> None:
+def _table(tx: DraftSession, found: DroppedObject, name: TableName) -> None:
     """Its Delta log, if it had one, ended with the drop: it comes without."""
     with tx.reading() as reader:
         table = read.table(reader, found.at - 1, found.id, tx.data_path)
@@ -49,7 +49,7 @@ def _table(tx: Drafting, found: DroppedObject, name: TableName) -> None:
     tx.drafts.revive(replace(table, name=name, tags=tags), found.at)
 
 
-def _view(tx: Drafting, found: DroppedObject, name: TableName, check: Check) -> None:
+def _view(tx: DraftSession, found: DroppedObject, name: TableName, check: Check) -> None:
     """A view is its text: one more is made of it."""
     with tx.reading() as reader:
         view = read.view(reader, found.at - 1, found.id)
@@ -59,7 +59,7 @@ def _view(tx: Drafting, found: DroppedObject, name: TableName, check: Check) -> 
 
 
 def _found(
-    tx: Drafting, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | datetime | None
 ) -> DroppedObject:
     gone = [
         each for kind in ("table", "view") for each in revival.dropped_by_name(reader, kind, name)
@@ -77,7 +77,7 @@ def _found(
 
 
 def _nothing(
-    tx: Drafting, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | datetime | None
 ) -> TidelakeError:
     then = "" if known_at is None else f" of {known_at}"
     if any(read.find(reader, tx.base, kind, name) is not None for kind in ("table", "view")):
@@ -93,7 +93,7 @@ def _nothing(
     )
 
 
-def _home(tx: Drafting, found: DroppedObject, new: TableName) -> TableName:
+def _home(tx: DraftSession, found: DroppedObject, new: TableName) -> TableName:
     """Where it comes to: the schema must be there, and the name free."""
     try:
         return TableName(free_name(tx, new).name, new.name)

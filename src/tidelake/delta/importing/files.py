@@ -35,7 +35,7 @@ from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import mappings_of
 from tidelake.store.files import is_within
 
@@ -76,7 +76,7 @@ class ImportStep:
     """One step of an import inside a transaction. `copies` are the names of files that have been
     written, and what for."""
 
-    tx: Drafting
+    tx: DraftSession
     draft: TableDraft
     job: Job
     ground: ImportPlan
@@ -240,7 +240,7 @@ class ImportStep:
         )
         gone = self._gone(add)
         where = f" WHERE {ROW_POSITION} NOT IN ({_unnested(sorted(gone))})" if gone else ""
-        made = staging.written(self.tx, draft, self.job, f"SELECT {listed} FROM {name}{where}")
+        made = staging.write_files(self.tx, draft, self.job, f"SELECT {listed} FROM {name}{where}")
         copy = Copy(path, add.key[1])
         self.copies |= {each.path.rpartition("/")[2]: copy for each in made}
         self.came += sum(each.rows for each in made)

@@ -25,7 +25,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
 from tidelake.plan.partitioning.transforms import Identity
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.progress import progress
 from tidelake.session.replay import write
 from tidelake.session.session import Session
@@ -198,7 +198,7 @@ class _Step:
         self._before = before
         self._copies: dict[str, Copy] = {}
 
-    def stage(self, tx: Drafting) -> WriteResult:
+    def stage(self, tx: DraftSession) -> WriteResult:
         step, name = self._step, self._job.name
         self._check_turn(tx)
         draft = self._created(tx) if self._before is None else self._altered(tx)
@@ -216,7 +216,7 @@ class _Step:
         files = list(draft.files.values())
         return result(files, rows=came + went, inserted=came, deleted=went, operation="import")
 
-    def _check_turn(self, tx: Drafting) -> None:
+    def _check_turn(self, tx: DraftSession) -> None:
         """The table must be as the last step has left it."""
         with tx.reading() as reader:
             known = _come(reader, self._job.name)
@@ -232,7 +232,7 @@ class _Step:
                     hint="import the table anew under another name",
                 )
 
-    def _created(self, tx: Drafting) -> TableDraft:
+    def _created(self, tx: DraftSession) -> TableDraft:
         shape, name = self._step.shape, self._job.name
         try:
             schema_named(tx, name.schema)
@@ -241,7 +241,7 @@ class _Step:
         tags = {"comment": shape.comment} if shape.comment else {}
         return create(tx, name, Schema(shape.columns), _keys(shape), tags)
 
-    def _altered(self, tx: Drafting) -> TableDraft:
+    def _altered(self, tx: DraftSession) -> TableDraft:
         draft, shape = tx.draft(self._job.name), self._step.shape
         spec = draft.after.partitioning
         if (spec.keys if spec else ()) != _keys(shape):
@@ -259,7 +259,7 @@ class _Step:
         draft.facts = draft.facts.evolved(draft.after)
         return draft
 
-    def _sign(self, tx: Drafting) -> None:
+    def _sign(self, tx: DraftSession) -> None:
         """What the commit says of itself, and what is kept of it."""
         step, job = self._step, self._job
         operation = step.said.get("operation")

@@ -24,7 +24,7 @@ from tidelake.model.schema import NESTED, ROW_FILE, ROW_POSITION, Column
 from tidelake.model.types import DELTA_NAMES, FROM_DELTA, is_decimal
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import transaction
 from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
@@ -151,7 +151,7 @@ def _check_same_table(mirror: Mirror, before: State, after: State) -> None:
         )
 
 
-def _followed(tx: Drafting, name: TableName, foreign: _Foreign) -> WriteResult:
+def _followed(tx: DraftSession, name: TableName, foreign: _Foreign) -> WriteResult:
     draft = writable(tx, name)
     if foreign.came:
         _check_types(draft)
@@ -173,7 +173,7 @@ def _check_types(draft: TableDraft) -> None:
                 )
 
 
-def _leave(tx: Drafting, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
+def _leave(tx: DraftSession, draft: TableDraft, went: Mapping[int, frozenset[int] | None]) -> int:
     """Delete rows of ours by where they lie."""
     plan = tx.plan(draft.after.name, None, ReadRequest(POINTERS))
     draft.depends_on_inserts = True
@@ -202,7 +202,7 @@ def _listed(positions: frozenset[int]) -> str:
     return ", ".join(map(str, sorted(positions))) or "NULL"
 
 
-def _come(tx: Drafting, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
+def _come(tx: DraftSession, draft: TableDraft, foreign: _Foreign) -> Iterator[int]:
     """Write the rows of their files into files of ours; how many, file by file."""
     physical = draft.target.physical
     mapping = tuple(_mapped(column, physical) for column in draft.columns)

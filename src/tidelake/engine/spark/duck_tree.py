@@ -11,7 +11,7 @@ from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.schema import Column
-from tidelake.syntax.tree import Node, replaced
+from tidelake.syntax.tree import Node, replace_expressions
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,7 +28,7 @@ def tree_of(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
         raise Unsupported(
             f"Spark cannot run this statement: {reason}", hint="run it with engine='local'"
         )
-    node: Node = replaced(found["statements"][0]["node"], _double, deep=True)
+    node: Node = replace_expressions(found["statements"][0]["node"], _double, deep=True)
     return node
 
 
@@ -97,7 +97,7 @@ def with_values(
         (found,) = tree_of(connection, f"SELECT {sql}")["select_list"]
         return dict(found)
 
-    made: Node = replaced(node, literal, deep=True) if values else node
+    made: Node = replace_expressions(node, literal, deep=True) if values else node
     return made
 
 

@@ -13,7 +13,7 @@ from tidelake.engine.spark.scalar import Speech
 from tidelake.engine.spark.select import Selects
 from tidelake.model.names import fold, quote
 from tidelake.plan.spark_literal import NotEqual, backtick
-from tidelake.syntax.tree import Node, inside, reference, replaced, walk
+from tidelake.syntax.tree import Node, inside, reference, replace_expressions, walk
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.statement import Statement
@@ -79,9 +79,9 @@ class Source:
             return None if found is None else {**reference(""), "column_names": found}
 
         if "select_list" not in node:
-            return replaced(node, own)
+            return replace_expressions(node, own)
         listed = [item for each in node["select_list"] for item in self._expanded(each)]
-        return {**replaced({**node, "select_list": listed, "from_table": None}, own)}
+        return {**replace_expressions({**node, "select_list": listed, "from_table": None}, own)}
 
     def _expanded(self, item: Node) -> Iterator[Node]:
         """The columns that a star stands for."""

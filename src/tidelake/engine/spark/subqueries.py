@@ -27,7 +27,7 @@ from tidelake.engine.spark.select import Selects
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
 from tidelake.plan.spark_literal import NotEqual, backtick
-from tidelake.syntax.tree import Node, inside, reference, replaced
+from tidelake.syntax.tree import Node, inside, reference, replace_expressions
 
 if TYPE_CHECKING:
     from tidelake.engine.spark.statement import Statement
@@ -53,7 +53,7 @@ class Subqueries:
         def column(each: Node) -> Node | None:
             return reference(names[id(each)]) if id(each) in names else None
 
-        made: Node = replaced(node, column) if names else node
+        made: Node = replace_expressions(node, column) if names else node
         return made, relation
 
     def _with(self, node: Node, relation: Relation, name: str) -> Relation:

@@ -43,7 +43,7 @@ class Proof:
         return Proof(rollup.table_id, made, rollup.next_row_id, through, through > made)
 
 
-def extended(reader: Reader, proof: Proof, until: int) -> Proof | None:
+def extend_proof(reader: Reader, proof: Proof, until: int) -> Proof | None:
     """The proof up to a later snapshot; None if a row has gone, or nobody can tell any more."""
     if until <= proof.through:
         return proof
@@ -147,7 +147,7 @@ def _may_be_old(proof: Proof) -> str:
     return f"NOT ({new})"
 
 
-def renumbered(reader: Reader, rollup: Rollup) -> bool:
+def may_be_renumbered(reader: Reader, rollup: Rollup) -> bool:
     """Whether rows that the rollup rests on may have other ids by now, in the past as well, so
     that of two facts with one time the other would win. Where DuckDB merges files into one with
     consecutive ids, it forgets those of rows that it had updated, and of sorted tables all."""
@@ -182,7 +182,7 @@ def carry_over(writer: Writer, going: Collection[int]) -> None:
             behind[Proof.of(rollup)].append(rollup)
     for proof, some in behind.items():
         ids = [rollup.id for rollup in some]
-        if extended(writer, proof, first):
+        if extend_proof(writer, proof, first):
             rollups.move(writer, ids, first)
         else:
             rollups.remove(writer, ids)

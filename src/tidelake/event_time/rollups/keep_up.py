@@ -17,7 +17,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, moment_text
 from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
-from tidelake.session.drafting import Drafting
+from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import BoundRequest, TableMeta, plan_scan
 from tidelake.session.progress import progress
 from tidelake.session.replay import write
@@ -68,7 +68,7 @@ def roll_up(
 def _listed(session: Session, name: TableName) -> list[Rollup]:
     with session.reading() as reader:
         at = session.at(reader)
-        return making.listed(session, reader, at, session.table_info(reader, at, name))
+        return making.list_rollups(session, reader, at, session.table_info(reader, at, name))
 
 
 def drop_all(session: Session, name: TableName, *, policy: bool) -> int:
@@ -80,7 +80,7 @@ def drop_all(session: Session, name: TableName, *, policy: bool) -> int:
     return len(found)
 
 
-def set_policy(tx: Drafting, name: TableName, policy: RollupPolicy | None) -> WriteResult:
+def set_policy(tx: DraftSession, name: TableName, policy: RollupPolicy | None) -> WriteResult:
     """Have rollups made whenever the table is compacted; None ends it."""
     draft = tx.draft(name)
     if policy is not None:
@@ -135,7 +135,7 @@ def _due(session: Session, name: TableName) -> DueRollups:
     with session.reading() as reader:
         at = session.at(reader)
         table = session.table_info(reader, at, name)
-        found = making.listed(session, reader, at, table)
+        found = making.list_rollups(session, reader, at, table)
         there = set(snapshots.ids(reader)) if found else set()
         good = {each.as_of for each in found if each.usable and _helps(reader, each)}
     lost = [each for each in found if each.valid_through not in there]

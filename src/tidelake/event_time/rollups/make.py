@@ -10,7 +10,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import options
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, TidelakeError, Unsupported
-from tidelake.event_time.plan_as_of import plan_as_of, unplaced
+from tidelake.event_time.plan_as_of import plan_as_of, plan_unplaced
 from tidelake.event_time.rollups import records as rollups
 from tidelake.event_time.rollups.search import are_there, search_in
 from tidelake.event_time.state import States, check_placed
@@ -22,7 +22,7 @@ from tidelake.model.schema import ROW_NUMBER
 from tidelake.model.table import SortKey, TableInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.target import Target
-from tidelake.session.leases import announced
+from tidelake.session.leases import announce_work
 from tidelake.session.planning import BoundRequest, TableMeta
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -40,9 +40,9 @@ def make(session: Session, name: TableName, moment: int) -> Rollup:
         known = rollups.facts(reader, facts.info.id)
         plan = _plan(session, reader, facts, known.snapshot_id, floored)
         target = _target(reader, facts, plan.event)
-        doubtful = unplaced(reader, known.snapshot_id, facts, plan.event)
+        doubtful = plan_unplaced(reader, known.snapshot_id, facts, plan.event)
     check_placed(session, doubtful, plan.event)
-    with announced(session):
+    with announce_work(session):
         return _registered(session, _made(session, facts, known, plan, target))
 
 
@@ -130,7 +130,7 @@ def discard(session: Session, paths: Sequence[str]) -> None:
         return
 
 
-def listed(session: Session, reader: Reader, at: int, table: TableInfo) -> list[Rollup]:
+def list_rollups(session: Session, reader: Reader, at: int, table: TableInfo) -> list[Rollup]:
     """All rollups of a table, the earliest moment first, and whether a read at the snapshot may
     begin with each."""
     event = EventTime.maybe(table)

@@ -46,7 +46,7 @@ class Proofs(Memory):
         known = self.known.get(key)
         if known is None or known.through < rollup.valid_through:
             known = Proof.of(rollup)
-        found = rollup_evidence.extended(reader, known, at)
+        found = rollup_evidence.extend_proof(reader, known, at)
         if found is None:
             self.broken[key] = at
         else:
@@ -83,7 +83,7 @@ class Search:
     def holds(self, reader: Reader, rollup: Rollup, at: int) -> bool:
         """Whether all rows that the rollup rests on are at a snapshot what they were."""
         held = self.proofs.hold(reader, rollup, at)
-        return held and not rollup_evidence.renumbered(reader, rollup)
+        return held and not rollup_evidence.may_be_renumbered(reader, rollup)
 
 
 def are_there(store: Store, files: Sequence[RollupFile | DataFile]) -> bool:

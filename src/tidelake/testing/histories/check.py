@@ -18,7 +18,7 @@ from tidelake.testing.histories.action import KEY, quote, spelled
 from tidelake.testing.histories.kinds import arrow, literal, order
 from tidelake.testing.histories.model import Column, Name, State, Table
 from tidelake.testing.oracle import exact_arrow
-from tidelake.testing.place import lying
+from tidelake.testing.place import files_below
 
 Found = list[str]
 
@@ -279,7 +279,7 @@ def orphans(data: Path, duck: duckdb.DuckDBPyConnection) -> Found:
     doomed = duck.execute(
         "SELECT path FROM __ducklake_metadata_lake.ducklake_files_scheduled_for_deletion"
     ).fetchall()
-    there = {str(path.relative_to(data)) for path in lying(data)}
+    there = {str(path.relative_to(data)) for path in files_below(data)}
     live, old = {row[0] for row in listed}, {row[0] for row in doomed}
     return [
         *unequal("files nobody knows", set(), there - live - old),

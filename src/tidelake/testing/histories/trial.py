@@ -15,7 +15,7 @@ from tidelake.testing.histories import check
 from tidelake.testing.histories.action import Action
 from tidelake.testing.histories.actions import any_action
 from tidelake.testing.histories.model import Model
-from tidelake.testing.place import Place, lying
+from tidelake.testing.place import Place, files_below
 
 STEPS = (
     *["tide"] * 7,
@@ -160,7 +160,7 @@ class Trial:
         self._expect(check.unequal("snapshot after a failure", self.model.head, head))
 
     def _files(self) -> set[str]:
-        return {str(path) for path in lying(self.place.data)}
+        return {str(path) for path in files_below(self.place.data)}
 
     def _duck(self, chance: Random) -> None:
         with self._refusing():

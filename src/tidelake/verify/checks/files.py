@@ -56,7 +56,7 @@ def _odd(inventory: Inventory, row: Any, said: str) -> Problem:
     )
 
 
-def scheduled(inventory: Inventory) -> Iterator[Problem]:
+def scheduled_files(inventory: Inventory) -> Iterator[Problem]:
     """No file that is still named is waiting to be deleted."""
     named = {
         path: row
@@ -173,5 +173,5 @@ def _wrong_positions(file: Any, table_id: int | None, positions: Counter[int]) -
     return None
 
 
-CHECKS = (delete_overlap, file_facts, scheduled)
+CHECKS = (delete_overlap, file_facts, scheduled_files)
 READING_CHECKS = (inlined_rows, inlined_deletes)

@@ -83,7 +83,7 @@ def columns(inventory: Inventory) -> Iterator[Problem]:
                 )
 
 
-def tagged(inventory: Inventory) -> Iterator[Problem]:
+def tag_targets(inventory: Inventory) -> Iterator[Problem]:
     """Tags and comments are of something."""
     known = {*inventory.schemas, *inventory.tables}
     known |= {row.view_id for row in inventory.of("view")}
@@ -238,5 +238,5 @@ def _dangling(
     )
 
 
-CHECKS = (references, columns, tagged, names, inline_tables)
+CHECKS = (references, columns, tag_targets, names, inline_tables)
 READING_CHECKS = (file_rows, partition_values)
