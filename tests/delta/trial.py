@@ -13,7 +13,7 @@ from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.mirror import Mirror
 from tidelake.errors import NotFound
 from tidelake.testing.histories import trial
-from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.action import qualified_name
 from tidelake.testing.histories.model import Model, Name, Table
 
 STEPS = (
@@ -73,8 +73,8 @@ class MirrorTrial(upkeep.UpkeepTrial):
         for name, table in list(self.model.now.tables.items()):
             if table.uid not in self._tables and chance.random() < 0.8:
                 self.log.append(f"tide: mirror {name}")
-                self.lake.mirror(spelled(name))
-                self._tables[table.uid] = self.lake.table(spelled(name)).info.id
+                self.lake.mirror(qualified_name(name))
+                self._tables[table.uid] = self.lake.table(qualified_name(name)).info.id
                 self._committed()
 
     def follow(self, kind: str, chance: Random, *, everything: bool = False) -> None:
@@ -127,7 +127,7 @@ class MirrorTrial(upkeep.UpkeepTrial):
         except NotFound:
             return table
         (name,) = (n for n, each in self._named(at).items() if each.uid == table.uid)
-        columns = [table.column(column) for column in then.table(spelled(name)).schema.names]
+        columns = [table.column(column) for column in then.table(qualified_name(name)).schema.names]
         return replace(table, columns=columns)
 
     def _named(self, at: int) -> dict[Name, Table]:

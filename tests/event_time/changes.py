@@ -6,7 +6,15 @@ from typing import Any
 
 from tests.event_time.facts import Facts
 from tidelake.testing.histories.action import Action, Condition, Maker, quote
-from tidelake.testing.histories.kinds import SCALARS, WIDER, any_value, ddl, literal, order, widened
+from tidelake.testing.histories.kinds import (
+    SCALARS,
+    WIDER,
+    any_value,
+    ddl,
+    literal,
+    order,
+    widen_value,
+)
 from tidelake.testing.histories.model import Column, Model, Name
 from tidelake.testing.histories.row_actions import as_arrow, as_values, rollback
 
@@ -330,9 +338,9 @@ def widen(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         now = m.now.tables[NAME]
         mine = now.column(column.name)
-        mine.kind, mine.default = wider, widened(wider, mine.default)
+        mine.kind, mine.default = wider, widen_value(wider, mine.default)
         for row in now.rows:
-            row.values[mine.name] = widened(wider, row.values[mine.name])
+            row.values[mine.name] = widen_value(wider, row.values[mine.name])
 
     return Action(
         f"widen {column.name} from {column.kind} to {wider}",

@@ -7,7 +7,7 @@ import pytest
 
 import tidelake
 from tidelake.testing import canonical
-from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.action import qualified_name
 from tidelake.testing.histories.check import expected_arrow
 from tidelake.testing.histories.model import Table
 from tidelake.testing.histories.trial import plan_of, run
@@ -47,7 +47,7 @@ def test_spark_reads_a_history(seed: int, tmp_path: Path, spark: "SparkSession")
             for name, table in state.tables.items():
                 shown = [c for c in table.columns if c.kind != "TIMESTAMP_NS"]
                 wanted = Table(shown, table.rows)
-                scan = lake.known_at(at).table(spelled(name)).scan([c.name for c in shown])
+                scan = lake.known_at(at).table(qualified_name(name)).scan([c.name for c in shown])
                 rows = scan.to_spark(spark).toArrow()
                 expected = canonical.rows(expected_arrow(wanted))
                 assert canonical.rows(rows) == expected, (at, name)

@@ -11,7 +11,7 @@ from hypothesis.stateful import rule
 import tidelake
 from tests.histories.upkeep import UpkeepTrial, plan_of, run
 from tidelake.testing import canonical
-from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.action import qualified_name
 from tidelake.testing.histories.check import expected_arrow
 from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
 from tidelake.testing.histories.model import Model, Table
@@ -60,7 +60,7 @@ def assert_spark_agrees(url: str, model: Model, spark: "SparkSession") -> None:
             state = model.snapshots[at]
             for name, table in state.tables.items():
                 shown = [c for c in table.columns if c.kind != "TIMESTAMP_NS"]
-                scan = lake.known_at(at).table(spelled(name)).scan([c.name for c in shown])
+                scan = lake.known_at(at).table(qualified_name(name)).scan([c.name for c in shown])
                 expected = canonical.rows(expected_arrow(Table(shown, table.rows)))
                 assert canonical.rows(scan.to_spark(spark).toArrow()) == expected, (at, name)
 

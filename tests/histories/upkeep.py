@@ -13,7 +13,7 @@ import pyarrow as pa
 import tidelake
 from tidelake.testing import canonical
 from tidelake.testing.histories import trial
-from tidelake.testing.histories.action import spelled
+from tidelake.testing.histories.action import qualified_name
 from tidelake.testing.histories.check import Found, unequal
 from tidelake.testing.histories.model import Model, Name, Table
 
@@ -42,7 +42,7 @@ class Moment:
         return max(self, other, key=lambda moment: moment.at)
 
     def handle(self, lake: tidelake.Lake) -> tidelake.Table:
-        return lake.known_at(self.at).table(spelled(self.name))
+        return lake.known_at(self.at).table(qualified_name(self.name))
 
     def schema(self, lake: tidelake.Lake) -> Any:
         return self.handle(lake).schema
@@ -76,7 +76,7 @@ class UpkeepTrial(trial.Trial):
         if chance.random() < 0.5 and tables:
             name = chance.choice(tables)
             self.log.append(f"tide: compact {name}")
-            self.lake.table(spelled(name)).compact()
+            self.lake.table(qualified_name(name)).compact()
         else:
             self.log.append("tide: compact all")
             self.lake.compact()
@@ -158,7 +158,7 @@ class UpkeepTrial(trial.Trial):
 
 def differences(lake: tidelake.Lake, one: Moment, other: Moment) -> Found:
     """Net changes by Tidelake and by the model; what was updated, if the columns are the same."""
-    found = lake.known_at(max(one.at, other.at)).table(spelled(one.latest(other).name))
+    found = lake.known_at(max(one.at, other.at)).table(qualified_name(one.latest(other).name))
     got = found.diff(one.at, other.at).counts
     old = {row.uid: row.values for row in one.table.rows}
     new = {row.uid: row.values for row in other.table.rows}
@@ -174,7 +174,7 @@ def differences(lake: tidelake.Lake, one: Moment, other: Moment) -> Found:
 
 def fold(lake: tidelake.Lake, older: Moment | None, newer: Moment) -> Found:
     """The rows of one moment, and all that changed since, are the rows of another."""
-    table = lake.known_at(newer.at).table(spelled(newer.name))
+    table = lake.known_at(newer.at).table(qualified_name(newer.name))
     rows = {} if older is None else older.rows(lake)
     changes = table.changes(older and older.at, newer.at).to_arrow()
     told = in_order(changes.select(table.schema.names))

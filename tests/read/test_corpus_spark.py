@@ -13,7 +13,7 @@ from tests.read.scripts.script import Script
 from tidelake.errors import Unsupported
 from tidelake.testing import canonical
 from tidelake.testing.agreement import project, row_differences
-from tidelake.testing.oracle import VARIANT, SnapshotTruth, TableTruth, Truth, qualified
+from tidelake.testing.oracle import VARIANT, SnapshotTruth, TableTruth, Truth, qualified_name
 
 pytestmark = pytest.mark.spark
 
@@ -53,8 +53,8 @@ def test_spark_reads_as_duckdb_does(
     with tidelake.connect(made.url, read_only=True) as lake:
         for snapshot in _chosen(truth, Random(script.name)):
             for name, table in snapshot.tables.items():
-                past = lake.known_at(snapshot.snapshot_id).table(qualified(name))
-                where = f"snapshot {snapshot.snapshot_id} {qualified(name)}"
+                past = lake.known_at(snapshot.snapshot_id).table(qualified_name(name))
+                where = f"snapshot {snapshot.snapshot_id} {qualified_name(name)}"
                 found += [f"{where}: {d}" for d in _differences(spark, past, table, script)]
     assert not found, "\n".join(found)
 

@@ -9,7 +9,7 @@ import duckdb
 import tidelake
 from tidelake.model.names import TableName
 from tidelake.testing import canonical
-from tidelake.testing.oracle import exact_arrow, qualified
+from tidelake.testing.oracle import exact_arrow, qualified_name
 
 Shown = dict[tuple[Any, ...], Any]
 
@@ -55,7 +55,7 @@ def shown_by_duckdb(
         assert duck is not None
         for text in lake.known_at(at).tables():
             name = TableName.parse(text)
-            source = f"lake.{qualified((name.schema, name.name))} AT (VERSION => {at})"
+            source = f"lake.{qualified_name((name.schema, name.name))} AT (VERSION => {at})"
             rows = exact_arrow(duck.sql(f"SELECT *, rowid AS _id FROM {source}"))
             found[at, text] = canonical.rows(rows)
             found[at, text, "count"] = duck.sql(f"SELECT count(*) FROM {source}").fetchall()

@@ -22,7 +22,7 @@ from tidelake.testing.oracle import (
     TableTruth,
     Truth,
     exact_arrow,
-    qualified,
+    qualified_name,
 )
 from tidelake.testing.place import Place
 
@@ -52,7 +52,9 @@ def assert_same_now(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection) -> Non
     assert sorted((n.schema, n.name) for n in names) == sorted(found)
     for name in names:
         table = lake.table(str(name))
-        theirs = exact_arrow(duck.sql(f"SELECT * FROM lake.{qualified((name.schema, name.name))}"))
+        theirs = exact_arrow(
+            duck.sql(f"SELECT * FROM lake.{qualified_name((name.schema, name.name))}")
+        )
         assert table.schema.names == theirs.column_names
         assert canonical.rows(table.to_arrow()) == canonical.rows(theirs), name
         assert table.count() == theirs.num_rows
@@ -67,14 +69,14 @@ def differences(lake: tidelake.Lake, truth: Truth, chance: Random) -> list[str]:
         past = lake.known_at(snapshot.snapshot_id)
         found += _tried(before, partial(_names, past, snapshot))
         for name, table in snapshot.tables.items():
-            handle = past.table(qualified(name))
-            where = f"{before} {qualified(name)}"
+            handle = past.table(qualified_name(name))
+            where = f"{before} {qualified_name(name)}"
             found += _tried(where, partial(_table, handle, table))
             if snapshot.snapshot_id in probed:
                 found += _tried(where, partial(_projection, handle, table, chance))
     for name, rows in truth.lineage.items():
         check = partial(_lineage, lake, name, truth.latest.tables[name], rows)
-        found += _tried(f"lineage of {qualified(name)}", check)
+        found += _tried(f"lineage of {qualified_name(name)}", check)
     return found
 
 
@@ -127,7 +129,7 @@ def _lineage(lake: tidelake.Lake, name: Name, truth: TableTruth, rows: list[Row]
         ["int64", "int64", *truth.types],
         rows,
     )
-    scan = lake.table(qualified(name)).scan(truth.columns)
+    scan = lake.table(qualified_name(name)).scan(truth.columns)
     return _read(scan, truth)
 
 

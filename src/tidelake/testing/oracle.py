@@ -150,7 +150,7 @@ class Oracle:
         ).fetchall()
 
     def _table(self, name: Name, snapshot_id: int) -> TableTruth:
-        source = f"{qualified(name)} AT (VERSION => {snapshot_id})"
+        source = f"{qualified_name(name)} AT (VERSION => {snapshot_id})"
         relation = self._duck.sql(f"SELECT * FROM lake.{source}")
         arrow = exact_arrow(relation)
         kinds = [str(kind) for kind in relation.types]
@@ -158,7 +158,7 @@ class Oracle:
         return TableTruth(list(relation.columns), kinds, names, canonical.rows(arrow))
 
     def _lineage(self, name: Name) -> list[Row]:
-        relation = self._duck.sql(f"SELECT rowid, snapshot_id, * FROM lake.{qualified(name)}")
+        relation = self._duck.sql(f"SELECT rowid, snapshot_id, * FROM lake.{qualified_name(name)}")
         return canonical.rows(exact_arrow(relation))
 
 
@@ -179,7 +179,7 @@ def quote(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def qualified(name: Name) -> str:
+def qualified_name(name: Name) -> str:
     return ".".join(quote(part) for part in name)
 
 

@@ -37,7 +37,7 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def spelled(name: Name) -> str:
+def qualified_name(name: Name) -> str:
     return f"{quote(name[0])}.{quote(name[1])}"
 
 

@@ -14,7 +14,7 @@ from tidelake.lake.browsable import Browsable
 from tidelake.model.names import TableName
 from tidelake.testing import canonical
 from tidelake.testing.agreement import row_differences
-from tidelake.testing.histories.action import KEY, quote, spelled
+from tidelake.testing.histories.action import KEY, qualified_name, quote
 from tidelake.testing.histories.kinds import arrow, literal, order
 from tidelake.testing.histories.model import Column, Name, State, Table
 from tidelake.testing.oracle import exact_arrow
@@ -60,11 +60,11 @@ def tide_state(lake: Browsable, state: State, label: str) -> Found:
         return _labelled(f"{label} tidelake", found)
     for name, table in state.tables.items():
         here = f"{label} tidelake {name}"
-        handle = lake.table(spelled(name))
+        handle = lake.table(qualified_name(name))
         found += _labelled(here, same_table(expected_arrow(table), handle.to_arrow()))
         found += _labelled(here, unequal("count()", len(table.rows), handle.count()))
     for name, source in state.views.items():
-        rows = lake.sql(f"SELECT * FROM {spelled(name)}").to_arrow()
+        rows = lake.sql(f"SELECT * FROM {qualified_name(name)}").to_arrow()
         found += _labelled(f"{label} tidelake {name}", _view(state, source, rows))
     return found
 
@@ -84,7 +84,7 @@ def duck_state(duck: duckdb.DuckDBPyConnection, at: int, state: State, label: st
     found: Found = []
     for name, table in state.tables.items():
         here = f"{label} duckdb {name}"
-        source = f"lake.{spelled(name)} AT (VERSION => {at})"
+        source = f"lake.{qualified_name(name)} AT (VERSION => {at})"
         rows = exact_arrow(duck.sql(f"SELECT * FROM {source}"))
         found += _labelled(here, same_table(expected_arrow(table), rows))
         (count,) = duck.execute(f"SELECT count(*) FROM {source}").fetchall()[0]
@@ -105,10 +105,10 @@ def duck_now(duck: duckdb.DuckDBPyConnection, state: State, label: str) -> Found
     ).fetchall()
     found += unequal("views", sorted(state.views), sorted(views))
     for name, source in state.views.items():
-        rows = duck.sql(f"SELECT * FROM lake.{spelled(name)}").to_arrow_table()
+        rows = duck.sql(f"SELECT * FROM lake.{qualified_name(name)}").to_arrow_table()
         found += _labelled(str(name), _view(state, source, rows))
     for name, table in state.tables.items():
-        rows = exact_arrow(duck.sql(f"SELECT * FROM lake.{spelled(name)}"))
+        rows = exact_arrow(duck.sql(f"SELECT * FROM lake.{qualified_name(name)}"))
         found += _labelled(str(name), same_table(expected_arrow(table), rows))
     return _labelled(f"{label} duckdb", found)
 
@@ -117,7 +117,7 @@ def tide_answers(lake: tidelake.Lake, state: State, chance: Random, most: int | 
     """Filtered reads of the newest snapshot; on some columns of each table, or on all."""
     found: Found = []
     for name, table, column in _chosen(state, chance, most):
-        handle = lake.table(spelled(name))
+        handle = lake.table(qualified_name(name))
         for where, keys in _probes(table, column, chance):
             rows = handle.scan(columns=[KEY], where=where).to_arrow()
             here = f"tidelake {name} {column.kind} where {where}"
@@ -138,7 +138,7 @@ def duck_answers(
         found += _labelled(here, _extremes(duck, name, table, column))
         probes = _probes(table, column, chance)
         parts = [
-            f"SELECT {number}, {KEY} FROM lake.{spelled(name)} WHERE {where}"
+            f"SELECT {number}, {KEY} FROM lake.{qualified_name(name)} WHERE {where}"
             for number, (where, _) in enumerate(probes)
         ]
         rows = duck.execute(" UNION ALL ".join(parts)).fetchall()
@@ -159,7 +159,8 @@ def _extremes(duck: duckdb.DuckDBPyConnection, name: Name, table: Table, column:
     values = [row.values[column.name] for row in table.rows]
     present = sorted((v for v in values if v is not None), key=order)
     expected = (present[0], present[-1]) if present else (None, None)
-    sql = f"SELECT min({quote(column.name)}), max({quote(column.name)}) FROM lake.{spelled(name)}"
+    of = quote(column.name)
+    sql = f"SELECT min({of}), max({of}) FROM lake.{qualified_name(name)}"
     got = duck.sql(sql).to_arrow_table()
     wanted = pa.table([pa.array([v], arrow(column.kind)) for v in expected], ["min", "max"])
     return unequal("min, max", canonical.rows(wanted), canonical.rows(got))
@@ -192,14 +193,16 @@ RowIdsByKey = dict[Name, list[tuple[int, int]]]
 def tide_row_ids(lake: tidelake.Lake, state: State) -> RowIdsByKey:
     found = {}
     for name in state.tables:
-        rows = lake.table(spelled(name)).scan(columns=[KEY, "rowid"]).to_arrow()
+        rows = lake.table(qualified_name(name)).scan(columns=[KEY, "rowid"]).to_arrow()
         found[name] = sorted(zip(rows[KEY].to_pylist(), rows["rowid"].to_pylist(), strict=True))
     return found
 
 
 def duck_row_ids(duck: duckdb.DuckDBPyConnection, state: State) -> RowIdsByKey:
     return {
-        name: sorted(duck.execute(f"SELECT {KEY}, rowid FROM lake.{spelled(name)}").fetchall())
+        name: sorted(
+            duck.execute(f"SELECT {KEY}, rowid FROM lake.{qualified_name(name)}").fetchall()
+        )
         for name in state.tables
     }
 

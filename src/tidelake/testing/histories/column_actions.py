@@ -5,8 +5,15 @@ from random import Random
 from typing import Any
 
 from tidelake.lake.browsable import Browsable
-from tidelake.testing.histories.action import KEY, Action, any_kind, quote, some_table, spelled
-from tidelake.testing.histories.kinds import WIDER, Kind, any_value, ddl, literal, widened
+from tidelake.testing.histories.action import (
+    KEY,
+    Action,
+    any_kind,
+    qualified_name,
+    quote,
+    some_table,
+)
+from tidelake.testing.histories.kinds import WIDER, Kind, any_value, ddl, literal, widen_value
 from tidelake.testing.histories.model import Column, Model, Name, Table
 
 
@@ -34,14 +41,14 @@ def add_column(model: Model, chance: Random) -> Action | None:
 
     def tide(lake: Browsable) -> object:
         clause = "" if default is None else f" DEFAULT {literal(kind, default)}"
-        return lake.table(spelled(name)).evolve(add=f"{quote(column)} {ddl(kind)}{clause}")
+        return lake.table(qualified_name(name)).evolve(add=f"{quote(column)} {ddl(kind)}{clause}")
 
     clause = "" if default is None else f" DEFAULT {literal(kind, default)}"
     return Action(
         f"add column {column} {ddl(kind)}{clause} to {name}",
         on_model,
         tide,
-        f"ALTER TABLE lake.{spelled(name)} ADD COLUMN {quote(column)} {ddl(kind)}{clause}",
+        f"ALTER TABLE lake.{qualified_name(name)} ADD COLUMN {quote(column)} {ddl(kind)}{clause}",
         table=name,
     )
 
@@ -72,8 +79,8 @@ def drop_column(model: Model, chance: Random) -> Action | None:
     return Action(
         f"drop column {column.name} of {name}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(drop=[quote(column.name)]),
-        f"ALTER TABLE lake.{spelled(name)} DROP COLUMN {quote(column.name)}",
+        lambda lake: lake.table(qualified_name(name)).evolve(drop=[quote(column.name)]),
+        f"ALTER TABLE lake.{qualified_name(name)} DROP COLUMN {quote(column.name)}",
         table=name,
     )
 
@@ -95,8 +102,8 @@ def rename_column(model: Model, chance: Random) -> Action | None:
     return Action(
         f"rename column {old} of {name} to {new}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(rename={quote(old): quote(new)}),
-        f"ALTER TABLE lake.{spelled(name)} RENAME COLUMN {quote(old)} TO {quote(new)}",
+        lambda lake: lake.table(qualified_name(name)).evolve(rename={quote(old): quote(new)}),
+        f"ALTER TABLE lake.{qualified_name(name)} RENAME COLUMN {quote(old)} TO {quote(new)}",
         table=name,
     )
 
@@ -112,15 +119,15 @@ def widen(model: Model, chance: Random) -> Action | None:
         table = m.now.tables[name]
         mine = table.column(column.name)
         mine.kind = wider
-        mine.default = widened(wider, mine.default)
+        mine.default = widen_value(wider, mine.default)
         for row in table.rows:
-            row.values[mine.name] = widened(wider, row.values[mine.name])
+            row.values[mine.name] = widen_value(wider, row.values[mine.name])
 
     return Action(
         f"widen {column.name} of {name} from {column.kind} to {wider}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(widen={quote(column.name): wider}),
-        f"ALTER TABLE lake.{spelled(name)} ALTER COLUMN {quote(column.name)} TYPE {wider}",
+        lambda lake: lake.table(qualified_name(name)).evolve(widen={quote(column.name): wider}),
+        f"ALTER TABLE lake.{qualified_name(name)} ALTER COLUMN {quote(column.name)} TYPE {wider}",
         table=name,
     )
 
@@ -140,7 +147,7 @@ def reorder(model: Model, chance: Random) -> Action | None:
     return Action(
         f"reorder {name} as {names}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(order=[quote(n) for n in names]),
+        lambda lake: lake.table(qualified_name(name)).evolve(order=[quote(n) for n in names]),
         table=name,
     )
 
@@ -159,8 +166,9 @@ def set_default(model: Model, chance: Random) -> Action | None:
     return Action(
         f"default of {column.name} of {name}: {value!r}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(default={quote(column.name): value}),
-        f"ALTER TABLE lake.{spelled(name)} ALTER COLUMN {quote(column.name)} SET DEFAULT {said}",
+        lambda lake: lake.table(qualified_name(name)).evolve(default={quote(column.name): value}),
+        f"ALTER TABLE lake.{qualified_name(name)} ALTER COLUMN {quote(column.name)}"
+        f" SET DEFAULT {said}",
         table=name,
     )
 
@@ -188,8 +196,8 @@ def change_field(model: Model, chance: Random) -> Action | None:
     return Action(
         f"{change.duck} of {name}",
         on_model,
-        lambda lake: lake.table(spelled(name)).evolve(**change.tide),
-        f"ALTER TABLE lake.{spelled(name)} {change.duck}",
+        lambda lake: lake.table(qualified_name(name)).evolve(**change.tide),
+        f"ALTER TABLE lake.{qualified_name(name)} {change.duck}",
         table=name,
     )
 

@@ -172,7 +172,7 @@ def is_odd(kind: Kind, value: Any, *, inside: bool = False) -> bool:
     return any(is_odd(inner, value[name], inside=True) for name, inner in kind[1])
 
 
-def widened(kind: str, value: Any) -> Any:
+def widen_value(kind: str, value: Any) -> Any:
     """A value as a column of the wider kind holds it."""
     if value is None:
         return None

@@ -7,7 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidelake.testing.histories.action import KEY, Action, Condition, quote, some_table, spelled
+from tidelake.testing.histories.action import (
+    KEY,
+    Action,
+    Condition,
+    qualified_name,
+    quote,
+    some_table,
+)
 from tidelake.testing.histories.kinds import any_value, arrow, is_odd, literal, order
 from tidelake.testing.histories.model import Column, Model, Table
 
@@ -62,10 +69,10 @@ def append(model: Model, chance: Random) -> Action | None:
     return Action(
         f"append {len(rows)} to {name}: {rows[:2]}",
         lambda m: m.add(name, rows),
-        lambda lake: lake.table(spelled(name)).append(data),
+        lambda lake: lake.table(qualified_name(name)).append(data),
         None
         if _is_odd(table, rows)
-        else f"INSERT INTO lake.{spelled(name)} {as_values(table, rows)}",
+        else f"INSERT INTO lake.{qualified_name(name)} {as_values(table, rows)}",
         table=name,
     )
 
@@ -121,8 +128,8 @@ def delete(model: Model, chance: Random) -> Action | None:
     return Action(
         f"delete from {name} where {where.sql}",
         on_model,
-        lambda lake: lake.table(spelled(name)).delete(where.sql),
-        f"DELETE FROM lake.{spelled(name)} WHERE {where.sql}",
+        lambda lake: lake.table(qualified_name(name)).delete(where.sql),
+        f"DELETE FROM lake.{qualified_name(name)} WHERE {where.sql}",
         table=name,
     )
 
@@ -153,8 +160,8 @@ def update(model: Model, chance: Random) -> Action | None:
     return Action(
         f"update {name} set {assigned} where {where.sql}",
         on_model,
-        lambda lake: lake.table(spelled(name)).update(said, where=where.sql),
-        None if odd else f"UPDATE lake.{spelled(name)} SET {assigned} WHERE {where.sql}",
+        lambda lake: lake.table(qualified_name(name)).update(said, where=where.sql),
+        None if odd else f"UPDATE lake.{qualified_name(name)} SET {assigned} WHERE {where.sql}",
         table=name,
     )
 
@@ -180,7 +187,7 @@ def overwrite(model: Model, chance: Random) -> Action | None:
     return Action(
         f"overwrite {name} where {where and where.sql} with {len(rows)}: {rows[:2]}",
         on_model,
-        lambda lake: lake.table(spelled(name)).overwrite(
+        lambda lake: lake.table(qualified_name(name)).overwrite(
             as_arrow(table, rows), where=where.sql if where else None
         ),
     )
@@ -208,7 +215,7 @@ def merge(model: Model, chance: Random) -> Action | None:
     return Action(
         f"merge {len(rows)} into {name}: {rows[:3]}",
         on_model,
-        lambda lake: lake.table(spelled(name)).merge(as_arrow(table, rows), on=KEY),
+        lambda lake: lake.table(qualified_name(name)).merge(as_arrow(table, rows), on=KEY),
     )
 
 
@@ -235,6 +242,6 @@ def rollback(model: Model, chance: Random) -> Action | None:
     return Action(
         f"roll {name} back to {at}",
         on_model,
-        lambda lake: lake.table(spelled(name)).rollback(to=at),
+        lambda lake: lake.table(qualified_name(name)).rollback(to=at),
         table=name,
     )

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from random import Random
 
-from tidelake.testing.histories.action import KEY, Action, any_kind, quote, some_table, spelled
+from tidelake.testing.histories.action import (
+    KEY,
+    Action,
+    any_kind,
+    qualified_name,
+    quote,
+    some_table,
+)
 from tidelake.testing.histories.kinds import ddl
 from tidelake.testing.histories.model import Column, Model, Table
 
@@ -23,8 +30,8 @@ def create_table(model: Model, chance: Random) -> Action | None:
     return Action(
         f"create table {name} ({', '.join(clauses)})",
         lambda m: m.now.tables.__setitem__(name, Table(columns, uid=uid)),
-        lambda lake: lake.create_table(spelled(name), ", ".join(clauses)),
-        f"CREATE TABLE lake.{spelled(name)} ({', '.join(clauses)})",
+        lambda lake: lake.create_table(qualified_name(name), ", ".join(clauses)),
+        f"CREATE TABLE lake.{qualified_name(name)} ({', '.join(clauses)})",
         table=name,
     )
 
@@ -36,8 +43,8 @@ def drop_table(model: Model, chance: Random) -> Action | None:
     return Action(
         f"drop table {name}",
         lambda m: m.now.tables.__delitem__(name),
-        lambda lake: lake.drop(spelled(name)),
-        f"DROP TABLE lake.{spelled(name)}",
+        lambda lake: lake.drop(qualified_name(name)),
+        f"DROP TABLE lake.{qualified_name(name)}",
         table=name,
     )
 
@@ -58,8 +65,8 @@ def rename_table(model: Model, chance: Random) -> Action | None:
     return Action(
         f"rename table {name} to {new}",
         on_model,
-        lambda lake: lake.rename(spelled(name), quote(new[1])),
-        f"ALTER TABLE lake.{spelled(name)} RENAME TO {quote(new[1])}",
+        lambda lake: lake.rename(qualified_name(name), quote(new[1])),
+        f"ALTER TABLE lake.{qualified_name(name)} RENAME TO {quote(new[1])}",
         table=name,
     )
 
@@ -121,8 +128,8 @@ def set_partitioning(model: Model, chance: Random) -> Action | None:
     return Action(
         f"partition {name} by {by}",
         on_model,
-        lambda lake: lake.table(spelled(name)).set_partitioning(by),
-        f"ALTER TABLE lake.{spelled(name)} {clause}",
+        lambda lake: lake.table(qualified_name(name)).set_partitioning(by),
+        f"ALTER TABLE lake.{qualified_name(name)} {clause}",
         table=name,
     )
 
@@ -161,8 +168,8 @@ def set_sorting(model: Model, chance: Random) -> Action | None:
     return Action(
         f"sort {name} by {by}",
         on_model,
-        lambda lake: lake.table(spelled(name)).set_sorting(by),
-        f"ALTER TABLE lake.{spelled(name)} {clause}",
+        lambda lake: lake.table(qualified_name(name)).set_sorting(by),
+        f"ALTER TABLE lake.{qualified_name(name)} {clause}",
         table=name,
     )
 
@@ -178,13 +185,13 @@ def create_view(model: Model, chance: Random) -> Action | None:
     if table is None or not free:
         return None
     name = chance.choice(free)
-    sql = f"SELECT {KEY} AS key FROM {spelled(table)} WHERE {KEY} % 2 = 0"
+    sql = f"SELECT {KEY} AS key FROM {qualified_name(table)} WHERE {KEY} % 2 = 0"
 
     return Action(
         f"create view {name} on {table}",
         lambda m: m.now.views.__setitem__(name, table),
-        lambda lake: lake.create_view(spelled(name), sql),
-        f"CREATE VIEW lake.{spelled(name)} AS {sql}",
+        lambda lake: lake.create_view(qualified_name(name), sql),
+        f"CREATE VIEW lake.{qualified_name(name)} AS {sql}",
     )
 
 
@@ -195,6 +202,6 @@ def drop_view(model: Model, chance: Random) -> Action | None:
     return Action(
         f"drop view {name}",
         lambda m: m.now.views.__delitem__(name),
-        lambda lake: lake.drop(spelled(name)),
-        f"DROP VIEW lake.{spelled(name)}",
+        lambda lake: lake.drop(qualified_name(name)),
+        f"DROP VIEW lake.{qualified_name(name)}",
     )
