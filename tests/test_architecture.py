@@ -1,5 +1,5 @@
 """How the house is built: imports point down, nothing goes in a circle, every library has an owner,
-and what is private stays so.
+what is private stays so, and names are of things and of doings.
 
 Imports inside functions count, and so do those under `if TYPE_CHECKING:`. What is not yet as it
 should be stands in `architecture_exceptions.txt`, a list that may only shrink: a line that is no
@@ -402,6 +402,44 @@ def _is_transform(node: ast.expr) -> bool:
     return name == "transform"
 
 
+_PARTICIPLE = re.compile(
+    r"\w+(?:ed|en)|bound|brought|built|done|drawn|found|gone|grown|held|kept|known|laid|left|lost"
+    r"|made|met|overlaid|rebuilt|said|seen|sent|shown|taught|thrown|told|understood|worn"
+)
+_ONLY_LOOKS_SO = {"bring", "feed", "token", "widen"}
+"""Verbs and nouns. What is a verb as well (`put`, `read`, `cut`) is no bare participle."""
+
+
+def named_by_a_participle() -> Iterator[str]:
+    """What is public in a module is a thing or does something. `kept` says neither."""
+    for module, source in modules().items():
+        yield from (f"participle {module} {name}" for name in bare_participles(source))
+
+
+def bare_participles(source: str) -> Iterator[str]:
+    """Of the public functions and classes. One in -ing may be a context manager, as in
+    `contextlib.closing`."""
+    for node in parsed(source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            word = node.name.lower()
+            is_one = _is_one_word(node.name) and word not in _ONLY_LOOKS_SO
+            bare = _PARTICIPLE.fullmatch(word) or (word.endswith("ing") and not _is_entered(node))
+            if is_one and bare:
+                yield node.name
+
+
+def _is_one_word(name: str) -> bool:
+    return re.fullmatch("[A-Z]?[a-z]+", name) is not None
+
+
+def _is_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a `with` takes what it makes."""
+    if isinstance(node, ast.ClassDef):
+        methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        return "__enter__" in methods
+    return any(ast.unparse(each).endswith("contextmanager") for each in node.decorator_list)
+
+
 RULES = {
     "upward": upward,
     "circle": circular,
@@ -412,6 +450,7 @@ RULES = {
     "long": too_long,
     "private": private_reach,
     "transform": readers_of_transforms,
+    "participle": named_by_a_participle,
 }
 
 
@@ -503,6 +542,27 @@ def test_every_transform_is_looked_for():
 
     words = [f"{kind.word}(8)" if kind.parameters else kind.word for kind in KINDS]
     assert all(_OF_TRANSFORMS.fullmatch(word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def translated(): ...", ["translated"]),
+        ("async def kept(): ...", ["kept"]),
+        ("class Chosen: ...", ["Chosen"]),
+        ("def listing(): ...", ["listing"]),
+        ("class Waiting: ...", ["Waiting"]),
+        ("@contextmanager\ndef reading(): ...", []),
+        ("@contextlib.contextmanager\ndef reading(): ...", []),
+        ("class Reading:\n def __enter__(self): ...", []),
+        ("def translate(): ...\ndef kept_rows(): ...\nclass KeptRows: ...", []),
+        ("def _kept(): ...\nclass _Kept: ...", []),
+        ("class Lake:\n def mirrored(self): ...", []),
+        ("def put(): ...\ndef read(): ...\ndef feed(): ...\nclass Token: ...", []),
+    ],
+)
+def test_a_bare_participle_is_found(source, found):
+    assert list(bare_participles(source)) == found
 
 
 def test_a_circle_is_found():
