@@ -142,7 +142,8 @@ def test_what_cannot_be_read_is_said_in_our_words(spark, tmp_path):
 def test_a_path_that_spark_spells_otherwise_stops_the_read(spark, tmp_path, monkeypatch):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range AS id FROM range(10)", "DELETE FROM t WHERE id = 3")
-    monkeypatch.setattr("tidelake.engine.spark.native_reader.metadata_path", lambda path: path + "?")
+    place = "tidelake.engine.spark.native_reader.metadata_path"
+    monkeypatch.setattr(place, lambda path: path + "?")
     engine = SparkEngine(spark, LocalEngine())
     for plan in (lake.plan(), lake.plan(columns=["rowid"]), lake.plan(columns=["snapshot_id"])):
         with pytest.raises(Corrupt, match="not a file of this read"):
