@@ -13,6 +13,7 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.errors import Conflict
 from tidelake.lake.wiring import FEATURES, Features
 from tidelake.model.change import Change, NewFile, TableChange
+from tidelake.testing.place import Place
 
 CATALOG = Path(tidelake.__file__).parent / "catalog"
 
@@ -80,7 +81,7 @@ def lake(tmp_path: Path, listener: Listener) -> Iterator[tidelake.Lake]:
     class More(Features):
         annexes = (*FEATURES.annexes, listener)
 
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.session.wired = More
         lake.set_option("data_inlining_row_limit", 0)
         yield lake

@@ -15,6 +15,7 @@ from tidelake.coverage.values.clock import Clock
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model.schema import Column
+from tidelake.testing.place import Place
 
 NOON = datetime(2024, 3, 1, 12)
 TEXTS = [
@@ -25,7 +26,7 @@ TEXTS = [
 
 
 def lake_at(folder: Path) -> tidelake.Lake:
-    return tidelake.connect(f"sqlite:///{folder}/lake.db", f"{folder}/data")
+    return Place.at("sqlite", folder).open()
 
 
 def covered_entities(table: tidelake.Table) -> dict[tuple[Any, ...], int]:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-import tidelake
 from tidelake.coverage.answer import Coverage
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import Clock
@@ -25,6 +24,7 @@ from tidelake.coverage.values.interval import Range
 from tidelake.coverage.values.series import Entity, Series
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
+from tidelake.testing.place import Place
 
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2024, 3, 12, 12)
@@ -297,7 +297,7 @@ def test_a_bound_that_arrow_cannot_hold() -> None:
 
 
 def test_of_a_table(tmp_path: Path) -> None:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         columns = {"symbol": str, "ts": "timestamp"}
         for name in ("a", "b"):
             t = lake.create_table(name, columns, entity="symbol", event_time="ts", bucket="1m")

@@ -27,7 +27,7 @@ def rows(first: int, count: int) -> list[dict[str, object]]:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         t = lake.create_table(
             "t",
             "k VARCHAR, ts TIMESTAMP, v INTEGER",

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 import tidelake
 from tidelake.delta.log.vectors import encode_vector, file_name
+from tidelake.testing.place import Place
 
 Action = dict[str, Any]
 Row = tuple[Any, ...]
@@ -139,7 +140,7 @@ def mapped(name: str, kind: Any, number: int, physical: str) -> Action:
 
 
 def lake_at(place: Path) -> tidelake.Lake:
-    return tidelake.connect(f"sqlite:///{place}/lake.db", data_path=f"{place}/data")
+    return Place.at("sqlite", place).open()
 
 
 def brought(place: Path, log: Log, **options: Any) -> list[Row]:

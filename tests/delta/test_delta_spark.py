@@ -13,6 +13,7 @@ import tidelake
 from tests.delta.logs import snapshots_by_version
 from tests.servers.delta_spark import DeltaSpark, DeltaSparkError, plain_rows
 from tidelake import Lake, Table
+from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.jvm
 
@@ -25,7 +26,7 @@ START = datetime(2024, 1, 31, 23, 59, 59, 123456)
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", data_path=f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

@@ -14,13 +14,14 @@ from tidelake.delta.mirror.mirror import DeltaMirror
 from tidelake.delta.values.reports import prometheus
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with a history of thirteen versions, a checkpoint among them."""
     folder = tmp_path_factory.mktemp("made")
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", data_path=f"{folder}/data") as lake:
+    with Place.at("sqlite", folder).open() as lake:
         table = lake.create_table("t", "id BIGINT, s VARCHAR")
         lake.mirror("t")
         for n in range(10):

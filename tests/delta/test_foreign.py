@@ -14,13 +14,14 @@ from tidelake import Lake
 from tidelake.delta.mirror.mirror import DeltaMirror
 from tidelake.errors import Conflict, Invalid, Unsupported
 from tidelake.testing.faults import watch_database
+from tidelake.testing.place import Place
 
 SCHEMA = pa.schema({"id": pa.int64(), "s": pa.string()})
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", data_path=f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

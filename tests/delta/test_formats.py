@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import tidelake
 from tidelake.catalog import create
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database, Writer
@@ -21,6 +20,7 @@ from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
+from tidelake.testing.place import Place
 
 SERVERS = {"postgresql": "postgres_server", "mysql": "mariadb_server"}
 OF_0_1 = {
@@ -229,7 +229,7 @@ def rows_of_another(database: Database) -> dict[str, list[tuple[object, ...]]]:
 
 def test_the_tag_of_a_table_says_all_its_formats(tmp_path: Path) -> None:
     """Who is mirrored in another format is not Delta's, and stays so."""
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.create_table("t", {"i": "int"})
         write(lake.session, partial(tagged, text="another"))
         lake.table("t").append([{"i": 1}])

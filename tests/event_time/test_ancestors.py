@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelake
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.set_option("data_inlining_row_limit", 0)  # one file for each write
         yield lake
 

@@ -15,6 +15,7 @@ from tidelake import col
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +28,7 @@ Create = Callable[..., tidelake.Table]
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

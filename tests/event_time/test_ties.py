@@ -10,6 +10,7 @@ import pytest
 
 import tidelake
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 NOON = "2024-03-12 12:00:00"
 ARRANGED: list[dict[str, Any]] = [
@@ -21,7 +22,7 @@ ARRANGED: list[dict[str, Any]] = [
 
 @pytest.fixture
 def lake(tmp_path: Path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

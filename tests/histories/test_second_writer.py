@@ -8,13 +8,14 @@ import duckdb
 import pytest
 
 import tidelake
+from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

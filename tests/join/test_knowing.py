@@ -14,6 +14,7 @@ import tidelake
 from tests.join.pairs import Row, flattened, in_order, joined
 from tidelake.errors import Invalid, TidelakeWarning
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 DAY = datetime(2024, 3, 15)
 COLUMNS = "k VARCHAR NOT NULL, t TIMESTAMP NOT NULL, p BIGINT, gone BOOLEAN"
@@ -92,7 +93,7 @@ def step(versions: Versions, duck: Any, lake: Any) -> None:
 
 @pytest.fixture
 def lake(tmp_path) -> Iterator[Any]:
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", data_path=f"{tmp_path}/data") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.create_table("facts", COLUMNS, key="k", event_time="t", tombstone="gone")
         yield lake
 
@@ -226,7 +227,7 @@ def test_columns_that_came_later_and_narrow_scans(lake):
 
 
 def test_moments_from_before_the_table_are_warned_of(tmp_path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.create_schema("before")
         facts = lake.create_table(
             "facts", "k VARCHAR NOT NULL, ts TIMESTAMP NOT NULL, v INT", key="k", event_time="ts"

@@ -4,11 +4,12 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid
+from tidelake.testing.place import Place
 
 
 @pytest.fixture
 def lake(tmp_path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

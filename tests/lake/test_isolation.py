@@ -12,6 +12,7 @@ import pytest
 import tidelake
 from tidelake import col
 from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.testing.place import Place
 
 T0 = datetime(2024, 3, 1)
 DDL = "k INT NOT NULL, ts TIMESTAMP NOT NULL, v INT, gone BOOLEAN"
@@ -26,7 +27,7 @@ def fact(k: int, v: int, day: int = 1) -> dict[str, Any]:
 
 @pytest.fixture
 def lake(tmp_path: Path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as made:
+    with Place.at("sqlite", tmp_path).open() as made:
         settings = {"key": ["k"], "event_time": "ts", "tombstone": "gone"}
         made.create_table("t", DDL, entity=["k"], bucket="1d", **settings)
         made.create_table("other", "k INT, v INT")

@@ -23,6 +23,7 @@ from tidelake.model.settings import MIRROR_TAG, mirror_formats
 from tidelake.session.formats import MirrorFormat, TableMirror
 from tidelake.session.replay import write
 from tidelake.session.session import Session
+from tidelake.testing.place import Place
 from tidelake.verify.values import Problem
 from tidelake.write.mirror_tag import set_mirror_tag
 
@@ -129,7 +130,7 @@ def lake(tmp_path: Path) -> Iterator[Any]:
     class More(Features):
         formats: tuple[MirrorFormat, ...] = (*Features.formats, LinesFormat())  # the line of wiring
 
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         lake.session.wired = More
         lake.create_table("t", {"i": "int"})
         yield lake

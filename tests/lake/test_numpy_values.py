@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import tidelake
 from tidelake import col
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.numpy_scalar import python_value
+from tidelake.testing.place import Place
 
 COLUMNS = """i INT, f DOUBLE, b BOOLEAN, s VARCHAR, d DATE, ts TIMESTAMP, ns TIMESTAMP_NS,
     iv INTERVAL, j JSON, l BIGINT[]"""
@@ -18,7 +18,7 @@ COLUMNS = """i INT, f DOUBLE, b BOOLEAN, s VARCHAR, d DATE, ts TIMESTAMP, ns TIM
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake")
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", f"{folder}/data/") as lake:
+    with Place.at("sqlite", folder).open() as lake:
         yield lake
 
 

@@ -15,11 +15,12 @@ import pytest
 
 import tidelake
 from tidelake.errors import Conflict, Invalid, TidelakeWarning
+from tidelake.testing.place import Place
 
 
 @pytest.fixture
 def lake(tmp_path: Path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as made:
+    with Place.at("sqlite", tmp_path).open() as made:
         made.create_table("t", "a INT")
         yield made
 

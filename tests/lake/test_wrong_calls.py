@@ -6,12 +6,13 @@ import pytest
 import tidelake
 from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing import duck
+from tidelake.testing.place import Place
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake")
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", f"{folder}/data/") as lake:
+    with Place.at("sqlite", folder).open() as lake:
         lake.create_table("t", "k VARCHAR, v BIGINT").append([{"k": "a", "v": 1}])
         yield lake
 

@@ -18,6 +18,7 @@ import pytest
 import tidelake
 from tests.duck_functions import COLUMNS, condition, functions, rows
 from tidelake.errors import Invalid
+from tidelake.testing.place import Place
 
 KINDS = ("null", "half", "nan", "one", "same", "any", "null", "half")
 PARTITIONS = {
@@ -30,7 +31,9 @@ PARTITIONS = {
 
 
 @dataclass(frozen=True)
-class Place:
+class Files:
+    """Of a lake, and what DuckDB says of their rows."""
+
     lake: tidelake.Lake
     oracle: duckdb.DuckDBPyConnection
     files: dict[int, frozenset[int]]
@@ -50,13 +53,13 @@ class Place:
         return wanted - set().union(*(rows for file, rows in self.files.items() if file in kept))
 
 
-def _place(root: Path, partition_by: list[str]) -> Place:
+def _files(root: Path, partition_by: list[str]) -> Files:
     random = Random(str(partition_by))
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     oracle = duckdb.connect()
     oracle.execute("SET TimeZone = 'UTC'")
     oracle.execute(f"CREATE TABLE t ({columns})")
-    lake = tidelake.connect(f"sqlite:///{root}/lake.db", data_path=f"{root}/data/")
+    lake = Place.at("sqlite", root).open()
     lake.set_option("data_inlining_row_limit", 0)
     table = lake.create_table("t", columns, partition_by=partition_by)
     for place, kind in enumerate(KINDS):
@@ -71,15 +74,15 @@ def _place(root: Path, partition_by: list[str]) -> Place:
         file.id: frozenset(pq.read_table(file.path, columns=["id"])["id"].to_pylist())
         for file in table.scan().files()
     }
-    return Place(lake, oracle, read)
+    return Files(lake, oracle, read)
 
 
 @pytest.fixture(scope="module", params=PARTITIONS)
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return _place(tmp_path_factory.mktemp("lake"), PARTITIONS[request.param])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return _files(tmp_path_factory.mktemp("lake"), PARTITIONS[request.param])
 
 
-def _conditions(place: Place, random: Random, share: float) -> Iterator[tuple[str, set[int]]]:
+def _conditions(place: Files, random: Random, share: float) -> Iterator[tuple[str, set[int]]]:
     """Conditions that DuckDB takes, with the rows that meet them: so many for each function."""
     known = functions(place.oracle)
     for function in random.choices(known, k=round(len(known) * share)):
@@ -89,7 +92,7 @@ def _conditions(place: Place, random: Random, share: float) -> Iterator[tuple[st
             yield where, wanted
 
 
-def _losses(place: Place, random: Random, share: float) -> list[str]:
+def _losses(place: Files, random: Random, share: float) -> list[str]:
     found, refused, judged = [], 0, 0
     for where, wanted in _conditions(place, random, share):
         judged += 1
@@ -102,13 +105,13 @@ def _losses(place: Place, random: Random, share: float) -> list[str]:
     return found
 
 
-def test_no_file_is_skipped_that_has_a_wanted_row(place: Place) -> None:
+def test_no_file_is_skipped_that_has_a_wanted_row(place: Files) -> None:
     assert _losses(place, Random(1), 0.1) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_no_file_is_skipped_that_has_a_wanted_row_at_length(place: Place, seed: int) -> None:
+def test_no_file_is_skipped_that_has_a_wanted_row_at_length(place: Files, seed: int) -> None:
     assert _losses(place, Random(seed + 100), 3) == []
 
 
@@ -116,7 +119,7 @@ class _Undone(Exception):
     pass
 
 
-def _answers(place: Place, where: str) -> dict[str, object]:
+def _answers(place: Files, where: str) -> dict[str, object]:
     """What every way to use a condition makes of it."""
     table = place.lake.table("t")
     query = place.lake.sql(f"SELECT id FROM t WHERE {where}")
@@ -136,7 +139,7 @@ def _answers(place: Place, where: str) -> dict[str, object]:
     return found
 
 
-def _differences(place: Place, random: Random, share: float) -> list[tuple[str, dict[str, object]]]:
+def _differences(place: Files, random: Random, share: float) -> list[tuple[str, dict[str, object]]]:
     everything = place.wanted("true")
     assert everything is not None
     found = []
@@ -157,18 +160,18 @@ def _differences(place: Place, random: Random, share: float) -> list[tuple[str, 
     return found
 
 
-def test_every_way_to_use_a_condition_gives_the_same_rows(place: Place) -> None:
+def test_every_way_to_use_a_condition_gives_the_same_rows(place: Files) -> None:
     assert _differences(place, Random(7), 0.005) == []
 
 
 @pytest.mark.slow
-def test_every_way_to_use_a_condition_gives_the_same_rows_at_length(place: Place) -> None:
+def test_every_way_to_use_a_condition_gives_the_same_rows_at_length(place: Files) -> None:
     assert _differences(place, Random(8), 0.3) == []
 
 
 @pytest.mark.parametrize("partition_by", [[], ["i"], ["bucket(2, i)"]])
 def test_not_before_what_is_never_null(tmp_path: Path, partition_by: list[str]) -> None:
-    lake = tidelake.connect(f"sqlite:///{tmp_path}/lake.db", data_path=f"{tmp_path}/data/")
+    lake = Place.at("sqlite", tmp_path).open()
     lake.set_option("data_inlining_row_limit", 0)
     table = lake.create_table("t", "id INT, i INT", partition_by=partition_by)
     table.append([{"id": n, "i": None} for n in range(20)])

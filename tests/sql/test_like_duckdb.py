@@ -11,6 +11,7 @@ import pytest
 import tidelake
 from tests.duck_statements import COLUMNS, CONDITIONS, EXPRESSIONS, OTHERS, ROWS, STATEMENTS
 from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
+from tidelake.testing.place import Place
 
 Answer = tuple[list[str], list[str], list[str]]
 VIEWS = """
@@ -57,7 +58,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     root: Path = tmp_path_factory.mktemp("lake")
     with (
         duckdb.connect() as duck,
-        tidelake.connect(f"sqlite:///{root}/lake.db", f"{root}/data") as lake,
+        Place.at("sqlite", root).open() as lake,
     ):
         duck.execute("SET TimeZone = 'UTC'")
         lake.set_option("data_inlining_row_limit", 0)

@@ -14,6 +14,7 @@ import pytest
 
 import tidelake
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Patient:
 @pytest.fixture(scope="session")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("healthy")
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", f"{folder}/data/") as lake:
+    with Place.at("sqlite", folder).open() as lake:
         lake.set_option("data_inlining_row_limit", 0)
         _by_us(lake, folder)
     with duck_connection() as duck:

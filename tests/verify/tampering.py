@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 import tidelake
 from tests.delta.logs import Log
+from tidelake.testing.place import Place
 
 WRONG: list[Any] = [
     None,
@@ -58,7 +59,7 @@ def build(folder: Path) -> None:
     log = Log(folder / "theirs")
     log.begin([("x", "integer")])
     log.commit(log.add({"x": pa.array([1, 2], pa.int32())}))
-    with tidelake.connect(f"sqlite:///{folder}/lake.db", f"{folder}/data/") as lake:
+    with Place.at("sqlite", folder).open() as lake:
         _plain(lake, folder)
         _in_time(lake)
         tidelake.import_delta(lake, str(log.root), "imported", mode="full-history")

@@ -12,11 +12,12 @@ import tidelake
 from tests.verify.conftest import Patient
 from tidelake.errors import Denied
 from tidelake.testing.duck import duck_connection
+from tidelake.testing.place import Place
 
 
 @pytest.fixture
 def lake(tmp_path):
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         yield lake
 
 

@@ -86,7 +86,7 @@ def test_a_name_that_never_was_is_refused(tmp_path):
 
 def test_duckdbs_two_delete_files_are_reported(tmp_path):
     """A flush of deletes from a file that has been rewritten leaves two that count at once."""
-    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data/") as lake:
+    with Place.at("sqlite", tmp_path).open() as lake:
         with duck_connection() as duck:
             duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
             duck.execute("USE lake")
