@@ -8,7 +8,7 @@ from tests.coverage.doings import ENTITIES, TIMES, value
 from tests.coverage.naive import series
 from tidelake.coverage.from_rows import of_rows
 from tidelake.coverage.values.bitmaps import by_entity
-from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.from_text import buckets_of_texts
 from tidelake.coverage.values.series import Series
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.local.engine import LocalEngine
@@ -40,7 +40,7 @@ def test_texts_and_rows_agree(work: Workbench, time: str) -> None:
         rows = _rows(of, chance, [f"CAST({each} AS {time})" for each in ODD.get(time, [])])
         texts = ", ".join(f"CAST({column.name} AS VARCHAR)" for column in of.columns)
         told = work.connection.execute(f"SELECT {texts} FROM ({rows})").fetchall()
-        assert covered_by(of, told) == by_entity(of_rows(work, rows, of))
+        assert buckets_of_texts(of, told) == by_entity(of_rows(work, rows, of))
 
 
 def _rows(of: Series, chance: Random, odd: list[str]) -> str:
@@ -61,6 +61,6 @@ def _types(names: list[str]) -> list[str]:
 
 
 def test_what_only_duckdb_understands() -> None:
-    assert covered_by(series("timestamp"), [["next Tuesday"]]) is None
-    assert covered_by(series("timestamptz"), [["2024-01-01 00:00:00"]]) is None
-    assert covered_by(series("timestamp"), [[None]]) == {}
+    assert buckets_of_texts(series("timestamp"), [["next Tuesday"]]) is None
+    assert buckets_of_texts(series("timestamptz"), [["2024-01-01 00:00:00"]]) is None
+    assert buckets_of_texts(series("timestamp"), [[None]]) == {}

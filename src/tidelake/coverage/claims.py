@@ -14,7 +14,7 @@ from tidelake.catalog.read.files import chunks
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
 from tidelake.coverage.values.bitmaps import Buckets, unpack
-from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.from_text import buckets_of_texts
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.model.table import TableInfo
@@ -72,7 +72,9 @@ def _free_of_rows(
         places = {column.id: place for place, column in enumerate(kept.columns, 2)}
         if places.keys() != set(wanted):
             return False
-        found = covered_by(series, ([row[places[id_]] for id_ in wanted] for row in kept.rows))
+        found = buckets_of_texts(
+            series, ([row[places[id_]] for id_ in wanted] for row in kept.rows)
+        )
         if found is None:
             return False
         if any(_meet(claimed.get(entity, ()), ids) for entity, ids in found.items()):

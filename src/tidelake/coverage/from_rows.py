@@ -51,7 +51,7 @@ class CoverageOfFiles:
     series: Series
 
     def seen(self, connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target) -> NewFile:
-        return replace(file, covers=of_written(connection, file, target, self.series))
+        return replace(file, covers=coverage_of_new_file(connection, file, target, self.series))
 
 
 def observers(table: TableInfo) -> tuple[FileObserver, ...]:
@@ -60,7 +60,7 @@ def observers(table: TableInfo) -> tuple[FileObserver, ...]:
     return () if series is None else (CoverageOfFiles(series),)
 
 
-def of_written(
+def coverage_of_new_file(
     connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target, series: Series
 ) -> Covers:
     """What a file that has just been written covers."""

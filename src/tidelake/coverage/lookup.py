@@ -19,7 +19,7 @@ from tidelake.coverage.records import Scope
 from tidelake.coverage.task import Cover
 from tidelake.coverage.values.bitmaps import Buckets, of_entities
 from tidelake.coverage.values.bitmaps import pieces as pieces_of
-from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.from_text import buckets_of_texts
 from tidelake.coverage.values.piece import FileCoverage, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Denied, Unavailable
@@ -299,7 +299,7 @@ def _of_few(series: Series, kept: Iterable[InlinedRows]) -> tuple[Piece, ...] | 
         if len(rows) + len(part.rows) > _FEW_ROWS or None in wanted:
             return None
         rows += [[row[place] for place in wanted if place] for row in part.rows]
-    found = covered_by(series, rows)
+    found = buckets_of_texts(series, rows)
     if found is None:
         return None
     return tuple(piece for entity, ids in found.items() for piece in pieces_of(entity, ids))

@@ -13,7 +13,7 @@ from tidelake.coverage.lookup import find_coverage
 from tidelake.coverage.overlap_error import BucketsByEntity, condition, refusal
 from tidelake.coverage.rows_in_buckets import rows_in_buckets
 from tidelake.coverage.values.bitmaps import Buckets, by_entity, pieces
-from tidelake.coverage.values.from_text import covered_by
+from tidelake.coverage.values.from_text import buckets_of_texts
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.engine import Job
@@ -75,7 +75,7 @@ class OverlapGuard:
         """Whether rows, as the catalog keeps them, lie in free buckets alone, which then are
         theirs."""
         places = [self.draft.columns.index(column) for column in self.series.columns]
-        found = covered_by(self.series, ([row[place] for place in places] for row in rows))
+        found = buckets_of_texts(self.series, ([row[place] for place in places] for row in rows))
         if found is None or self._taken(found):
             return False
         self._claim(found)

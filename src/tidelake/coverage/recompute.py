@@ -70,7 +70,7 @@ def _wanted(reader: Reader, usage: Usage, there: Collection[int]) -> set[int]:
 def _found(session: Session, usage: Usage, ids: Collection[int]) -> list[FileCoverage]:
     with session.reading() as reader:
         work = cover_tasks(reader, usage, ids)
-    return looked_at(session, usage, work)
+    return read_coverage(session, usage, work)
 
 
 def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cover]:
@@ -79,6 +79,6 @@ def cover_tasks(reader: Reader, usage: Usage, ids: Collection[int]) -> list[Cove
     return list(tasks(reader, usage.at, facts, usage.series, through))
 
 
-def looked_at(session: Session, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
+def read_coverage(session: Session, usage: Usage, work: list[Cover]) -> list[FileCoverage]:
     with session.engine.job(f"cannot tell what {usage.table.name} covers") as job:
         return list(of_files(job, work)) if work else []

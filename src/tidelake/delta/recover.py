@@ -22,7 +22,7 @@ from tidelake.delta.log.vectors import decode_vector
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.compose import ENGINE, app_id
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, parse_declaration
-from tidelake.delta.mirror.realign import as_mirrored, folder_of, state_of
+from tidelake.delta.mirror.realign import folder_of, mirrored_file, state_of
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.values.actions import Add, Txn
@@ -287,7 +287,7 @@ def _remember(session: Session, lost: _Lost) -> None:
         known = {file.path: file.id for file in files.data_files(reader, head, table_id, log.root)}
     name = commit_name(state.version)
     content = session.local.store.read(log.uri(name)) if state.version in log.commits else b""
-    shown = [as_mirrored(add, known[locate(add.path, log.root)]) for add in state.files.values()]
+    shown = [mirrored_file(add, known[locate(add.path, log.root)]) for add in state.files.values()]
     mirror = Mirror(
         table_id,
         metadata.id,

@@ -329,7 +329,7 @@ def _upkeep(found: TableState, piece: _Piece, made: Sequence[RebuiltFiles]) -> U
         return replace(piece.before, fresh=tuple(file for each in made for file in each.files))
     if piece.action.kind == "flush":
         carried = [
-            _carried(each, pieces.span(kept.rows), pieces.flushed_to(found, kept))
+            _carried(each, pieces.span(kept.rows), pieces.spec_of_flush(found, kept))
             for kept, each in zip(found.kept, made, strict=True)
         ]
         return replace(piece.before, carried=tuple(file for part in carried for file in part))

@@ -191,7 +191,7 @@ def kept_table(kept: KeptHistory) -> KeptTable:
     return KeptTable(kept.table_name, len(kept.rows.rows), len(kept.ends))
 
 
-def flushed_to(found: TableState, kept: KeptHistory) -> int | None:
+def spec_of_flush(found: TableState, kept: KeptHistory) -> int | None:
     spec = _spec(found, kept)
     return spec.id if spec else None
 

@@ -9,7 +9,7 @@ from tidelake.catalog.batches import batches
 from tidelake.catalog.inventory import Inventory
 from tidelake.coverage import records as coverage
 from tidelake.coverage import series_in_use as series
-from tidelake.coverage.recompute import AT_ONCE, cover_tasks, looked_at
+from tidelake.coverage.recompute import AT_ONCE, cover_tasks, read_coverage
 from tidelake.coverage.series_in_use import Usage
 from tidelake.coverage.values.bitmaps import Buckets, by_entity
 from tidelake.coverage.values.piece import Piece
@@ -46,7 +46,7 @@ def _compared(
     files = {file.id: file for task in work for file in task.files}
     if any(file.path in doubtful for file in files.values()):
         return
-    for found in looked_at(session, usage, work):
+    for found in read_coverage(session, usage, work):
         file = files[found.file_id]
         yield from _differences(known, usage, file, kept[file.id], found.pieces)
 

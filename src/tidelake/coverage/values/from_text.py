@@ -12,7 +12,7 @@ from tidelake.model import instant
 from tidelake.model.types import INTEGERS
 
 
-def covered_by(series: Series, rows: Iterable[Sequence[object]]) -> dict[str, Buckets] | None:
+def buckets_of_texts(series: Series, rows: Iterable[Sequence[object]]) -> dict[str, Buckets] | None:
     """The buckets of every entity, from texts of the series' columns; None if one of them is
     spelled in a way that only DuckDB understands."""
     found: dict[str, Buckets] = {}

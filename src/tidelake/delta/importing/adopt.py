@@ -97,7 +97,7 @@ def row_count(stats: Mapping[str, Any]) -> int | None:
     return _count(stats.get("numRecords"))
 
 
-def told_rows(text: str | None) -> int | None:
+def row_count_of_stats(text: str | None) -> int | None:
     """How many rows a file has, as its statistics say. Most writers say that first."""
     if found := _ROWS_FIRST.match(text or ""):
         return int(found.group(1))

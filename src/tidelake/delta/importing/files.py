@@ -14,7 +14,7 @@ from tidelake.delta.importing.adopt import (
     mapping_of,
     parsed_stats,
     partition_values,
-    told_rows,
+    row_count_of_stats,
 )
 from tidelake.delta.importing.kept_files import LakeFiles, new_column_ids
 from tidelake.delta.importing.walk import LogStep, TableShape
@@ -163,7 +163,7 @@ class ImportStep:
     def _gone(self, add: Add) -> set[int]:
         if add.vector is None:
             return set()
-        return set(gone_of(add, self.ground, self.tx.local.store.read))
+        return set(deleted_positions_of(add, self.ground, self.tx.local.store.read))
 
     def _gone_before(self, file: DataFile) -> set[int]:
         if not file.has_deletes:
@@ -247,7 +247,7 @@ class ImportStep:
         return made
 
 
-def gone_of(add: Add, ground: ImportPlan, read: Callable[[str], bytes]) -> list[int]:
+def deleted_positions_of(add: Add, ground: ImportPlan, read: Callable[[str], bytes]) -> list[int]:
     """The positions that are deleted from a file."""
     if add.vector is None:
         return []
@@ -266,7 +266,7 @@ def count_rows(engine: LocalEngine, steps: Iterable[LogStep]) -> dict[str, int]:
     adds = {
         path: add for step in steps for path, add in (*step.added.items(), *step.changed.items())
     }
-    known = {path: told_rows(add.stats) for path, add in adds.items()}
+    known = {path: row_count_of_stats(add.stats) for path, add in adds.items()}
     asked = sorted(known) if len(known) <= _CHECKED else [p for p, n in known.items() if n is None]
     found = row_counts(engine, asked) if asked else {}
     for path, rows in found.items():

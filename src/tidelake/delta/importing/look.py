@@ -13,7 +13,7 @@ from tidelake.catalog.read import files, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
 from tidelake.delta.importing.adopt import partition_values
-from tidelake.delta.importing.files import ImportPlan, count_rows, gone_of
+from tidelake.delta.importing.files import ImportPlan, count_rows, deleted_positions_of
 from tidelake.delta.importing.numbering import ColumnNumbering
 from tidelake.delta.importing.walk import LogStep, LogWalk, loosen_columns, numbering_of
 from tidelake.delta.log.checkpoint import read_checkpoint
@@ -173,7 +173,7 @@ def _check(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> None:
         for _, add in _touched(step):
             if partition:
                 partition_values(add.partition_values, partition)
-            gone_of(add, ground, fetch)
+            deleted_positions_of(add, ground, fetch)
 
 
 def _cut_short(job: Import, first: int, told: int, begins: int) -> list[str]:

@@ -132,7 +132,7 @@ def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
     ]
 
 
-def then_at(session: Session, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
+def table_at(session: Session, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
     (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache), []).of(

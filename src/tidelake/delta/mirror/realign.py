@@ -123,11 +123,11 @@ def _as_mirrored(
     found = {}
     for number, add in enumerate(state.files.values(), 1):
         file_id, copied = known.get(add.path, (-number, None))
-        found[file_id] = as_mirrored(add, file_id, copied)
+        found[file_id] = mirrored_file(add, file_id, copied)
     return found
 
 
-def as_mirrored(add: Add, file_id: int, copied: str | None = None) -> MirroredFile:
+def mirrored_file(add: Add, file_id: int, copied: str | None = None) -> MirroredFile:
     first = add.tags.get(FIRST_ROW)
     return MirroredFile(
         file_id,

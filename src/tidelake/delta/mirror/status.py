@@ -26,13 +26,13 @@ def statuses(session: Session, table_id: int | None = None) -> list[MirrorStatus
     with session.reading() as reader:
         names = read.every_name(reader)
         found = [
-            _status(reader, names[mirror.table_id], as_published(store, mirror))
+            _status(reader, names[mirror.table_id], published_mirror(store, mirror))
             for mirror in mirrors.every(reader, table_id)
         ]
     return sorted(found, key=lambda each: each.table)
 
 
-def as_published(store: Store, mirror: Mirror) -> Mirror:
+def published_mirror(store: Store, mirror: Mirror) -> Mirror:
     """With the versions that are in the log already although nobody has noted it yet: that is
     done when the next comes. They were put there in order."""
     if mirror.status == "drifted":
@@ -81,7 +81,7 @@ def delta_versions(session: Session, moment: int | str | datetime | None) -> dic
         for mirror in mirrors.every(reader):
             name = names.get(mirror.table_id)
             if name is not None:
-                there = as_published(store, mirror)
+                there = published_mirror(store, mirror)
                 found[str(name)] = _version(reader, there, known.get(mirror.table_id), at)
     return dict(sorted(found.items()))
 

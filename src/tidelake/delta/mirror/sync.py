@@ -22,7 +22,7 @@ from tidelake.delta.mirror.agenda import (
     agenda,
     agenda_of_appends,
     agenda_of_dropped,
-    then_at,
+    table_at,
     words_of,
 )
 from tidelake.delta.mirror.compose import Moment, PublishedShape, compose
@@ -266,7 +266,7 @@ def files_at(
 ) -> Iterator[tuple[DataFile, Sequence[int]]]:
     """The files of which a snapshot sees rows, and the positions in them that it does not see."""
     with session.reading() as reader:
-        then = then_at(session, reader, mirror, snapshot_id)
+        then = table_at(session, reader, mirror, snapshot_id)
     visible = [] if then is None else then.visible
     gone = {} if then is None else positions_gone(session, then, visible)
     for file in visible:

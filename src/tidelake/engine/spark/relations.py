@@ -76,7 +76,7 @@ class Relations:
         there = {fold(name): name for name in inner.frame.columns}
         names = {}
         for column in _partitioned_by(target):
-            passed = tree_of.passed_on(query.tree, column.name)
+            passed = tree_of.unchanged_column(query.tree, column.name)
             if passed is None:
                 return None
             if fold(passed) in there:

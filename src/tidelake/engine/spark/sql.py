@@ -142,7 +142,7 @@ def over(tree: exp.Query, name: str) -> exp.Query:
     return copy
 
 
-def passed_on(tree: exp.Query, name: str) -> str | None:
+def unchanged_column(tree: exp.Query, name: str) -> str | None:
     """Which column of its source a row-by-row query gives, unchanged, under a name."""
     from sqlglot import exp
 
