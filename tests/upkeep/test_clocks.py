@@ -20,6 +20,7 @@ from tidelake.catalog.commit import commit
 from tidelake.errors import TidelakeWarning
 from tidelake.session import clocks, leases
 from tidelake.store.files import Store
+from tidelake.store.markers import FOLDER
 from tidelake.testing.faults import watch_database, watch_store
 from tidelake.testing.place import Place
 from tidelake.upkeep import cleanup
@@ -137,7 +138,7 @@ def test_a_writer_that_was_killed_counts_for_nothing_after_a_while(
 
 
 def _note(beaten: threading.Event, what: str, uri: str) -> None:
-    if what in ("put", "write") and leases.FOLDER in uri:
+    if what in ("put", "write") and FOLDER in uri:
         beaten.set()
 
 
@@ -147,8 +148,7 @@ def test_a_long_transaction_goes_on_saying_so(
     """Its lease is as young as its last beat, and covers all since its beginning."""
     table(lake)
     beaten = threading.Event()
-    monkeypatch.setattr(leases, "_LEASES", leases.Leases())
-    monkeypatch.setattr(leases, "BEAT_S", 0.01)
+    monkeypatch.setattr(leases, "_LEASES", leases.Leases(beat_s=0.01))
     beat = partial(_note, beaten)
     with watch_store(lake, beat), lake.transaction() as tx:
         tx.table("t").append(many(100, 50))

@@ -81,10 +81,11 @@ class Lease:
 
 
 class Leases:
-    """All leases of this process, by data path, and a thread that renews them. It ends when there
-    is nothing to renew."""
+    """All leases of this process, by data path, and a thread that renews them again and again. It
+    ends when there is nothing to renew."""
 
-    def __init__(self) -> None:
+    def __init__(self, beat_s: float = BEAT_S) -> None:
+        self._beat_s = beat_s
         self._lock = threading.Lock()
         self._by_path: dict[str, Lease] = {}
         self._runs = False
@@ -108,7 +109,7 @@ class Leases:
 
     def _run(self) -> None:
         while True:
-            time.sleep(BEAT_S)
+            time.sleep(self._beat_s)
             self.settle()
             with self._lock:
                 self._by_path = {
