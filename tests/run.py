@@ -10,6 +10,7 @@ import time
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
@@ -29,7 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing of the user's home is seen or changed: extensions, passwords, settings."""
+    """Nothing of the user's home is seen or changed: extensions, passwords, settings. A busy
+    machine may take long to think of examples."""
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
     if _HOME not in os.environ:
         config.add_cleanup(_remove_home)
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="tidelake-home-")

@@ -7,6 +7,8 @@ import pytest
 
 import tidelake
 from tests.concurrency import audit
+from tidelake.catalog.database.address import parse_url
+from tidelake.catalog.database.database import Database
 from tidelake.testing.place import Place
 
 THREADS = 4
@@ -38,3 +40,20 @@ def write(lake: tidelake.Lake, who: int) -> None:
         table.append([{"n": first, "who": who}])
         table.append([{"n": first + number, "who": who} for number in range(1, 20)])
         lake.table("counters").update({"n": "n + 1"}, where="id = 0")
+
+
+def test_a_file_is_opened_while_others_close_it(new_place: Callable[[str], Place]) -> None:
+    """DuckDB refuses a file whose last connection is being closed."""
+    url = parse_url(new_place("duckdb").url)
+    assert url.path is not None
+    url.path.parent.mkdir(parents=True, exist_ok=True)
+
+    def open_and_close(_: int) -> int:
+        database = Database(url)
+        with database.reading() as reader:
+            (found,) = reader.rows("SELECT 1")
+        database.close()
+        return int(found[0])
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(open_and_close, range(3000))) == {1}

@@ -122,7 +122,7 @@ def test_locks_that_another_thread_holds(new_lake: Open) -> None:
             with (
                 lake.session.local._opening,
                 definition._DECLARER.busy,
-                duckdb_file._FILES._opening,
+                duckdb_file._FILES.opening,
                 lake.session.database.writing() as writer,
             ):
                 writer.execute("UPDATE ducklake_metadata SET value = value")
@@ -132,7 +132,7 @@ def test_locks_that_another_thread_holds(new_lake: Open) -> None:
 
         thread = threading.Thread(target=hold)
         thread.start()
-        held.wait()
+        assert held.wait(60)
 
         def child() -> tuple[list[int], str, int]:
             options = lake.create_table("u", "a INT DEFAULT 3").info.schema.columns

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from threading import Lock, RLock
+from threading import RLock
 from types import NoneType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -29,13 +29,14 @@ Parameters = Mapping[str, object]
 
 
 class _Files:
-    """Locks by file: two writers in one would abort each other. And the files that were open
-    when this process was forked: DuckDB would go on with what it knew of them, without a lock
-    and without its threads."""
+    """Locks by file: two writers in one would abort each other. A lock for opening and closing:
+    DuckDB cannot open a file while its last connection to it is being closed. And the files that
+    were open when this process was forked: DuckDB would go on with what it knew of them, without a
+    lock and without its threads."""
 
     def __init__(self) -> None:
         self._locks: defaultdict[CatalogUrl, RLock] = defaultdict(RLock)
-        self._opening = Lock()
+        self.opening = RLock()
         self._scratch: WeakValueDictionary[tuple[int, CatalogUrl], Scratch] = WeakValueDictionary()
         self.inherited: set[CatalogUrl] = set()
         tell_after_fork(self)
@@ -45,16 +46,15 @@ class _Files:
 
     def scratch(self, url: CatalogUrl) -> Scratch:
         """All connections of a process to a DuckDB file share one DuckDB, so one place to spill
-        to."""
-        with self._opening:
-            here = (os.getpid(), url)
-            found = self._scratch.get(here) or Scratch()
-            self._scratch[here] = found
-            return found
+        to. Requires: the lock for opening."""
+        here = (os.getpid(), url)
+        found = self._scratch.get(here) or Scratch()
+        self._scratch[here] = found
+        return found
 
     def after_fork(self) -> None:
         self._locks = defaultdict(RLock)
-        self._opening = Lock()
+        self.opening = RLock()
 
 
 _FILES = _Files()
@@ -143,9 +143,10 @@ class DuckDBDatabase:
 
     def _opened(self) -> Any:
         self._check_not_inherited()
-        self._scratch = _FILES.scratch(self._url)
         path = str(self._url.path)
-        connection = duck.open_duckdb(path, scratch=self._scratch, read_only=self._read_only)
+        with _FILES.opening:
+            self._scratch = _FILES.scratch(self._url)
+            connection = duck.open_duckdb(path, scratch=self._scratch, read_only=self._read_only)
         self._open.add(connection)
         return connection
 
@@ -160,7 +161,8 @@ class DuckDBDatabase:
 
     def _end(self, connection: Any) -> None:
         self._open.discard(connection)
-        connection.close()
+        with _FILES.opening:
+            connection.close()
 
     def close(self) -> None:
         while True:

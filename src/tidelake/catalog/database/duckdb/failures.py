@@ -13,7 +13,7 @@ def failure_of(cause: Any) -> Failure | None:
 
     if isinstance(cause, duckdb.TransactionException | duckdb.ConstraintException):
         return Failure(LostRace, "had to break off the transaction", RACE)
-    if isinstance(cause, duckdb.ConnectionException):
+    if isinstance(cause, duckdb.ConnectionException) or "file handle conflict" in str(cause):
         return Failure(
             Unavailable, "cannot be opened", "close other connections to the same file first"
         )
