@@ -411,8 +411,11 @@ _ONLY_LOOKS_SO = {"bring", "feed", "token", "widen"}
 
 
 def named_by_a_participle() -> Iterator[str]:
-    """What is public in a module is a thing or does something. `kept` says neither."""
+    """A module, and what is public in it, is a thing or does something. `kept` says neither."""
     for module, source in modules().items():
+        place = module.rpartition(".")[2]
+        if _PARTICIPLE.fullmatch(place) and place not in _ONLY_LOOKS_SO:
+            yield f"participle {module}"
         yield from (f"participle {module} {name}" for name in bare_participles(source))
 
 

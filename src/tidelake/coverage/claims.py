@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import inlined
+from tidelake.catalog.read import inlined_data
 from tidelake.catalog.read.files import chunks
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
@@ -68,7 +68,7 @@ def _free_of_rows(
     if series is None or series.number != scope.series:
         return False
     wanted = [column.id for column in series.columns]
-    for kept in inlined.begun_between(reader, *since, table.id, wanted):
+    for kept in inlined_data.begun_between(reader, *since, table.id, wanted):
         places = {column.id: place for place, column in enumerate(kept.columns, 2)}
         if places.keys() != set(wanted):
             return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import file_history, inlined, snapshots
+from tidelake.catalog.read import file_history, inlined_data, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import types_until
 from tidelake.engine import Engine, Job, Reading
@@ -199,14 +199,14 @@ def plan_changes(
         scan if window.unknown else asked,
         output=(*output, *plan_of.CAME_LINEAGE),
         files=tuple(file.as_written() for file in gained),
-        inlined=tuple(inlined.begun_between(reader, span.after, span.until, table.id, ids)),
+        inlined=tuple(inlined_data.begun_between(reader, span.after, span.until, table.id, ids)),
         mappings=mappings_of(reader, touched),
     )
     went = replace(
         asked,
         output=(*output, *plan_of.WENT_LINEAGE),
         files=tuple(file.as_written() for file in lost),
-        inlined=tuple(inlined.ended_between(reader, span.after, span.until, table.id, ids)),
+        inlined=tuple(inlined_data.ended_between(reader, span.after, span.until, table.id, ids)),
         mappings=came.mappings,
     )
     base = None

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import file_history, inlined, snapshots
+from tidelake.catalog.read import file_history, inlined_data, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import types_until
 from tidelake.engine import Engine, Job, Reading
@@ -257,6 +257,6 @@ def _one(
     return replace(
         plan,
         files=tuple(file.at(at) for file in touched if file.is_visible_at(at)),
-        inlined=tuple(inlined.inlined_rows(reader, at, facts.info.id, ids)),
+        inlined=tuple(inlined_data.inlined_rows(reader, at, facts.info.id, ids)),
         mappings=mappings_of(reader, touched),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import files, inlined, zones
+from tidelake.catalog.read import files, inlined_data, zones
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import ColumnHistory, column_history
 from tidelake.catalog.read.narrow import statistics_rules
@@ -113,7 +113,7 @@ def plan_scan(
     return replace(
         plan_all(at, facts, columns, output),
         files=kept,
-        inlined=tuple(inlined.inlined_rows(reader, at, table.id, ids)) if rows else (),
+        inlined=tuple(inlined_data.inlined_rows(reader, at, table.id, ids)) if rows else (),
         where=request.filter.sql if request.filter else None,
         predicate=request.filter.predicate if request.filter else None,
         mappings=mappings_of(reader, kept),

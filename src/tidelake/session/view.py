@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import counting, dropped
+from tidelake.catalog.read import counting, dropped_tables
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName
@@ -46,7 +46,9 @@ class View:
             return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
         known = [str(other) for _, other in self.names(reader, at, "table")]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-        gone = [each for each in dropped.dropped_by_name(reader, "table", name) if each.at <= at]
+        gone = [
+            each for each in dropped_tables.dropped_by_name(reader, "table", name) if each.at <= at
+        ]
         if gone:
             return NotFound(
                 f"there is no table {name} at snapshot {at}: snapshot {gone[0].at} dropped it",

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from tidelake.catalog.commit import commit
-from tidelake.catalog.commit import rebuilt as upkeep
+from tidelake.catalog.commit import rebuild as upkeep
 from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup as covered
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported

@@ -11,9 +11,9 @@ from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.expire import choose as expiry
 from tidelake.catalog.expire import remove as removal
-from tidelake.catalog.expire import unseen
+from tidelake.catalog.expire import unseen_data
 from tidelake.catalog.expire.choose import SnapshotChoice
-from tidelake.catalog.expire.unseen import UnseenData
+from tidelake.catalog.expire.unseen_data import UnseenData
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Corrupt, Invalid
 from tidelake.history.annex import overtaken_consumers
@@ -73,7 +73,7 @@ def _criteria(
 
 
 def _would(reader: Reader, chosen: SnapshotChoice, session: Session) -> ExpireResult:
-    found = unseen.find(reader, session.annexes, without=chosen.snapshots)
+    found = unseen_data.find(reader, session.annexes, without=chosen.snapshots)
     data_path = session.data_path
     shared = _shared(reader, found, data_path)
     sizes = [
@@ -143,9 +143,9 @@ def _find(session: Session) -> UnseenData:
     """On a server somebody may drop a table of rows while it is looked at: then once more."""
     for _ in range(_LOOKS - 1):
         with suppress(Corrupt), session.reading() as reader:
-            return unseen.find(reader, session.annexes)
+            return unseen_data.find(reader, session.annexes)
     with session.reading() as reader:
-        return unseen.find(reader, session.annexes)
+        return unseen_data.find(reader, session.annexes)
 
 
 def _files(session: Session, found: UnseenData) -> list[removal.Removal]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import files, inlined, options, snapshots
+from tidelake.catalog.read import files, inlined_data, options, snapshots
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.inlined import KeptHistory
+from tidelake.catalog.read.inlined_data import KeptHistory
 from tidelake.catalog.read.options import Options
 from tidelake.model.change import KeptTable
 from tidelake.model.file import DataFile, InlinedRows, MappedField
@@ -80,7 +80,7 @@ def look(session: Session, name: TableName) -> TableState:
         base, schema_version = snapshots.head(reader)
         info = session.table_info(reader, base, name)
         found = files.data_files(reader, base, info.id, info.path)
-        kept = tuple(inlined.kept_history(reader, base, info.id))
+        kept = tuple(inlined_data.kept_history(reader, base, info.id))
         versions = _Versions(tuple(read.versions(reader, info.id)))
         needed = {versions.at(file.begin_snapshot) for file in found}
         needed |= {versions.listed(each.schema_version) for each in kept}

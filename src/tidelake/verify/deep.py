@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tidelake.catalog import inventory
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.catalog.read import counting, inlined
+from tidelake.catalog.read import counting, inlined_data
 from tidelake.catalog.read import files as catalog_files
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import ColumnHistory, column_history
@@ -140,7 +140,7 @@ def _gathered(
     path = known.table_path(table_id) or ""
     ids, still_there = inventory.file_ids(reader, table_id), inventory.snapshot_ids(reader)
     files = catalog_files.whole_life(reader, table_id, path, ids)
-    kept = inlined.kept_history(reader, known.head, table_id)
+    kept = inlined_data.kept_history(reader, known.head, table_id)
     columns = {row.column_id for row in known.of_table("column", table_id)}
     mappings = {file.mapping_id for file in files if file.mapping_id is not None}
     return _Table(
@@ -149,7 +149,7 @@ def _gathered(
         files=tuple(files),
         expected=tuple(expected),
         inlined=tuple(each.rows for each in kept),
-        current=tuple(inlined.inlined_rows(reader, known.head, table_id, columns)),
+        current=tuple(inlined_data.inlined_rows(reader, known.head, table_id, columns)),
         ends=tuple(end for each in kept for end in each.ends),
         mappings=catalog_files.name_mappings(reader, sorted(mappings)),
         history=column_history(reader, table_id),

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import dropped as revival
+from tidelake.catalog.read import dropped_tables as revival
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.dropped import DroppedObject
+from tidelake.catalog.read.dropped_tables import DroppedObject
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.change import ViewChange, WriteResult
 from tidelake.model.names import TableName

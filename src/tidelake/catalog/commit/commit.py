@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from tidelake.catalog.annex import Annexes
 from tidelake.catalog.commit import conflict, contents, declarations
-from tidelake.catalog.commit import rebuilt as upkeep
+from tidelake.catalog.commit import rebuild as upkeep
 from tidelake.catalog.commit.clock import check_past, file_clock
 from tidelake.catalog.commit.entries import Entries, Numbers
 from tidelake.catalog.commit.table_statistics import TableStatistics

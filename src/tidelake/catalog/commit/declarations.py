@@ -12,7 +12,7 @@ from tidelake.catalog.commit.table_statistics import forget_column
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.dropped import revive
+from tidelake.catalog.read.dropped_tables import revive
 from tidelake.model.change import Change, TableChange, ViewChange
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column, Schema

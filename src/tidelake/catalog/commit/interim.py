@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import files, inlined
+from tidelake.catalog.read import files, inlined_data
 from tidelake.errors import Conflict
 from tidelake.model.changes_made import UPKEEP, split_changes
 from tidelake.model.file import DataFile, InlinedRows
@@ -69,7 +69,7 @@ class Interim:
     def rows(self, reader: Reader, table_id: int, columns: set[int]) -> list[InlinedRows]:
         """Rows of the catalog's own that have come or gone."""
         span = (self.base, self.head, table_id, columns)
-        return inlined.begun_between(reader, *span) + inlined.ended_between(reader, *span)
+        return inlined_data.begun_between(reader, *span) + inlined_data.ended_between(reader, *span)
 
 
 def _changed(text: str) -> Iterable[int]:

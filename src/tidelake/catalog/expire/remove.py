@@ -15,7 +15,7 @@ from tidelake.catalog import own_tables
 from tidelake.catalog.annex import Annexes
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
-from tidelake.catalog.expire.unseen import Gap
+from tidelake.catalog.expire.unseen_data import Gap
 from tidelake.catalog.read import paths, registrations, zones
 from tidelake.catalog.read.files import chunks
 

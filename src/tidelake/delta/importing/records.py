@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.own_tables import OwnTable
-from tidelake.catalog.read import inlined, snapshots
+from tidelake.catalog.read import inlined_data, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.file_history import next_file
 from tidelake.delta.values.reports import Copy, ImportState
@@ -118,4 +118,6 @@ def is_untouched(reader: Reader, known: ImportState) -> bool:
         if count is None or count[0]:
             return False
     at = snapshots.head_id(reader)
-    return not any(each.rows for each in inlined.inlined_rows(reader, at, known.table_id, set()))
+    return not any(
+        each.rows for each in inlined_data.inlined_rows(reader, at, known.table_id, set())
+    )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import file_history, files, inlined, snapshots
+from tidelake.catalog.read import file_history, files, inlined_data, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import type_spans
 from tidelake.delta.log.types import obstacles
@@ -232,7 +232,7 @@ class _Dues:
             files.statistics(reader, id_, leaves, new),
             declared.spans,
             mappings_of(reader, found),
-            kept=(since is None or _KEEPS in words) and inlined.has_rows(reader, at, id_),
+            kept=(since is None or _KEEPS in words) and inlined_data.has_rows(reader, at, id_),
         )
         return DueSnapshot(snapshot, since is None, words, then)
 

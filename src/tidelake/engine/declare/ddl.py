@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tidelake import duck
 from tidelake.engine.incoming.conform import DataShape, expression
 from tidelake.engine.incoming.from_dicts import value_sql
-from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.errors import refusal_in
+from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.names import text_literal

@@ -12,8 +12,8 @@ from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.inline_text import Rows, as_text
-from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.errors import translate_duckdb_errors
+from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.local.selection import Selection
 from tidelake.engine.local.supply import Answer

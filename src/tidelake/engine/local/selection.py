@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.engine.incoming.bring import IncomingData
 from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql
-from tidelake.engine.local.computed import computed_shapes
+from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan

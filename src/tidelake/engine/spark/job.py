@@ -13,8 +13,8 @@ from tidelake.engine.incoming.bring import IncomingData, bring
 from tidelake.engine.incoming.columns_of_data import own_columns
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.inline_text import Rows, as_text
-from tidelake.engine.local.computed import computed_shapes
 from tidelake.engine.local.errors import translate_duckdb_errors
+from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
 from tidelake.engine.protocols import Answer, Job, Task
