@@ -23,7 +23,8 @@ demo: $(INSTALLED)  ## see it work
 	$(BIN)/python examples/demo.py
 
 # Groups of tests share a process (tests/run.py); all others go, file by file, to whichever is free.
-JOBS ?= 2
+# On two cores a third process works while others wait for a disk or a server.
+JOBS ?= 3
 TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
 	$(PYTEST) $(TOGETHER) -m "not slow and not jvm"

@@ -21,7 +21,7 @@ from tidelake.errors import Conflict
 from tidelake.testing.place import Place
 
 
-@pytest.mark.parametrize("in_files", [False, True])
+@pytest.mark.parametrize("in_files", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_counters_lose_no_increment(place: Place, in_files: bool) -> None:
     with place.open() as lake:
         lake.create_table("counters", "id BIGINT, n BIGINT")
@@ -47,7 +47,7 @@ def test_merges_insert_a_key_once_and_lose_no_count(place: Place, keys: int) -> 
     audit.check(place, "counters")
 
 
-@pytest.mark.parametrize("rows", [3, 30])
+@pytest.mark.parametrize("rows", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_the_last_overwrite_wins_and_there_is_no_union(place: Place, rows: int) -> None:
     with place.open() as lake:
         lake.create_table("t", "id BIGINT, who BIGINT").append([{"id": -1, "who": -1}])

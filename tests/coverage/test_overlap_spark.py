@@ -46,7 +46,7 @@ def stray(lake: tidelake.Lake, tmp_path: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "policy",
-    [each if each == "skip" else pytest.param(each, marks=pytest.mark.slow) for each in POLICIES],
+    [each if each == "reject" else pytest.param(each, marks=pytest.mark.slow) for each in POLICIES],
 )
 def test_frames(lake: tidelake.Lake, spark: "SparkSession", tmp_path: Path, policy: str) -> None:
     table = make(lake, policy, partition_by="s")

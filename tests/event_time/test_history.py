@@ -267,6 +267,7 @@ def test_in_every_form(lake: tidelake.Lake) -> None:
         assert tx.table("t").history("a").count() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> None:
     t = facts_table(lake)

@@ -34,19 +34,10 @@ def test_many_histories(seed: int, tmp_path: Path) -> None:
     run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
-@pytest.mark.spark
-def test_spark_reads_what_is_left(tmp_path: Path, spark: "SparkSession") -> None:
-    here = Place.at("sqlite", tmp_path)
-    model = run(plan_of(31, SHORT), here)
-    assert_spark_agrees(here.url, model, spark)
-
-
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", [31, 32])
-def test_spark_reads_what_is_left_of_long_ones(
-    seed: int, tmp_path: Path, spark: "SparkSession"
-) -> None:
+def test_spark_reads_what_is_left(seed: int, tmp_path: Path, spark: "SparkSession") -> None:
     here = Place.at("sqlite", tmp_path)
     model = run(plan_of(seed, LENGTH), here)
     assert_spark_agrees(here.url, model, spark)

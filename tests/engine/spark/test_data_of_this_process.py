@@ -82,6 +82,7 @@ def test_every_form_is_written_by_executors(lake: tidelake.Lake, tmp_path: Path)
         assert not other.verify(deep=True).problems
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_file_here")
 def test_other_writes_too(lake: tidelake.Lake) -> None:
     table = lake.create_table("t", ROWS.schema)

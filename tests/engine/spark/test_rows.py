@@ -23,6 +23,7 @@ def scan_of(frame):
     return frame._jdf.queryExecution().toString()
 
 
+@pytest.mark.slow
 def test_deletes_updates_and_merged_files_at_every_snapshot(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t (id INTEGER, v VARCHAR)")

@@ -475,6 +475,7 @@ def test_a_merge_by_what_the_source_says(tmp_path: Path, spark: Any) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_new_values_are_exact_there_too(tmp_path: Path, spark: Any) -> None:
     url = f"sqlite:///{tmp_path}/lake.db"
     with tidelake.connect(url, f"{tmp_path}/data/", engine="spark", spark=spark) as lake:

@@ -48,7 +48,10 @@ def _check(lake: tidelake.Lake, spark: Any, chosen: list[str]) -> None:
         assert found == {condition: expected[condition] for condition in group}
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(
+    "zone",
+    [each if "New" in each else pytest.param(each, marks=pytest.mark.slow) for each in ZONES],
+)
 def test_some(lake: tidelake.Lake, spark: Any, zone: str) -> None:
     place = ZONES.index(zone)
     with settings(spark, zone, ansi=place == 2):
