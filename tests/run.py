@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from random import Random
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 _HOME = "TIDELAKE_TESTS_HOME"
+_OTHERS = {"duckdb", "postgresql", "mariadb", "mysql"}
+_OF_CATALOGS = {"catalog", "histories", "read", "servers"}
 _ENDS = pytest.StashKey[float]()
 
 
@@ -65,10 +68,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "spark" in item.keywords:
             item.add_marker(pytest.mark.xdist_group("spark"))
+        if not _is_usual(item):
+            item.add_marker(pytest.mark.slow)
     if _ENDS in config.stash:
         Random(_seed(config)).shuffle(items)
     else:
         items.sort(key=_turn)
+
+
+def _is_usual(item: pytest.Item) -> bool:
+    """Of the cases of a feature on other catalogs than SQLite, some are always run, always the
+    same, and the others are slow: what is special about a catalog has tests of its own."""
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if folder in _OF_CATALOGS or not _OTHERS & {each for each in given if isinstance(each, str)}:
+        return True
+    return crc32(item.nodeid.encode()) % (2 if folder == "concurrency" else 4) == 0
 
 
 def _turn(item: pytest.Item) -> int:

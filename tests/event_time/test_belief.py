@@ -226,6 +226,7 @@ def test_as_the_two_answers_differ(lake: tidelake.Lake, t: tidelake.Table, duck:
     assert seen > 15
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(
     place: Place, lake: tidelake.Lake, t: tidelake.Table, duck: Duck, spark: Any

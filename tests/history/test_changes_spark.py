@@ -36,6 +36,7 @@ def test_as_the_local_engine_tells_them(
     assert frame.count() == lake.table("t").changes(first).count()
 
 
+@pytest.mark.slow
 def test_expired_snapshots_in_between(
     place: Place, lake: tidelake.Lake, duck: Duck, spark: Any
 ) -> None:

@@ -112,6 +112,7 @@ def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
             tidelake.asof_join(query, table, left_time="at").to_duckdb()
 
 
+@pytest.mark.slow
 def test_knowing_row_by_row(session, request, tmp_path):
     """By snapshot ids on one session, by times on the other."""
     url = f"sqlite:///{tmp_path}/lake.db"

@@ -37,7 +37,7 @@ def _cases() -> list[object]:
             script,
             limit,
             id=f"{script.name}-{limit}",
-            marks=[] if limit == script.limits()[0] and place % 8 == 0 else [pytest.mark.slow],
+            marks=[] if limit == script.limits()[0] and place % 16 == 0 else [pytest.mark.slow],
         )
         for place, script in enumerate(scripts)
         for limit in script.limits()

@@ -150,6 +150,7 @@ def test_on_connect_too(place: Facts, spark_connect: object) -> None:
         assert lake.sql("SELECT * FROM counted").count() == 3
 
 
+@pytest.mark.slow
 def test_views_give_what_they_give_locally(place: Facts) -> None:
     then = "FOR VALID_TIME AS OF '2024-01-05' AS q"
     sources = ["fixed", "nested", *VIEWS, f"seen {then}", f"counted {then}"]
@@ -178,6 +179,7 @@ def test_what_cannot_be_the_same_is_refused(place: Facts, sql: str, message: str
     assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_writes(tmp_path: Path, spark: object) -> None:
     place = Facts(tmp_path, engine="spark", spark=spark)
     place.fill()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_all_of_it_on_spark(
     place: Place, lake: tidelake.Lake, duck: "duckdb.DuckDBPyConnection", spark: "SparkSession"
 ) -> None:

@@ -95,6 +95,7 @@ def test_other_writes_too(lake: tidelake.Lake) -> None:
     assert table.count() == 151
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_file_here")
 def test_through_spark_connect(tmp_path: Path, spark_connect: "SparkSession") -> None:
     with opened(tmp_path, spark_connect) as lake:

@@ -161,6 +161,7 @@ def test_queries(spark, tmp_path):
     assert engine.query("SELECT 1 AS one", {}).count() == 1
 
 
+@pytest.mark.slow
 def test_connect(spark_connect, tmp_path):
     lake = DuckLake(tmp_path, options="DATA_INLINING_ROW_LIMIT 5")
     lake.run(
