@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LENGTH = 12
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 3))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 2, 3))])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
     run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LENGTH, SHORT = 16, 8
 
 
-@pytest.mark.parametrize("seed", [2, 28])
+@pytest.mark.parametrize("seed", [2])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
     run(plan_of(seed, SHORT), Place.at("sqlite", tmp_path), kept=seed % 4 == 0)
 

@@ -215,6 +215,7 @@ def test_more_random_histories(lake: tidelake.Lake, duck: Duck, seed: int) -> No
     check(lake, [(a, b) for a in ids for b in ids])
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> None:
     written(lake)

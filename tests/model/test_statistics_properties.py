@@ -17,7 +17,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=cases())
 def test_a_file_with_a_matching_row_is_kept(connection: duckdb.DuckDBPyConnection, case: Case):
     stats = fill(connection, case)

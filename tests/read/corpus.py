@@ -53,7 +53,7 @@ def is_one_of(script: Script, parts: int, part: int = 0) -> bool:
 
 
 def is_usual(script: Script, catalog: str, limit: int) -> bool:
-    """Whether a case is run by default. On SQLite every third script is; so is each that inlining
+    """Whether a case is run by default. On SQLite every fifth script is; so is each that inlining
     stores in another way, with inlining, and those that are about it on one catalog of all."""
     if "inline" in script.tags:
         catalogs = ("sqlite", "duckdb", "postgresql")
@@ -62,4 +62,4 @@ def is_usual(script: Script, catalog: str, limit: int) -> bool:
         return False
     if script.inline is not None or script.tags & _FORMS_DIFFER:
         return limit > 0 or script.inline is not None
-    return limit == 0 and is_one_of(script, 3)
+    return limit == 0 and is_one_of(script, 5)

@@ -208,7 +208,6 @@ def test_the_same_on_connect(spark_connect: Any, place: Place, new_duck: Any) ->
             table = lake.create_table("t", SCHEMA)
             table.append(frame(spark_connect, 0, 100))
             table.delete("id BETWEEN 10 AND 30")
-            table.update({"v": "v * 10", "k": "printf('%05d', id)"}, where="id % 3 = 0")
             table.merge(frame(spark_connect, 90, 120, "' merged'").drop("ts"), on="id")
             parts = lake.create_table("p", "a BIGINT, b VARCHAR", partition_by=["bucket(3, b)"])
             parts.append(spark_connect.sql("SELECT id AS a, string(id) AS b FROM range(90)"))

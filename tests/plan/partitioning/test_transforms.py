@@ -139,6 +139,7 @@ def test_duckdb_says_what_python_says(connection, case):
     assert case.texts(connection) == [in_python(case, value) for value in case.values]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_says_what_duckdb_says(spark, connection):
     from tidelake.engine.local.engine import LocalEngine
