@@ -131,6 +131,14 @@ def theirs(root: Path, version: int) -> list[Any] | None:
         return None
 
 
+def first_told(log: OddLog) -> int:
+    """Where the log's beginning is gone, nobody can tell the table before the first checkpoint;
+    delta-rs answers all the same."""
+    if (log.folder / f"{0:020d}.json").exists():
+        return 0
+    return min(int(each.name[:20]) for each in log.folder.glob("*.checkpoint*.parquet"))
+
+
 def check(place: Path, seed: int) -> int:
     log = made(place / "table", seed)
     compared = 0
@@ -144,11 +152,12 @@ def check(place: Path, seed: int) -> int:
             return 0
         at = snapshots_by_version(lake, "all")
         for version, expected in wanted.items():
-            if expected is not None:
+            if expected is not None and version >= first_told(log):
                 compared += 1
                 assert version in at, (seed, version)
                 assert rows(lake, "all", at[version]) == expected, (seed, version)
-        assert rows(lake, "now") == rows(lake, "all") == wanted[log.version]
+        assert rows(lake, "now") == rows(lake, "all")
+        assert wanted[log.version] in (None, rows(lake, "now"))  # delta-rs cannot read them all
         assert lake.verify(deep=True).ok
     return compared
 
