@@ -60,7 +60,8 @@ def sqlite_catalog(folder: Path, files: int) -> str:
 
     empty = folder / "empty.db"
     empty.unlink(missing_ok=True)
-    tidelake.connect(f"sqlite:///{empty}", data_path=str(folder / "data")).close()
+    place = f"sqlite:///{empty}"
+    tidelake.connect(place, data_path=str(folder / "data"), share_data_path=True).close()
     path = folder / f"{files}-{_fingerprint(empty)}.db"
     if not path.exists():
         with sqlite3.connect(empty) as connection:
@@ -95,7 +96,7 @@ def postgres_catalog(url: str, files: int, data_path: Path) -> str:
 
     import tidelake
 
-    tidelake.connect(url, data_path=str(data_path)).close()
+    tidelake.connect(url, data_path=str(data_path), share_data_path=True).close()
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
         for table, rows in _tables(files, "postgresql").items():
             with cursor.copy(f"COPY {table} FROM STDIN") as copy:
