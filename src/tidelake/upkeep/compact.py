@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuild as upkeep
 from tidelake.catalog.commit.commit import CommitRequest
-from tidelake.coverage import lookup as covered
+from tidelake.coverage import lookup
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.event_time.rollups import keep_up as rollup_upkeep
 from tidelake.model.change import (
@@ -89,7 +89,7 @@ def compact(session: Session, name: TableName, *, dry_run: bool) -> CompactResul
     done = _prospect(session, name) if dry_run else _compact(session, name)
     if not dry_run:
         with suppress(NotFound):
-            covered.complete(session, name)
+            lookup.complete(session, name)
     return replace(done, rollups=rollup_upkeep.keep_up(session, name, dry_run=dry_run))
 
 
