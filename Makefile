@@ -12,6 +12,8 @@ PYTEST := $(BIN)/python -m pytest
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The tests start many processes: modules are compiled once and then kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-share test-jvm bench lint format lock clean setup maven-answers

@@ -268,7 +268,8 @@ def _locks(part: Part, place: Path) -> None:
 
     rows = [{"sensor": lakes.sensor(n), "ts": lakes.START} for n in range(_WIDE)]
     for kind, url in _catalogs(place / "locks"):
-        with tidelake.connect(url, data_path=str(place / "locks" / "data")) as lake:
+        files = str(place / "locks" / "data")
+        with tidelake.connect(url, data_path=files, share_data_path=True) as lake:
             lake.set_option("data_inlining_row_limit", 0)
             held = {name: _held(table, rows) for name, table in _pair(lake, "lock").items()}
         part.rows.append([f"lock, {kind}, without", milliseconds(held["without"])])

@@ -170,7 +170,7 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
     try:
         for writers in _WRITERS:
             url = server.new_database()
-            with tidelake.connect(url, data_path=str(folder)) as lake:
+            with tidelake.connect(url, data_path=str(folder), share_data_path=True) as lake:
                 table = lake.create_table("t", _DDL)
                 speed = _together(url, writers)
                 assert table.count() == _SERVED_COMMITS // writers * writers + writers

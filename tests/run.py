@@ -83,7 +83,7 @@ def _is_usual(item: pytest.Item) -> bool:
     given = item.callspec.params.values() if hasattr(item, "callspec") else ()
     if folder in _OF_CATALOGS or not _OTHERS & {each for each in given if isinstance(each, str)}:
         return True
-    return crc32(item.nodeid.encode()) % (2 if folder == "concurrency" else 4) == 0
+    return crc32(item.nodeid.encode()) % (3 if folder == "concurrency" else 4) == 0
 
 
 def _turn(item: pytest.Item) -> int:

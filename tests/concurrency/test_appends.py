@@ -21,12 +21,13 @@ def numbers(place: Place) -> list[int]:
         return sorted(lake.table("t").to_arrow()["n"].to_pylist())
 
 
-def test_sixteen_processes(place: Place) -> None:
+@pytest.mark.parametrize("rows", [320, pytest.param(800, marks=pytest.mark.slow)])
+def test_sixteen_processes(place: Place, rows: int) -> None:
     create(place)
-    jobs = [partial(append_one_by_one, place, share) for share in shares(800, 16)]
+    jobs = [partial(append_one_by_one, place, share) for share in shares(rows, 16)]
     snapshots = sorted(snapshot for made in together(*jobs) for snapshot in made)
-    assert snapshots == list(range(snapshots[0], snapshots[0] + 800))
-    assert numbers(place) == list(range(800))
+    assert snapshots == list(range(snapshots[0], snapshots[0] + rows))
+    assert numbers(place) == list(range(rows))
     audit.check(place, "t")
 
 

@@ -18,7 +18,7 @@ from tidelake.testing.place import Place
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", [5, pytest.param(70, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(70, marks=pytest.mark.slow)])
 def test_killed_at_any_moment(place: Place, tmp_path: Path, kills: int) -> None:
     moments = random.Random(kills)
     with place.open() as lake:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
+from tests.cases import every
 from tests.coverage.deliveries import (
     COLUMNS,
     POLICIES,
@@ -37,7 +38,7 @@ MANY = (
 APART = (minutes("a", range(30)), minutes("a", range(30, 60)))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", every(2, WAYS))
 def test_every_way_in(place: Place, lake: tidelake.Lake, tmp_path: Path, way: str) -> None:
     for policy in POLICIES:
         cases = {"few": FEW, "many": MANY} | ({"apart": APART} if policy == "reject" else {})
@@ -320,7 +321,7 @@ ENTITIES = {
 }
 
 
-@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("clock", every(2, CLOCKS))
 def test_clocks(lake: tidelake.Lake, clock: str) -> None:
     """Half of the buckets are there: of these the rows that come are skipped, or replace those
     that were there; to the limits of each type."""

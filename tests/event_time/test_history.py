@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import tidelake
+from tests.cases import every
 from tests.event_time.grid import BOUNDS, around, check_histories, instant, rows
 from tests.event_time.growth import Growth, day, fact
 from tidelake.errors import Invalid
@@ -107,7 +108,7 @@ def test_pinned_it_tells_what_was_known_then_and_for_that_moment(lake: tidelake.
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [(1, 20), (2, 20), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (3, 4, 5, 6))],
+    [(1, 20), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (2, 3, 4, 5, 6))],
 )
 def test_the_answer_at_every_time_and_snapshot(
     lake: tidelake.Lake, duck: Duck, seed: int, steps: int
@@ -179,11 +180,9 @@ KEYS = {
 TIMES = ["DATE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP"]
 
 
-@pytest.mark.parametrize(
-    ("key", "time"),
-    [(kind, TIMES[place % len(TIMES)]) for place, kind in enumerate(KEYS)],
-)
-def test_all_kinds_of_keys_and_times(lake: tidelake.Lake, key: str, time: str) -> None:
+@pytest.mark.parametrize("kind", every(2, KEYS))
+def test_all_kinds_of_keys_and_times(lake: tidelake.Lake, kind: str) -> None:
+    key, time = kind, TIMES[list(KEYS).index(kind) % len(TIMES)]
     t = lake.create_table("t", f'"the key" {key}, part INTEGER, {ALL}, ts {time}')
     t.set_event_time("ts", key=["the key", "part"], tombstone="gone")
     since = lake.snapshots()[-1].snapshot_id

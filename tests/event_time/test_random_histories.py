@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LENGTH = 16
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
     run(plan_of(seed, 9), Place.at("sqlite", tmp_path), seed)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tidelake
+from tests.cases import every
 from tests.join.pairs import Row, flattened, in_order, joined
 from tidelake.errors import Invalid, TidelakeWarning
 from tidelake.testing.duck import duck_connection
@@ -98,7 +99,7 @@ def lake(tmp_path) -> Iterator[Any]:
         yield lake
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", every(3, range(3)))
 @pytest.mark.parametrize("limit", [0, 10])
 def test_each_row_knows_what_was_committed_by_then(lake, tmp_path, seed, limit):
     lake.set_option("data_inlining_row_limit", limit)

@@ -53,13 +53,15 @@ def is_one_of(script: Script, parts: int, part: int = 0) -> bool:
 
 
 def is_usual(script: Script, catalog: str, limit: int) -> bool:
-    """Whether a case is run by default. On SQLite every fifth script is; so is each that inlining
-    stores in another way, with inlining, and those that are about it on one catalog of all."""
+    """Whether a case is run by default. On SQLite every tenth script is; so is each that inlining
+    stores in another way, with inlining, and of those that are about it every other one, on one
+    catalog of all."""
     if "inline" in script.tags:
         catalogs = ("sqlite", "duckdb", "postgresql")
-        return limit > 0 and catalog == catalogs[_PLACES[script.name] % 3]
+        usual = limit > 0 and is_one_of(script, 2)
+        return usual and catalog == catalogs[_PLACES[script.name] // 2 % 3]
     if catalog != "sqlite":
         return False
     if script.inline is not None or script.tags & _FORMS_DIFFER:
         return limit > 0 or script.inline is not None
-    return limit == 0 and is_one_of(script, 5)
+    return limit == 0 and is_one_of(script, 10)

@@ -68,12 +68,12 @@ def _differences(lake: tidelake.Lake, name: str, random: Random) -> Iterator[str
 
 
 def _cases() -> list[object]:
-    """By default every sixth script."""
+    """By default every fourteenth script."""
     return [
         pytest.param(
             script,
             id=script.name,
-            marks=[] if is_one_of(script, 6, 1) else [pytest.mark.slow],
+            marks=[] if is_one_of(script, 14, 1) else [pytest.mark.slow],
         )
         for script in CORPUS.values()
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
+from tests.cases import every
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing.faults import Meanwhile, watch_database
 
@@ -228,7 +229,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("kind", every(2, VALUES))
 def test_every_type_goes_from_table_to_table_as_it_is(
     lake: tidelake.Lake, new_duck: DuckFactory, kind: str
 ) -> None:

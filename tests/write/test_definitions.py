@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tidelake
+from tests import cases
 from tidelake.errors import Invalid, NotFound
 from tidelake.testing.agreement import assert_same_now, past, rows
 from tidelake.testing.place import Place
@@ -275,7 +276,7 @@ EVOLUTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("changes", EVOLUTIONS.values(), ids=EVOLUTIONS.keys())
+@pytest.mark.parametrize("changes", cases.every(2, EVOLUTIONS.values(), EVOLUTIONS))
 def test_columns_evolve_over_rows_in_files_and_catalog(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree, changes: dict[str, Any]
 ) -> None:

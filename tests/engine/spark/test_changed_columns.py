@@ -134,6 +134,7 @@ def test_defaults_of_columns_that_came_later(spark, tmp_path):
     assert list(differences(found, lake.expected(plan))) == []
 
 
+@pytest.mark.slow
 def test_insides_of_nested_columns(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run(
