@@ -225,3 +225,30 @@ def test_where_nothing_is_to_do_no_snapshot_is_claimed(lake, tmp_path):
     assert lake("sql", "UPDATE prices SET price = 1 WHERE symbol = 'nobody'").stdout == said
     made = lake("schema", "evolve", "prices", "--add", "x INT").stdout
     assert made == f"snapshot {at + 1}\n"
+
+
+def test_every_command_that_writes_takes_a_token(lake, tmp_path):
+    rows = str(tmp_path / "b.csv")
+    commands = [
+        ("append", "prices", rows, "--create"),
+        ("merge", "prices", rows, "--on", "symbol"),
+        ("delete", "prices", "--where", "symbol = 'X'"),
+        ("delete", "prices", "--where", "symbol = 'nobody'"),
+        ("schema", "evolve", "prices", "--add", "venue varchar"),
+        ("sql", "UPDATE prices SET price = price + 1"),
+        ("rollback", "prices", "--to", "1"),
+        ("sql", "DROP TABLE prices"),
+        ("undrop", "prices"),
+    ]
+    for number, command in enumerate(commands):
+        once = ("--once", f"job/{number}")
+        first = lake.json(*command, *once, "--message", "the first")
+        again = lake.json(*command, *once, "--author", "retry")
+        assert (first["duplicate"], again["duplicate"]) == (False, True)
+        assert again == first | {"duplicate": True, "attempts": 0, "commit_ms": 0.0}
+    assert len(lake.json("log")["snapshots"]) == len(commands)  # and the first, less the empty one
+    assert lake(*commands[1], "--once", "job/1").stdout.startswith("done before, at snapshot 2: 2 ")
+    wrong = lake("delete", "prices", "--where", "true", "--once", "job/1", ok=False)
+    assert "the token 'job/1' was used for merge of main.prices" in wrong.stderr
+    late = lake("delete", "prices", "--where", "true", "--expected", "2", ok=False)
+    assert "main.prices has changed" in late.stderr

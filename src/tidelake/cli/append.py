@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli.file_options import csv_options, files_argument, source_of
-from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
-from tidelake.cli.render import result
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
+from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
-    from tidelake.lake.browsable import Browsable
+    from tidelake.lake.lake import Lake
     from tidelake.model.change import WriteResult
     from tidelake.model.source_files import SourceFiles
+    from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -30,8 +31,7 @@ def append(
     table: str,
     files: tuple[str, ...],
     create: bool,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
     **form: Any,
 ) -> None:
     """Add rows to TABLE from Parquet, CSV or JSON FILES, or patterns of them; - reads JSON
@@ -45,22 +45,29 @@ def append(
     """
     with source_of(files, **form) as source:
 
-        def add(lake: Browsable) -> WriteResult:
-            known = _create_if_missing(lake, table, source) if create else source
-            return lake.table(table).append(known)
+        def add(lake: Lake) -> WriteResult:
+            if create and not _is_there(lake, table):
+                return _create_from(lake, table, source, terms)
+            return lake.table(table).append(source, **terms)
 
-        done = options.write(Commit(author, message, whole=create), add)
-    result.show(done, options.as_json)
+        options.write(add)
 
 
-def _create_if_missing(lake: Browsable, table: str, source: SourceFiles) -> SourceFiles:
-    """The files as they are read if the table is made of them."""
-    from tidelake.errors import NotFound
-    from tidelake.lake.columns import columns_in
-
+def _is_there(lake: Lake, table: str) -> bool:
     try:
         lake.table(table)
     except NotFound:
-        columns, source = columns_in(lake, source)
-        lake.create_table(table, columns)
-    return source
+        return False
+    return True
+
+
+def _create_from(lake: Lake, table: str, source: SourceFiles, terms: CommitTerms) -> WriteResult:
+    """The table with its first rows, in one snapshot."""
+    from tidelake.lake.columns import columns_in
+
+    with lake.transaction(**terms) as tx:
+        columns, known = columns_in(tx, source)
+        tx.create_table(table, columns)
+        tx.table(table).append(known)
+    assert tx.result is not None
+    return tx.result

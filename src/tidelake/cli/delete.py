@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
-from tidelake.cli.render import result
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.row_options import all_of
+from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -29,8 +29,7 @@ def delete(
     table: str,
     conditions: tuple[str, ...],
     dry_run: bool,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
 ) -> None:
     """Delete the rows of TABLE that meet a condition. They stay readable with --known-at.
 
@@ -49,5 +48,4 @@ def delete(
         else:
             render.line(f"{count:,} {'row' if count == 1 else 'rows'} would be deleted")
         return
-    done = options.write(Commit(author, message), lambda lake: lake.table(table).delete(where))
-    result.show(done, options.as_json)
+    options.write(lambda lake: lake.table(table).delete(where, **terms))

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from tidelake.cli.file_options import csv_options, files_argument, source_of
-from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
-from tidelake.cli.render import result
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.row_options import split_columns
+from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -28,8 +28,7 @@ def merge(
     table: str,
     files: tuple[str, ...],
     on: str | None,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
     **form: Any,
 ) -> None:
     """Bring rows of FILES into TABLE: a row that matches one there updates the columns that the
@@ -42,7 +41,4 @@ def merge(
     """
     keys = None if on is None else split_columns(on)
     with source_of(files, **form) as source:
-        done = options.write(
-            Commit(author, message), lambda lake: lake.table(table).merge(source, on=keys)
-        )
-    result.show(done, options.as_json)
+        options.write(lambda lake: lake.table(table).merge(source, on=keys, **terms))

@@ -7,15 +7,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
 from tidelake import __version__
+from tidelake.cli.render import result
 from tidelake.errors import TidelakeError, TidelakeWarning
+from tidelake.model.terms import CommitTerms
 
 if TYPE_CHECKING:
-    from tidelake.lake.browsable import Browsable
     from tidelake.lake.lake import Lake
     from tidelake.model.change import WriteResult
 
@@ -59,29 +61,11 @@ class Options:
         ) as lake:
             yield lake
 
-    def write(self, commit: Commit, operation: Callable[[Browsable], WriteResult]) -> WriteResult:
-        """Run one write on the lake and commit it, under an author and a message if they are
-        given."""
+    def write(self, operation: Callable[[Lake], WriteResult]) -> None:
+        """Run one write on the lake, and say what it did."""
         with self.writable() as lake:
-            if not commit.signed:
-                return operation(lake)
-            with lake.transaction(author=commit.author, message=commit.message) as tx:
-                operation(tx)
-            assert tx.result is not None
-            return tx.result
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """What a snapshot is to say of itself. `whole`: all that is done makes one snapshot."""
-
-    author: str | None = None
-    message: str | None = None
-    whole: bool = False
-
-    @property
-    def signed(self) -> bool:
-        return self.whole or self.author is not None or self.message is not None
+            done = operation(lake)
+        result.show(done, self.as_json)
 
 
 pass_options = click.make_pass_decorator(Options, ensure=True)
@@ -142,11 +126,32 @@ as_of_option = click.option(
 )
 
 
-def commit_options(function: Function) -> Function:
-    """The options of every command that writes."""
+def signature_options(function: Function) -> Function:
+    """Who did it, and why."""
     author = click.option("--author", metavar="NAME", help="Who commits, for `log` to show.")
     message = click.option("--message", metavar="TEXT", help="Why, for `log` to show.")
     return author(message(function))
+
+
+def commit_options(function: Function) -> Function:
+    """The options of every command that writes. It takes them as one argument, `terms`."""
+
+    @wraps(function)
+    def with_terms(*args: Any, **given: Any) -> Any:
+        terms = {name: given.pop(name) for name in CommitTerms.__annotations__}
+        return function(*args, terms=terms, **given)
+
+    once = click.option(
+        "--once",
+        metavar="TOKEN",
+        help="Do it one time: what has been done under this token is not done again.",
+    )
+    expected = click.option(
+        "--expected",
+        metavar="N|TIME|TAG",
+        help="Refuse if the table has changed since this snapshot.",
+    )
+    return cast(Function, signature_options(once(expected(with_terms))))
 
 
 class Program(click.Group):

@@ -7,8 +7,9 @@ from dataclasses import asdict
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.render import result
+from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -25,8 +26,7 @@ def rollback(
     table: str,
     moment: str,
     dry_run: bool,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
 ) -> None:
     """Bring TABLE back to what it was: its rows, their ids, and its columns. This is one more
     commit; what has been since stays readable with --known-at.
@@ -37,10 +37,7 @@ def rollback(
         tidelake rollback prices --to eod-2024-03-15 --message "the 16th was loaded twice"
     """
     if not dry_run:
-        done = options.write(
-            Commit(author, message), lambda lake: lake.table(table).rollback(moment)
-        )
-        result.show(done, options.as_json)
+        options.write(lambda lake: lake.table(table).rollback(moment, **terms))
         return
     with options.writable() as lake, lake.transaction() as tx:
         would = tx.table(table).rollback(moment)

@@ -10,15 +10,15 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import (
-    Commit,
     Options,
     commit_options,
     global_options,
     known_at_option,
     pass_options,
 )
-from tidelake.cli.render import describe, result
+from tidelake.cli.render import describe
 from tidelake.cli.row_options import split_columns
+from tidelake.model.terms import CommitTerms
 
 _PATH = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^\s"=])+)\s*(.*)', re.DOTALL)
 
@@ -70,9 +70,7 @@ def show(options: Options, table: str, known_at: str | None) -> None:
 @commit_options
 @global_options
 @pass_options
-def evolve(
-    options: Options, /, table: str, author: str | None, message: str | None, **given: Any
-) -> None:
+def evolve(options: Options, /, table: str, terms: CommitTerms, **given: Any) -> None:
     """Change the columns of TABLE, all in one snapshot. Nothing is lost or reinterpreted: what
     would be is refused. A field inside a column is named by its path, as in depth.bid. Options
     may be given several times.
@@ -83,8 +81,7 @@ def evolve(
         tidelake schema evolve prices --widen volume=int64 --required symbol --comment px="in EUR"
     """
     changes = _changes(given)
-    done = options.write(Commit(author, message), lambda lake: lake.table(table).evolve(**changes))
-    result.show(done, options.as_json)
+    options.write(lambda lake: lake.table(table).evolve(**changes, **terms))
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli.program import (
-    Commit,
     Options,
     as_of_option,
     commit_options,
@@ -16,12 +15,12 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
-from tidelake.cli.render import result
 from tidelake.cli.render.stream import print_rows
 from tidelake.cli.row_options import limit_option
 
 if TYPE_CHECKING:
-    from tidelake.lake.browsable import Browsable
+    from tidelake.lake.lake import Lake
+    from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -46,8 +45,7 @@ def sql(
     limit: int | None,
     as_of: str | None,
     known_at: str | None,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
 ) -> None:
     """Run one statement: a SELECT over tables and views, or a write such as INSERT, UPDATE,
     DELETE, MERGE, CREATE TABLE or ALTER TABLE. QUERY may be - for standard input.
@@ -68,14 +66,14 @@ def sql(
     text = sys.stdin.read() if query == "-" else query
     given = dict(map(_pair, parameters)) or None
 
-    def run(lake: Browsable) -> Any:
-        return lake.sql(text, given, as_of=as_of, known_at=known_at)
+    def run(lake: Lake, terms: CommitTerms) -> Any:
+        return lake.sql(text, given, as_of=as_of, known_at=known_at, **terms)
 
     if is_query(text):
         with options.lake() as lake:
-            print_rows(run(lake), limit, options.as_json)
+            print_rows(run(lake, {}), limit, options.as_json)
     else:
-        result.show(options.write(Commit(author, message), run), options.as_json)
+        options.write(lambda lake: run(lake, terms))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -10,10 +10,10 @@ import click
 from tidelake.cli import render
 from tidelake.cli.program import (
     Options,
-    commit_options,
     global_options,
     known_at_option,
     pass_options,
+    signature_options,
 )
 from tidelake.errors import NotFound
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--delete", is_flag=True, help="Forget the tag; its snapshot may expire then.")
 @click.option("--dry-run", is_flag=True, help="With --delete: say what would be forgotten.")
 @known_at_option
-@commit_options
+@signature_options
 @global_options
 @pass_options
 def tag(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli.program import Commit, Options, commit_options, global_options, pass_options
-from tidelake.cli.render import result
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
+from tidelake.model.terms import CommitTerms
 
 
 @click.command()
@@ -22,8 +22,7 @@ def undrop(
     table: str,
     new: str | None,
     known_at: str | None,
-    author: str | None,
-    message: str | None,
+    terms: CommitTerms,
 ) -> None:
     """Bring a dropped TABLE (or view) back: rows, their ids, settings and past. Without
     --known-at it is the one that was dropped last. Its last snapshot must not have been expired.
@@ -33,7 +32,4 @@ def undrop(
         tidelake undrop prices
         tidelake undrop prices --known-at 12 --as prices_of_march
     """
-    done = options.write(
-        Commit(author, message), lambda lake: lake.undrop(table, as_=new, known_at=known_at)
-    )
-    result.show(done, options.as_json)
+    options.write(lambda lake: lake.undrop(table, as_=new, known_at=known_at, **terms))

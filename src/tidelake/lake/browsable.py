@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tidelake.catalog.read import snapshots, tags
 from tidelake.catalog.read import tables as read
@@ -18,6 +18,7 @@ from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
+from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -116,16 +117,25 @@ class Browsable:
                 raise NotFound(f"there is no view {parsed} at snapshot {at}")
             return self.session.view.view_info(reader, at, view_id)
 
-    def create_schema(self, name: str) -> WriteResult:
+    def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.create_schema(tx, name))
+        return self._write(
+            "create_schema", name, terms, lambda tx: definitions.create_schema(tx, name)
+        )
 
-    def drop_schema(self, name: str, *, cascade: bool = False) -> WriteResult:
+    def drop_schema(
+        self, name: str, *, cascade: bool = False, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
         """Drop a schema; with `cascade`, also all that is in it."""
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.drop_schema(tx, name, cascade=cascade))
+        return self._write(
+            "drop_schema",
+            name,
+            terms,
+            lambda tx: definitions.drop_schema(tx, name, cascade=cascade),
+        )
 
     def create_table(
         self,
@@ -135,6 +145,10 @@ class Browsable:
         partition_by: str | Sequence[str] = (),
         sort_by: str | Sequence[str] = (),
         comment: str | None = None,
+        once: str | None = None,
+        expected: int | str | datetime | None = None,
+        author: str | None = None,
+        message: str | None = None,
         **settings: Any,
     ) -> Table:
         """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string.
@@ -148,6 +162,9 @@ class Browsable:
         parsed = TableName.parse(name)
         checked = definitions.known_settings(settings)
         self._write(
+            "create_table",
+            parsed,
+            {"once": once, "expected": expected, "author": author, "message": message},
             lambda tx: definitions.create_table(
                 tx,
                 parsed,
@@ -161,7 +178,13 @@ class Browsable:
         return self.table(name)
 
     def create_view(
-        self, name: str, sql: str, *, columns: Sequence[str] = (), replace: bool = False
+        self,
+        name: str,
+        sql: str,
+        *,
+        columns: Sequence[str] = (),
+        replace: bool = False,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """A view in DuckDB's SQL over this lake's tables."""
         from tidelake.sql.query import check_view
@@ -169,20 +192,28 @@ class Browsable:
 
         parsed = TableName.parse(name)
         return self._write(
+            "create_view",
+            parsed,
+            terms,
             lambda tx: definitions.create_view(
                 tx, parsed, sql, columns=columns, replaces=replace, check=check_view
             ),
         )
 
-    def drop(self, name: str) -> WriteResult:
+    def drop(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Drop a table or a view. Its past stays readable."""
         from tidelake.write import definitions
 
         parsed = TableName.parse(name)
-        return self._write(lambda tx: definitions.drop(tx, parsed))
+        return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
 
     def undrop(
-        self, name: str, *, as_: str | None = None, known_at: int | str | datetime | None = None
+        self,
+        name: str,
+        *,
+        as_: str | None = None,
+        known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Have a dropped table or view again: the one that was dropped last under this name, or
         that which had it at `known_at`; under another name with `as_`. A table comes with its
@@ -193,15 +224,17 @@ class Browsable:
 
         old = TableName.parse(name)
         new = old if as_ is None else definitions.target_name(old, as_)
-        return self._write(lambda tx: undrop(tx, old, new, known_at, check_view))
+        return self._write(
+            "undrop", old, terms, lambda tx: undrop(tx, old, new, known_at, check_view)
+        )
 
-    def rename(self, name: str, new: str) -> WriteResult:
+    def rename(self, name: str, new: str, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Give a table another name, in the same schema or (`schema.name`) in another."""
         from tidelake.write import definitions
 
         old = TableName.parse(name)
         target = definitions.target_name(old, new)
-        return self._write(lambda tx: definitions.rename(tx, old, target))
+        return self._write("rename", old, terms, lambda tx: definitions.rename(tx, old, target))
 
     def sql(
         self,
@@ -210,6 +243,7 @@ class Browsable:
         *,
         as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
     ) -> Any:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
 
@@ -220,11 +254,12 @@ class Browsable:
         `:name`).
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
-        a WriteResult.
+        a WriteResult; they take the terms of other writes.
         """
+        from tidelake.sql.parameters import Bindings
         from tidelake.sql.run import run
 
-        return run(self.session, query, parameters, as_of, known_at)
+        return run(self.session, query, Bindings(parameters, as_of, known_at), Terms.of(terms))
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
@@ -259,7 +294,14 @@ class Browsable:
         with self.session.reading() as reader:
             return tags.every(reader)
 
-    def _write(self, operation: Callable[[DraftSession], WriteResult]) -> WriteResult:
+    def _write(
+        self,
+        doing: str,
+        to: str | TableName,
+        terms: CommitTerms,
+        operation: Callable[[DraftSession], WriteResult],
+    ) -> WriteResult:
         from tidelake.session.replay import write
 
-        return write(self.session, operation)
+        purpose = Purpose(doing, (str(to),))
+        return write(self.session, operation, terms=Terms.of(terms), purpose=purpose)

@@ -15,6 +15,7 @@ from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
+from tidelake.model.terms import Purpose, Terms
 from tidelake.session import leases
 from tidelake.session.reads import SNAPSHOT
 from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
@@ -54,18 +55,27 @@ class Lake(Browsable, Closable):
         author: str | None = None,
         message: str | None = None,
         isolation: str = SNAPSHOT,
+        once: str | None = None,
+        expected: int | str | datetime | None = None,
     ) -> Transaction:
         """Several writes in one snapshot, all or nothing. Use it in a `with`, which commits at the
         end; else end it with `commit()` or `rollback()`.
 
         Its reads see one snapshot. With `isolation="serializable"` its commit is a Conflict if
         somebody else has changed what it has read.
+
+        Of all transactions with the same token `once` the first is committed; `is_done` tells
+        whether it has been. With `expected`, a snapshot id, a time or a tag, the commit is a
+        Conflict if a table that is written to has changed since.
         """
         from tidelake.lake.transaction import Transaction
         from tidelake.session.drafting import DraftSession
+        from tidelake.session.guard import Guard
 
         self.session.check_writable()
-        tx = DraftSession(self.session, author=author, message=message, isolation=isolation)
+        terms = Terms.of({"author": author, "message": message, "once": once, "expected": expected})
+        guard = Guard.of(self.session, terms, Purpose())
+        tx = DraftSession(self.session, terms=terms, guard=guard, isolation=isolation)
         return Transaction(tx, Lake)
 
     def known_at(self, moment: int | str | datetime) -> Lake:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tidelake.model.change import WriteResult
 from tidelake.model.predicate import Predicate
+from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
@@ -18,43 +20,54 @@ if TYPE_CHECKING:
 
 
 class TableWrites:
-    """Every call is a commit of its own, or part of the transaction that the table is from."""
+    """Every call is a commit of its own, on terms that it takes by name (`once`, `expected`,
+    `author`, `message`), or part of the transaction that the table is from."""
 
     source: Source
 
-    def append(self, data: Any) -> WriteResult:
+    def append(self, data: Any, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
         or JSON files. Columns are matched by name."""
         from tidelake.write import rows as writes
 
         known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
-        return self._write(lambda tx: writes.append(tx, self.source.name, data), blind=known)
+        return self._write(
+            "append", terms, lambda tx: writes.append(tx, self.source.name, data), blind=known
+        )
 
-    def put(self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> WriteResult:
+    def put(
+        self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]], **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
         """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
         the past is found by the next read; one with the same event time is a correction."""
         from tidelake.event_time import facts
 
-        return self._write(lambda tx: facts.put(tx, self.source.name, fact), blind=True)
+        return self._write(
+            "put", terms, lambda tx: facts.put(tx, self.source.name, fact), blind=True
+        )
 
-    def end(self, key: Any, *, at: str | date) -> WriteResult:
+    def end(self, key: Any, *, at: str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add the fact that a key is no more from a moment on. A key of one column may be given
         as it is, else as a dict."""
         from tidelake.event_time import facts
 
-        return self._write(lambda tx: facts.end(tx, self.source.name, key, at))
+        return self._write("end", terms, lambda tx: facts.end(tx, self.source.name, key, at))
 
-    def overwrite(self, data: Any, *, where: str | Predicate | None = None) -> WriteResult:
+    def overwrite(
+        self, data: Any, *, where: str | Predicate | None = None, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
         """Replace all rows, or those that meet a condition; the new ones must meet it too."""
         from tidelake.write import rows as writes
 
-        return self._write(lambda tx: writes.overwrite(tx, self.source.name, data, where=where))
+        return self._write(
+            "overwrite", terms, lambda tx: writes.overwrite(tx, self.source.name, data, where=where)
+        )
 
-    def delete(self, where: str | Predicate) -> WriteResult:
+    def delete(self, where: str | Predicate, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Delete the rows that meet a condition; `"true"` deletes all."""
         from tidelake.write import rows as writes
 
-        return self._write(lambda tx: writes.delete(tx, self.source.name, where))
+        return self._write("delete", terms, lambda tx: writes.delete(tx, self.source.name, where))
 
     def update(
         self,
@@ -62,29 +75,43 @@ class TableWrites:
         where: str | Predicate | None = None,
         *,
         values: Mapping[str, Any] | None = None,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
         anything else stands for itself; in `values` text stands for itself too. A value that does
         not fit its column exactly is refused, as `append` does."""
         from tidelake.write import rows as writes
 
-        return self._write(lambda tx: writes.update(tx, self.source.name, set, where, values))
+        return self._write(
+            "update", terms, lambda tx: writes.update(tx, self.source.name, set, where, values)
+        )
 
-    def merge(self, source: Any, on: str | Sequence[str] | None = None) -> WriteResult:
+    def merge(
+        self, source: Any, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
         """Update the rows whose key is in the source, and add the others; without `on`, by the
         table's own key. Rows keep their ids."""
         from tidelake.write import merge as merging
 
-        return self._write(lambda tx: merging.merge(tx, self.source.name, source, on))
+        return self._write(
+            "merge", terms, lambda tx: merging.merge(tx, self.source.name, source, on)
+        )
 
-    def merge_builder(self, source: Any, on: str | Sequence[str] | None = None) -> Merge:
+    def merge_builder(
+        self, source: Any, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
+    ) -> Merge:
         """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
         from tidelake.write.merge import Merge
 
-        return Merge(self._write, self.source.name, source, on)
+        return Merge(partial(self._write, "merge", terms), self.source.name, source, on)
 
     def add_files(
-        self, paths: str | Sequence[str], *, hive: bool = True, take_over: bool = False
+        self,
+        paths: str | Sequence[str],
+        *,
+        hive: bool = True,
+        take_over: bool = False,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make existing Parquet files part of the table without rewriting them. They stay where
         they are: the lake reads them, and never deletes them. With `take_over` they are handed
@@ -93,7 +120,11 @@ class TableWrites:
         from tidelake.write import rows as writes
 
         return self._write(
-            lambda tx: writes.add_files(tx, self.source.name, paths, hive=hive, take_over=take_over)
+            "add_files",
+            terms,
+            lambda tx: writes.add_files(
+                tx, self.source.name, paths, hive=hive, take_over=take_over
+            ),
         )
 
     def evolve(
@@ -107,6 +138,7 @@ class TableWrites:
         default: Mapping[str, Any] | None = None,
         comment: Mapping[str, str | None] | None = None,
         order: str | Sequence[str] = (),
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Change the columns without touching data. Nested fields are named by their path."""
         from tidelake.write import definitions
@@ -121,19 +153,29 @@ class TableWrites:
             "comment": comment,
             "order": order,
         }
-        return self._write(lambda tx: definitions.evolve(tx, self.source.name, changes))
+        return self._write(
+            "evolve", terms, lambda tx: definitions.evolve(tx, self.source.name, changes)
+        )
 
-    def set_partitioning(self, by: str | Sequence[str]) -> WriteResult:
+    def set_partitioning(
+        self, by: str | Sequence[str], **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
         """How files are divided from now on; an empty list ends it."""
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.set_partitioning(tx, self.source.name, by))
+        return self._write(
+            "set_partitioning",
+            terms,
+            lambda tx: definitions.set_partitioning(tx, self.source.name, by),
+        )
 
-    def set_sorting(self, by: str | Sequence[str]) -> WriteResult:
+    def set_sorting(self, by: str | Sequence[str], **terms: Unpack[CommitTerms]) -> WriteResult:
         """How rows are sorted inside files from now on; an empty list ends it."""
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.set_sorting(tx, self.source.name, by))
+        return self._write(
+            "set_sorting", terms, lambda tx: definitions.set_sorting(tx, self.source.name, by)
+        )
 
     def set_coverage(
         self,
@@ -142,6 +184,7 @@ class TableWrites:
         entity: str | Sequence[str] = (),
         event_time: str | None = None,
         overlap: str | None = None,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Keep from now on in which buckets of time the table has rows, for every `entity` if it
         has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
@@ -150,9 +193,11 @@ class TableWrites:
         from tidelake.coverage import declare as series
 
         return self._write(
+            "set_coverage",
+            terms,
             lambda tx: series.set_coverage(
                 tx, self.source.name, bucket, entity, event_time, overlap
-            )
+            ),
         )
 
     def set_event_time(
@@ -161,6 +206,7 @@ class TableWrites:
         *,
         key: str | Sequence[str] = (),
         tombstone: str | None = None,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make the table one of facts in time: what each is about (`key`), since when it holds,
         and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
@@ -171,35 +217,52 @@ class TableWrites:
         from tidelake.event_time import facts
 
         return self._write(
-            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone)
+            "set_event_time",
+            terms,
+            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone),
         )
 
-    def set_comment(self, comment: str | None) -> WriteResult:
+    def set_comment(self, comment: str | None, **terms: Unpack[CommitTerms]) -> WriteResult:
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.set_comment(tx, self.source.name, comment))
+        return self._write(
+            "set_comment", terms, lambda tx: definitions.set_comment(tx, self.source.name, comment)
+        )
 
-    def rollback(self, to: int | str | datetime) -> WriteResult:
+    def rollback(self, to: int | str | datetime, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
         more commit, and all that has been since stays readable."""
         from tidelake.history import rollback as rolling_back
 
         return self._write(
+            "rollback",
+            terms,
             lambda tx: replace(
                 rolling_back.rollback(tx, self.source.name, to), operation="rollback"
-            )
+            ),
         )
 
-    def drop(self) -> WriteResult:
+    def drop(self, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Drop the table. Its past stays readable."""
         from tidelake.write import definitions
 
-        return self._write(lambda tx: definitions.drop(tx, self.source.name))
+        return self._write("drop", terms, lambda tx: definitions.drop(tx, self.source.name))
 
     def _write(
-        self, operation: Callable[[DraftSession], WriteResult], *, blind: bool = False
+        self,
+        doing: str,
+        terms: CommitTerms,
+        operation: Callable[[DraftSession], WriteResult],
+        *,
+        blind: bool = False,
     ) -> WriteResult:
         from tidelake.session.replay import write
 
         self.source.check_unpinned()
-        return write(self.source.session, operation, blind=blind)
+        return write(
+            self.source.session,
+            operation,
+            blind=blind,
+            terms=Terms.of(terms),
+            purpose=Purpose(doing, (str(self.source.name),)),
+        )

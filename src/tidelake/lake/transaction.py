@@ -34,6 +34,13 @@ class Transaction(Browsable):
         """What was committed; None before that."""
         return self.session.result
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the token that the transaction was given with `once` has been used up: then its
+        body may be skipped. If it is not, the commit finds that out, and undoes it."""
+        self.session.check_open()
+        return self.session.guard.done_before(self.session.committed) is not None
+
     def commit(self) -> WriteResult:
         """Make everything visible at once, as one snapshot. The transaction is over then."""
         return land(self.session)

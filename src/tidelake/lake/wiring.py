@@ -12,6 +12,7 @@ from tidelake.history.annex import ConsumersAnnex
 from tidelake.session.draft import Observers
 from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
+from tidelake.session.once_annex import OnceAnnex
 from tidelake.session.session import Session
 from tidelake.verify.annex import FingerprintsAnnex
 
@@ -21,6 +22,7 @@ _ANNEXES = (
     RollupsAnnex(),
     FingerprintsAnnex(),
     ImportsAnnex(),
+    OnceAnnex(),
 )
 
 

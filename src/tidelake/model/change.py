@@ -286,10 +286,10 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Change:
     """Everything one commit does. `base` is the snapshot it was made from, with its
-    `schema_version`; `token` tells it from every other commit, so that it is recognised when it
-    has landed but nobody was told. `done` is what the log will say of it. `origin`: it was made
-    elsewhere before, and keeps the time that it has there if that is not before the lake's
-    newest snapshot."""
+    `schema_version`; `token`, its commit token, tells it from every other commit, so that it is
+    recognised when it has landed but nobody was told. `done` is what the log will say of it.
+    `origin`: it was made elsewhere before, and keeps the time that it has there if that is not
+    before the lake's newest snapshot."""
 
     base: int
     schema_version: int

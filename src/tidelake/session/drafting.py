@@ -25,10 +25,12 @@ from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Declaration
 from tidelake.session.draft import TableDraft, facts_of_new
 from tidelake.session.drafts import DraftedView, Drafts
+from tidelake.session.guard import PLAIN, Guard
 from tidelake.session.leases import Work
 from tidelake.session.open_transactions import watch
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
@@ -46,8 +48,8 @@ class DraftSession(Session):
         self,
         committed: Session,
         *,
-        author: str | None = None,
-        message: str | None = None,
+        terms: Terms = NO_TERMS,
+        guard: Guard = PLAIN,
         base: tuple[int, int] | None = None,
         token: str | None = None,
         isolation: str = SNAPSHOT,
@@ -65,10 +67,11 @@ class DraftSession(Session):
         self._pid = os.getpid()
         self.reads = reads_of(isolation)
         self.token = token or uuid.uuid4().hex
-        for what, said in (("author", author), ("message", message)):
+        for what, said in (("author", terms.author), ("message", terms.message)):
             check_characters(said or "", f"the {what} {said!r}")
-        self.author = author
-        self.message = message
+        self.author = terms.author
+        self.message = terms.message
+        self.guard = guard
         self._is_blind = base is not None
         self.base, self.schema_version = base or self.newest()
         self._start()
@@ -240,6 +243,9 @@ class DraftSession(Session):
                 found = self._declaration(reader, table_id)
             kept.keep(key, found)
         meta, known, inline_table = found
+        if self.guard.expected is not None:
+            with self.reading() as reader:
+                self.guard.check_table(reader, meta.info)
         draft = TableDraft(
             meta.info, meta.info, meta, known, self.base, inline_table, self.observers
         )

@@ -78,6 +78,12 @@ class Drafts:
         yield from (schema.name for schema in self.new_schemas.values())
         yield from (schema.name for schema in self.dropped_schemas.values())
 
+    def touched_names(self) -> set[str]:
+        """Of all that writes have gone to, whether they changed anything or not."""
+        tables = [draft.before or draft.after for draft in self.tables.values()]
+        revived = [each.table for each in self.revivals]
+        return {*self.names(), *(str(table.name) for table in (*tables, *revived))}
+
 
 def _check_alone(others: bool) -> None:
     if others:

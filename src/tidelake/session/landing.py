@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidelake.catalog.commit import commit
-from tidelake.catalog.commit.commit import CommitRequest, CommitResult
+from tidelake.catalog.commit.commit import CommitGuard, CommitRequest, CommitResult
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import zones
 from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Change, WriteResult
 from tidelake.session.drafting import DraftSession
+from tidelake.session.guard import Guard
 from tidelake.session.hooks import CommitHooks
 from tidelake.session.neighbours import mark_late
+from tidelake.session.once_records import TokenFound
 from tidelake.session.session import Session
 from tidelake.session.staging import settle
 
@@ -25,6 +27,9 @@ def land(tx: DraftSession) -> WriteResult:
     change = prepare(tx)
     try:
         tx.result = _commit(tx, change)
+    except TokenFound as found:
+        tx.discard(tx.written)
+        tx.result = found.result
     except (Conflict, Invalid):
         tx.discard(tx.written)
         raise
@@ -90,7 +95,7 @@ def _commit(tx: DraftSession, change: Change) -> WriteResult:
     refer to them, and if it does not, cleanup finds them."""
     if change.is_empty:
         tx.discard(tx.written)
-        return replace(tx.counts, snapshot_id=tx.base)
+        return _commit_nothing(tx, change)
     latest = _expected(tx, change)
     tried: dict[int, Change] = {}
 
@@ -110,12 +115,53 @@ def _commit(tx: DraftSession, change: Change) -> WriteResult:
         tx.reads.check(tx.local, tx.data_path, reader, (tx.base, tx.schema_version), head)
 
     wanted = CommitRequest(
-        for_snapshot, tx.token, tx.base, tx.annexes, grown, tx.began, beside, check
+        for_snapshot,
+        tx.token,
+        tx.base,
+        tx.annexes,
+        grown,
+        tx.began,
+        beside,
+        check,
+        guard_of(tx.guard, lambda: tx),
     )
     landed = commit.commit(tx.database, wanted, tx.data_path)
     done = finish(tx, landed, tried[landed.snapshot_id])
     hooks.landed()
     return done
+
+
+def _commit_nothing(tx: DraftSession, change: Change) -> WriteResult:
+    """There is no snapshot then; but a token is used up all the same."""
+    if tx.guard.stands:
+        guard = guard_of(tx.guard, lambda: tx)
+        wanted = CommitRequest(lambda _: change, tx.token, tx.base, tx.annexes, guard=guard)
+        commit.commit(tx.database, wanted, tx.data_path)
+    return replace(tx.counts, snapshot_id=tx.base)
+
+
+def guard_of(guard: Guard, tx: Callable[[], DraftSession | None]) -> CommitGuard | None:
+    """The guard of a commit; the transaction may be made no sooner than inside the lock."""
+    return _Guarded(guard, tx) if guard.stands else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    guard: Guard
+    tx: Callable[[], DraftSession | None]
+
+    def begin(self, writer: Writer, /) -> None:
+        tx = self.tx()
+        self.guard.begin(writer, None if tx is None else tx.drafts)
+
+    def check(self, reader: Reader, head: int, /) -> None:
+        if (tx := self.tx()) is not None:
+            self.guard.check(reader, tx.drafts, head)
+
+    def keep(self, writer: Writer, snapshot_id: int, change: Change, /) -> None:
+        if (tx := self.tx()) is not None:
+            done = replace(_with_files(tx.counts, change), snapshot_id=snapshot_id)
+            self.guard.keep(writer, tx.drafts, done)
 
 
 def keep_beside(tx: DraftSession, writer: Writer) -> None:
@@ -179,13 +225,15 @@ def _paths(change: Change) -> set[str]:
 
 
 def _result(counts: WriteResult, landed: CommitResult, change: Change) -> WriteResult:
-    files = [f for table in change.tables for f in table.write.files]
     return replace(
-        counts,
+        _with_files(counts, change),
         snapshot_id=landed.snapshot_id,
-        files=len(files),
-        bytes=sum(file.bytes for file in files),
         attempts=landed.attempts,
         duplicate=landed.duplicate,
         commit_ms=landed.seconds * 1000,
     )
+
+
+def _with_files(counts: WriteResult, change: Change) -> WriteResult:
+    files = [f for table in change.tables for f in table.write.files]
+    return replace(counts, files=len(files), bytes=sum(file.bytes for file in files))

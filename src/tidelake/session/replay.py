@@ -5,20 +5,26 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidelake.catalog.commit import commit
-from tidelake.catalog.commit.commit import CommitRequest
+from tidelake.catalog.commit.commit import CommitRequest, CommitResult
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
-from tidelake.errors import Conflict, Invalid, NotFound
+from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError
 from tidelake.model.change import Change, WriteResult
+from tidelake.model.terms import NO_TERMS, Purpose, Terms
 from tidelake.session.drafting import DraftSession
+from tidelake.session.expectation import ChangedSince
+from tidelake.session.guard import Guard
 from tidelake.session.hooks import CommitHooks
-from tidelake.session.landing import finish, keep_beside, land, prepare
+from tidelake.session.landing import finish, guard_of, keep_beside, land, prepare
+from tidelake.session.once_records import TokenFound
 from tidelake.session.session import Session
 
 Operation = Callable[[DraftSession], WriteResult]
+
+NO_PURPOSE = Purpose("write")
 
 _OPTIMISM = 4
 """How often a write is tried before it is done inside the lock."""
@@ -26,45 +32,121 @@ _SHORT_S = 2.0
 """How long it may take to be done there, where everybody else waits."""
 
 
-def write(session: Session, operation: Operation, *, blind: bool = False) -> WriteResult:
-    """One write: part of the transaction if the session is one, else committed by itself.
+def write(
+    session: Session,
+    operation: Operation,
+    *,
+    blind: bool = False,
+    terms: Terms = NO_TERMS,
+    purpose: Purpose = NO_PURPOSE,
+) -> WriteResult:
+    """One write: part of the transaction if the session is one, else committed by itself, on the
+    `terms` that its caller gives.
 
     `blind`: it does not look at rows, so it may start from what the lake last knew.
     """
     if isinstance(session, DraftSession):
+        terms.refuse_in_transaction()
         return session.do(operation)
     session.check_writable()
-    return _run(session, operation, blind=blind)
+    guard = Guard.of(session, terms, purpose)
+    done = guard.done_before(session)
+    return done or _Replay(session, operation, terms, guard, blind).run()
 
 
-def _run(session: Session, operation: Operation, *, blind: bool) -> WriteResult:
-    """When somebody else's commit makes a write wrong it is simply done again on top of that: it
-    is a function of the lake, so the answer is that of doing it later."""
-    started = time.monotonic()
-    attempts = 0
-    short = False
-    while True:
-        attempts += 1
-        began = time.monotonic()
-        tx: DraftSession | None = None
-        base = session.caches.newest if blind and attempts == 1 else None
-        try:
-            if attempts > _OPTIMISM and short:
-                return _run_alone(session, operation, attempts - 1)
-            tx = DraftSession(session, base=base)
-            tx.do(operation)
-            result = land(tx)
-            return replace(result, attempts=result.attempts + attempts - 1)
-        except BaseException as error:
-            if tx is not None:
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    session: Session
+    operation: Operation
+    terms: Terms
+    guard: Guard
+    blind: bool
+
+    def run(self) -> WriteResult:
+        """When somebody else's commit makes a write wrong it is simply done again on top of that:
+        it is a function of the lake, so the answer is that of doing it later."""
+        session, started = self.session, time.monotonic()
+        attempts = 0
+        short = False
+        while True:
+            attempts += 1
+            began = time.monotonic()
+            tx: DraftSession | None = None
+            base = session.caches.newest if self.blind and attempts == 1 else None
+            try:
+                if attempts > _OPTIMISM and short:
+                    return self._run_alone(attempts - 1)
+                tx = DraftSession(session, terms=self.terms, guard=self.guard, base=base)
+                tx.do(self.operation)
+                result = land(tx)
+                return replace(result, attempts=result.attempts + attempts - 1)
+            except BaseException as error:
+                if tx is not None:
+                    tx.close()
+                if (done := self._done_meanwhile(error)) is not None:
+                    return done
+                if _is_outdated(error, session, base):
+                    continue
+                if not _may_repeat(error, tx, started, session.tuning.patience_s):
+                    raise
+                short = time.monotonic() - began < _SHORT_S
+                if isinstance(error, LostRace):
+                    commit.wait(attempts)
+
+    def _done_meanwhile(self, error: BaseException) -> WriteResult | None:
+        """What somebody else has done in the meantime under the same token: that alone may be why
+        it failed here."""
+        if self.guard.once is None or not isinstance(error, TidelakeError):
+            return None
+        return self.guard.done_before(self.session)
+
+    def _run_alone(self, attempts: int) -> WriteResult:
+        """A short write that others keep overtaking is done inside the lake's lock: only somebody
+        who does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
+        session, token = self.session, uuid.uuid4().hex
+        tries: list[tuple[DraftSession, Change]] = []
+
+        def change(_: int) -> Change:
+            tx = DraftSession(session, terms=self.terms, guard=self.guard, token=token)
+            tx.remembers = False
+            try:
+                tx.do(self.operation)
+                tries.append((tx, prepare(tx)))
+            except BaseException:
                 tx.close()
-            if _is_outdated(error, session, base):
-                continue
-            if not _may_repeat(error, tx, started, session.tuning.patience_s):
                 raise
-            short = time.monotonic() - began < _SHORT_S
-            if isinstance(error, LostRace):
-                commit.wait(attempts)
+            return tries[-1][1]
+
+        with session.reading() as reader:
+            since, _ = snapshots.head(reader)
+        try:
+            wanted = CommitRequest(
+                change,
+                token,
+                since,
+                session.annexes,
+                beside=lambda writer: keep_beside(tries[-1][0], writer),
+                guard=guard_of(self.guard, lambda: tries[-1][0] if tries else None),
+            )
+            landed = commit.commit(session.database, wanted, session.data_path)
+        except (Conflict, Invalid, TokenFound) as error:
+            for tx, _ in tries:
+                tx.forget()
+            if isinstance(error, TokenFound):
+                return error.result
+            raise
+        return self._told(tries, landed, attempts)
+
+    def _told(
+        self, tries: list[tuple[DraftSession, Change]], landed: CommitResult, attempts: int
+    ) -> WriteResult:
+        if not landed.duplicate:
+            for tx, _ in tries[:-1]:
+                tx.forget()
+        tx, made = tries[-1]
+        result = finish(tx, landed, made)
+        CommitHooks(self.session.hooks, made).landed()
+        return replace(result, attempts=result.attempts + attempts)
 
 
 def _is_outdated(error: BaseException, session: Session, base: tuple[int, int] | None) -> bool:
@@ -80,48 +162,7 @@ def _may_repeat(
 ) -> bool:
     """Whether a write that failed may be done once more. A commit that lost a race has had all
     the patience there is; one that is lost earlier was a read, and nothing had been tried."""
-    if not isinstance(error, Conflict | LostRace):
+    if not isinstance(error, Conflict | LostRace) or isinstance(error, ChangedSince):
         return False
     late = time.monotonic() - started > patience_s
     return not late and (tx is None or tx.replayable)
-
-
-def _run_alone(session: Session, operation: Operation, attempts: int) -> WriteResult:
-    """A short write that others keep overtaking is done inside the lake's lock: only somebody who
-    does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
-    token = uuid.uuid4().hex
-    tries: list[tuple[DraftSession, Change]] = []
-
-    def change(_: int) -> Change:
-        tx = DraftSession(session, token=token)
-        tx.remembers = False
-        try:
-            tx.do(operation)
-            tries.append((tx, prepare(tx)))
-        except BaseException:
-            tx.close()
-            raise
-        return tries[-1][1]
-
-    with session.reading() as reader:
-        since, _ = snapshots.head(reader)
-    try:
-        wanted = CommitRequest(
-            change,
-            token,
-            since,
-            session.annexes,
-            beside=lambda writer: keep_beside(tries[-1][0], writer),
-        )
-        landed = commit.commit(session.database, wanted, session.data_path)
-    except (Conflict, Invalid):
-        for tx, _ in tries:
-            tx.forget()
-        raise
-    if not landed.duplicate:
-        for tx, _ in tries[:-1]:
-            tx.forget()
-    tx, made = tries[-1]
-    result = finish(tx, landed, made)
-    CommitHooks(session.hooks, made).landed()
-    return replace(result, attempts=result.attempts + attempts)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
-from tidelake.session.replay import write
+from tidelake.model.terms import NO_TERMS, Terms
+from tidelake.session.replay import NO_PURPOSE, write
 from tidelake.session.session import Session
 from tidelake.sql.definitions import defines, definition
 from tidelake.sql.merge import merge_of
-from tidelake.sql.parameters import Bindings, Given
+from tidelake.sql.parameters import NOTHING, Bindings
+from tidelake.sql.purpose import purpose_of
 from tidelake.sql.query import Query, query_of
 from tidelake.sql.text import read
 from tidelake.sql.words import Words
@@ -19,22 +19,20 @@ from tidelake.syntax.tree import NotSelect
 
 
 def run(
-    session: Session,
-    text: str,
-    parameters: Given = None,
-    as_of: str | date | None = None,
-    known_at: int | str | datetime | None = None,
+    session: Session, text: str, beside: Bindings = NOTHING, terms: Terms = NO_TERMS
 ) -> Query | WriteResult:
     """A query, which runs when its rows are asked for; anything else is done at once."""
     if not isinstance(text, str):
         raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
-    beside = Bindings(parameters, as_of, known_at)
     operation = definition(Words(text), beside)
     if operation is None:
         operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
+        if terms != NO_TERMS:
+            raise Invalid("a query is not committed", hint="terms such as once= are for writes")
         return Query(session, text, *query_of(text, beside), beside)
-    return write(session, operation)
+    purpose = NO_PURPOSE if terms.once is None else purpose_of(text)
+    return write(session, operation, terms=terms, purpose=purpose)
 
 
 def is_query(text: str) -> bool:

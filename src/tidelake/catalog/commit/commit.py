@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Protocol
 
 from tidelake.catalog.annex import Annexes
 from tidelake.catalog.commit import conflict, contents, declarations
@@ -44,6 +45,19 @@ class CommitResult:
     seconds: float
 
 
+class CommitGuard(Protocol):
+    """Decides inside the lock whether there is to be a commit, and writes down that there was."""
+
+    def begin(self, writer: Writer, /) -> None:
+        """Before anything else. What it raises ends the attempt."""
+
+    def check(self, reader: Reader, head: int, /) -> None:
+        """Once the change is known. Raises Conflict."""
+
+    def keep(self, writer: Writer, snapshot_id: int, change: Change, /) -> None:
+        """In the same transaction, also if nothing is changed and there is no new snapshot."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
     """A commit to be made. `change` is asked inside the lock, once for every attempt, for what
@@ -52,7 +66,8 @@ class CommitRequest:
     something beside the lake. `grows` are the ids of
     tables that it adds rows to, as far as they are known before. `began`: when the work for it
     did, by the monotonic clock. `beside` is what else is to be done in the same transaction, once
-    the snapshot is there; `check` raises Conflict if it rests on what is no longer so."""
+    the snapshot is there; `check` raises Conflict if it rests on what is no longer so; `guard` is
+    asked too, and tells it the terms of the caller."""
 
     change: Callable[[int], Change]
     token: str
@@ -62,6 +77,7 @@ class CommitRequest:
     began: float = field(default_factory=time.monotonic)
     beside: Callable[[Writer], None] | None = None
     check: Callable[[Reader, Numbers], None] | None = None
+    guard: CommitGuard | None = None
 
 
 def commit(database: Database, wanted: CommitRequest, data_path: str) -> CommitResult:
@@ -96,37 +112,63 @@ def wait(attempts: int) -> None:
 def _attempt(
     database: Database, wanted: CommitRequest, data_path: str, *, again: bool
 ) -> tuple[Numbers, bool]:
+    guard = wanted.guard
     with database.writing() as writer:
         if again and (landed := _landed_before(writer, wanted)) is not None:
             return landed, True
+        if guard is not None:
+            guard.begin(writer)
         head, last_time, clock, statistics = _read(writer, wanted.grows)
         change = wanted.change(head.snapshot_id + 1)
-        if change.is_empty:
-            return head, False
-        for annex in wanted.annexes:
-            annex.prepare(writer, change)
-        registrations.ensure(writer, change)
-        conflict.check(writer, change, head, data_path, wanted.annexes)
-        if wanted.check is not None:
-            wanted.check(writer, head)
-        upkeep.check(writer, change, head)
-        if head.schema_version != change.schema_version:
-            change = _without_hints(change)
-        clock = clock or file_clock(writer, database.url, last_time, datetime.now(UTC))
-        now = _moment(writer, change, last_time, clock)
-        numbers = replace(head, snapshot_id=head.snapshot_id + 1)
-        entries = Entries(numbers, writer.dialect.moment(now), head.schema_version, wanted.annexes)
-        ids = declarations.declare(writer, entries, change, data_path)
-        for table in change.tables:
-            table_id = ids.table(table.table.id)
-            known = statistics.get(table_id) or _statistics(writer, table_id)
-            contents.fill(writer, entries, table, known, data_path)
-            if table.upkeep is not None:
-                upkeep.fill(writer, entries, table, known, (data_path, change.base))
-        _write(writer, entries, change, wanted.began)
-        if wanted.beside is not None:
-            wanted.beside(writer)
+        if guard is not None:
+            guard.check(writer, head.snapshot_id)
+        numbers = head
+        if not change.is_empty:
+            _check(writer, wanted, change, head, data_path)
+            if head.schema_version != change.schema_version:
+                change = _without_hints(change)
+            clock = clock or file_clock(writer, database.url, last_time, datetime.now(UTC))
+            moment = writer.dialect.moment(_moment(writer, change, last_time, clock))
+            numbers = replace(head, snapshot_id=head.snapshot_id + 1)
+            entries = Entries(numbers, moment, head.schema_version, wanted.annexes)
+            _fill(writer, entries, change, statistics, data_path)
+            _write(writer, entries, change, wanted.began)
+            if wanted.beside is not None:
+                wanted.beside(writer)
+        if guard is not None:
+            at = change.base if change.is_empty else numbers.snapshot_id
+            guard.keep(writer, at, change)
         return numbers, False
+
+
+def _check(
+    writer: Writer, wanted: CommitRequest, change: Change, head: Numbers, data_path: str
+) -> None:
+    """Raise Conflict if the change does not hold on top of what has landed since."""
+    for annex in wanted.annexes:
+        annex.prepare(writer, change)
+    registrations.ensure(writer, change)
+    conflict.check(writer, change, head, data_path, wanted.annexes)
+    if wanted.check is not None:
+        wanted.check(writer, head)
+    upkeep.check(writer, change, head)
+
+
+def _fill(
+    writer: Writer,
+    entries: Entries,
+    change: Change,
+    statistics: dict[int, TableStatistics],
+    data_path: str,
+) -> None:
+    """All that the commit declares and adds, as entries."""
+    ids = declarations.declare(writer, entries, change, data_path)
+    for table in change.tables:
+        table_id = ids.table(table.table.id)
+        known = statistics.get(table_id) or _statistics(writer, table_id)
+        contents.fill(writer, entries, table, known, data_path)
+        if table.upkeep is not None:
+            upkeep.fill(writer, entries, table, known, (data_path, change.base))
 
 
 def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime) -> datetime:

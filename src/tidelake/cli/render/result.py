@@ -21,6 +21,8 @@ def show(result: WriteResult, as_json: bool) -> None:
 def _landed(result: WriteResult) -> str:
     """Where there is nothing to commit there is no new snapshot."""
     at = f"snapshot {result.snapshot_id}"
+    if result.duplicate and not result.attempts:
+        return f"done before, at {at}"
     return at if result.attempts else f"nothing to do; the lake is at {at}"
 
 
