@@ -40,8 +40,9 @@ ORDER = [
     {"sql"},
     {"lake"},
     {"join"},
+    {"spark"},
     {"tidelake"},
-    {"cli", "web", "spark_source", "testing"},
+    {"cli", "web", "testing"},
 ]
 """Packages from the bottom up; those on one floor do not know of each other. The values of a
 feature belong to the floor of model."""
@@ -56,10 +57,10 @@ OWNERS = {
     "pandas": {"engine"},
     "polars": {"engine"},
     "psycopg": {"catalog/database/postgresql"},
-    "pyarrow": {"coverage", "delta", "engine", "testing", "upkeep", "verify"},
+    "pyarrow": {"coverage", "delta", "engine", "spark", "testing", "upkeep", "verify"},
     "pymysql": {"catalog/database/mysql"},
     "pyroaring": {"coverage", "delta", "engine/parquet", "model"},
-    "pyspark": {"engine/spark"},
+    "pyspark": {"engine/spark", "spark"},
     "rich": {"cli", "coverage/draw", "session/progress"},
     "sqlalchemy": {"catalog/database"},
     "sqlglot": {"engine", "plan", "sql"},

@@ -66,10 +66,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `import tidelake` alone stays fast and pulls in no engine."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tidelake' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "spark":
+        return import_module("tidelake.spark")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tidelake' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

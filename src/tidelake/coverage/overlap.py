@@ -104,7 +104,7 @@ class OverlapGuard:
         written anew, without it."""
         with self.tx.unless_it_fails(self.draft):
             with self.tx.job(f"cannot add files to {self.draft.after.name}") as job:
-                known = [self._looked_at(job, file) for file in files]
+                known = [file if file.covers else self._looked_at(job, file) for file in files]
             if self.series.overlap == "reject":
                 return self._add(known)
             found = _covered_by_files(known)

@@ -151,6 +151,30 @@ class Work:
             self._lease = None
 
 
+@dataclass(frozen=True, slots=True)
+class SharedLease:
+    """A lease for work that several processes do, none of which lives as long as the work. Whoever
+    is at it renews it, and the last one ends it; a copy may be sent to the others."""
+
+    uri: str
+    began: float
+
+    @staticmethod
+    def of(data_path: str) -> SharedLease:
+        """One that nobody has renewed yet."""
+        return SharedLease(f"{data_path}{FOLDER}writer-{uuid.uuid4()}", time.time())
+
+    def renew(self, store: Store) -> None:
+        """Good for as long as `LIFE` from now on, wherever whoever wrote it is."""
+        open_for = max(int(time.time() - self.began), 0) + 1
+        with suppress(TidelakeError):
+            store.put(self.uri, f"{open_for} {_NOWHERE} 0".encode())
+
+    def end(self, store: Store) -> None:
+        with suppress(TidelakeError):
+            store.delete([self.uri])
+
+
 def settle(data_path: str) -> None:
     """Take away this process's lease, if nobody in it is at work there."""
     _LEASES.settle(data_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ def _append(
     with tx.job(f"cannot append to {name}", data, draft.columns) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
         tx.replayable = tx.replayable and incoming.rereadable
-        sql = incoming.sql if within is None else _checked(incoming.sql, within, draft)
+        sql = incoming.sql if within is None else checked_rows(incoming.sql, within, draft)
         count = _length(data) if incoming.rereadable else None
         if count is None and incoming.rereadable and not is_spark_frame(data):
             count = _few(job, sql, draft.options.inline_rows)
@@ -71,10 +71,10 @@ def add_rows(
     """Stage rows, where a series is watched as its policy has it."""
     added = watch.append(job, incoming) if watch else stage_rows(tx, draft, job, incoming)
     check_nulls(draft, added.files)
-    return _added(added)
+    return added_result(added)
 
 
-def _added(added: StagedRows) -> WriteResult:
+def added_result(added: StagedRows) -> WriteResult:
     return result(
         added.files,
         rows=added.inserted + added.deleted,
@@ -125,7 +125,8 @@ def _few(job: Job, sql: str, most: int) -> int | None:
     return count if count <= most else None
 
 
-def _checked(sql: str, within: Where, draft: TableDraft) -> str:
+def checked_rows(sql: str, within: Where, draft: TableDraft) -> str:
+    """A query of the same rows, which fails if one does not meet a condition."""
     where = as_where(within, draft.after.schema)
     assert where is not None
     message = refusal(
@@ -155,12 +156,20 @@ def overwrite(
 ) -> WriteResult:
     """Replace all rows, or those that meet a condition; the new rows must meet it too."""
     draft = writable(tx, name)
+    return replace_rows(tx, draft, where, lambda: _append(tx, draft, data, None, where))
+
+
+def replace_rows(
+    tx: DraftSession, draft: TableDraft, where: Where | None, add: Callable[[], WriteResult]
+) -> WriteResult:
+    """Take away all rows, or those that meet a condition, then add others."""
     if where is None:
-        deleted = clear(tx, draft, tx.plan(name, None, ReadRequest(POINTERS)))
+        plan = tx.plan(draft.after.name, None, ReadRequest(POINTERS))
+        deleted = clear(tx, draft, plan)
     else:
-        deleted = delete(tx, name, where).deleted
+        deleted = delete(tx, draft.after.name, where).deleted
     draft.depends_on_inserts = draft.depends_on_any_change = True
-    added = _append(tx, draft, data, None, where)
+    added = add()
     return WriteResult(
         None,
         rows=added.rows + deleted,
@@ -283,7 +292,7 @@ def add_files(
     else:
         draft.add_files(files)
         added = StagedRows(files, sum(file.rows for file in files))
-    return replace(_added(added), operation="add files")
+    return replace(added_result(added), operation="add files")
 
 
 def result(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from tidelake.model.address import mask_secrets
 
@@ -32,6 +32,15 @@ class CatalogUrl:
         host = (parts.netloc or "").rpartition("@")[2]
         schema = f"?schema={self.schema}" if self.schema else ""
         return f"{self.kind}://{host}{parts.path}{schema}"
+
+    @property
+    def whole(self) -> str:
+        """As `connect` takes it, secrets included: for whoever opens the lake elsewhere."""
+        if self.path is not None:
+            return f"{self.kind}:///{quote(str(self.path))}"
+        url = self.url or ""
+        sign = "&" if "?" in url else "?"
+        return f"{url}{sign}schema={quote(self.schema, safe='')}" if self.schema else url
 
     def __str__(self) -> str:
         """For messages: the password is left out."""

@@ -69,3 +69,19 @@ def next_file(reader: Reader, snapshot_id: int) -> int:
         "SELECT next_file_id FROM ducklake_snapshot WHERE snapshot_id = :id", id=snapshot_id
     )
     return int(row[0]) if row else 0
+
+
+def sizes_of_snapshots(
+    reader: Reader, table_id: int, first: int, last: int
+) -> dict[int, tuple[int, int]]:
+    """How many files, and rows in files, a table got with each snapshot from one to another. What
+    has been compacted since counts with the first of its snapshots."""
+    rows = reader.rows(
+        "SELECT begin_snapshot, count(*), sum(record_count) FROM ducklake_data_file"
+        " WHERE table_id = :id AND begin_snapshot >= :first AND begin_snapshot <= :last"
+        " GROUP BY begin_snapshot",
+        id=table_id,
+        first=first,
+        last=last,
+    )
+    return {int(row[0]): (int(row[1]), int(row[2] or 0)) for row in rows}

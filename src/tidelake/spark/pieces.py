@@ -1,0 +1,194 @@
+"""What one Spark task reads: pieces of a plan, which DuckDB reads on the executor.
+
+A piece holds files, rows of the catalog and conditions; nothing of how to get into a catalog.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import types as t
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.local.errors import refusal
+from tidelake.engine.spark.arrow_reader import cast_batch, nullable
+from tidelake.errors import Invalid
+from tidelake.history import changes_sql
+from tidelake.history.changes import define
+from tidelake.history.changes_sql import ChangePlan
+from tidelake.model.names import fold, quote, text_literal
+from tidelake.model.schema import Column
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+
+if TYPE_CHECKING:
+    from tidelake.engine.protocols import Reading
+    from tidelake.model.file import DataFile
+
+_BYTES_OF_A_PIECE = 32 * 1024 * 1024
+_BATCH_ROWS = 40_960
+
+
+@dataclass(frozen=True)
+class ScanPiece(InputPartition):
+    """Some files of a table, or its state as of a moment."""
+
+    plan: ScanPlan | AsOfPlan
+
+    def reading(self, local: LocalEngine) -> Reading:
+        return local.read(self.plan)
+
+
+@dataclass(frozen=True)
+class QueryPiece(InputPartition):
+    """A view: a query over plans."""
+
+    sql: str
+    tables: Mapping[str, ScanPlan | AsOfPlan]
+
+    def reading(self, local: LocalEngine) -> Reading:
+        return local.query(self.sql, self.tables)
+
+
+@dataclass(frozen=True)
+class ChangesPiece(InputPartition):
+    """Some of the changes of a table: with the columns of the feed, or if it is `rows_only`, the
+    rows that came. Then rows that were changed are refused, unless they are to be skipped."""
+
+    plan: ChangePlan
+    rows_only: bool = False
+    skips: bool = False
+
+    def reading(self, local: LocalEngine) -> Reading:
+        table = self.plan.came.table
+        job = local.job(f"cannot read the changes of {table}")
+        define(job, self.plan)
+        names = changes_sql.feed_names(self.plan.columns)
+        sql = changes_sql.feed_sql(self.plan, names)
+        if self.rows_only:
+            sql = f"SELECT * FROM ({sql}) AS _tidelake_feed WHERE {self._is_new(names)}"
+        return job.reading(sql)
+
+    def _is_new(self, names: Sequence[str]) -> str:
+        kind = quote(names[3])
+        if self.skips:
+            return f"{kind} = 'insert'"
+        message = refusal(
+            f"rows of {self.plan.came.table} were updated or deleted, and this is a stream of new"
+            " rows",
+            "read the stream with option changes=true, or leave such rows out with"
+            " option skip_changes=true",
+        )
+        return f"CASE WHEN {kind} = 'insert' THEN true ELSE error({text_literal(message)}) END"
+
+
+Piece = ScanPiece | QueryPiece | ChangesPiece
+_NOTHING = InputPartition(None)
+"""Spark asks for at least one piece."""
+
+
+def scan_pieces(plan: ScanPlan | AsOfPlan) -> list[InputPartition]:
+    """A plan in pieces. What is the state as of a moment is decided by one task."""
+    if isinstance(plan, AsOfPlan):
+        return [ScanPiece(plan)]
+    lean = replace(plan, pruned=())
+    found: list[InputPartition] = [
+        ScanPiece(replace(lean, files=part, inlined=())) for part in divide(plan.files)
+    ]
+    if any(inlined.rows for inlined in plan.inlined):
+        found.append(ScanPiece(replace(lean, files=())))
+    return found or [_NOTHING]
+
+
+def change_pieces(
+    plan: ChangePlan, *, rows_only: bool = False, skips: bool = False
+) -> list[InputPartition]:
+    """Changes in pieces. A row that goes and comes in the same snapshot was updated: where rows
+    went, one task must see them all."""
+    empty = replace(plan, came=_nothing(plan.came), went=_nothing(plan.went), lives=(), base=None)
+    plans = []
+    if plan.loses:
+        plans.append(replace(plan, base=None))
+    else:
+        plans += [replace(empty, came=part) for part in _parts(plan.came)]
+    if plan.base is not None:
+        plans += [replace(empty, base=part) for part in _parts(plan.base)]
+    return [ChangesPiece(each, rows_only, skips) for each in plans] or [_NOTHING]
+
+
+def _nothing(plan: ScanPlan) -> ScanPlan:
+    return replace(plan, files=(), inlined=())
+
+
+def _parts(plan: ScanPlan) -> Iterator[ScanPlan]:
+    for part in divide(plan.files):
+        yield replace(plan, files=part, inlined=())
+    if any(inlined.rows for inlined in plan.inlined):
+        yield replace(plan, files=())
+
+
+def divide(files: Iterable[DataFile]) -> list[tuple[DataFile, ...]]:
+    """Neighbouring files together, so that each task has about as much to do."""
+    parts: list[list[DataFile]] = []
+    size = _BYTES_OF_A_PIECE
+    for file in files:
+        if size >= _BYTES_OF_A_PIECE:
+            parts.append([])
+            size = 0
+        parts[-1].append(file)
+        size += file.bytes
+    return [tuple(part) for part in parts]
+
+
+@dataclass(frozen=True)
+class PieceReader:
+    """Reads pieces on an executor; `schema` is what Spark expects, `names` are what the lake calls
+    its columns."""
+
+    local: LocalEngine
+    schema: t.StructType
+    names: tuple[str, ...]
+
+    def batches(self, piece: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(piece, Piece):
+            wanted = to_arrow_schema(self.schema, timezone="UTC")
+            local = _engine(pickle.dumps(self.local))
+            for batch in piece.reading(local).to_batches(_BATCH_ROWS):
+                yield cast_batch(batch.select(self.names), wanted)
+
+
+@cache
+def _engine(local: bytes) -> LocalEngine:
+    """One DuckDB for all tasks of a process."""
+    found: LocalEngine = pickle.loads(local)
+    return found
+
+
+def check_schema(schema: t.StructType, columns: Sequence[Column], table: object) -> tuple[str, ...]:
+    """The table's names of the columns that Spark asks for. Invalid if it has other ones: Spark
+    remembers a schema in tables of its own and in streams, and the lake's may have changed."""
+    known = {fold(column.name): column for column in columns}
+    names = []
+    for asked in schema:
+        column = known.get(fold(asked.name))
+        if column is None:
+            raise Invalid(
+                f"{table} has no column {asked.name!r}, which Spark asks for",
+                hint="it was dropped or renamed: attach, load or start the query again",
+            )
+        kind = nullable([column])[0].dataType
+        if kind != asked.dataType:
+            raise Invalid(
+                f"{table}: column {asked.name!r} is {kind.simpleString()}, and Spark asks for"
+                f" {asked.dataType.simpleString()}",
+                hint="attach, load or start the query again, or cast it afterwards",
+            )
+        names.append(column.name)
+    return tuple(names)

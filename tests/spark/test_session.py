@@ -1,0 +1,31 @@
+"""The session that suits a lake."""
+
+from typing import Any
+
+import pytest
+
+import tidelake
+from tidelake.errors import Invalid
+
+
+@pytest.mark.spark
+def test_a_session_that_is_there_gets_the_settings(spark: Any) -> None:
+    found = tidelake.spark.session()
+    assert found.conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
+    assert found.conf.get("spark.sql.session.timeZone") == "UTC"
+    with pytest.raises(Exception, match="there is no option"):
+        found.read.format("tidelake").option("nonsense", "1").load("t")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"time_zone": "Mars/Phobos"}, "no time zone"),
+        ({"time_zone": ""}, "no time zone"),
+        ({"remote": "sc://127.0.0.1:1", "master": "local[1]"}, "not both"),
+        ({"remote": "sc://127.0.0.1:1", "s3": True}, "packages that it was started with"),
+    ],
+)
+def test_nonsense_is_refused_before_a_session_is_made(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(Invalid, match=message):
+        tidelake.spark.session(**wrong)
