@@ -36,6 +36,7 @@ class ScanPlan:
     another column beside them has had (case aside), so that a file may mean either by it;
     None when nobody looked. `former_names` are all names that a column has had, unless
     another has had one of them too, for files whose field ids cannot be seen.
+    `original` are columns that the table has had since it was made: every file has them.
     """
 
     table: TableName
@@ -52,5 +53,6 @@ class ScanPlan:
     former_types: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     renamed: frozenset[int] | None = None
     former_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    original: tuple[Column, ...] = ()
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()

@@ -138,6 +138,7 @@ def plan_all(
         former_types=former,
         renamed=history.renamed,
         former_names=history.names,
+        original=tuple(c for c in facts.info.schema if c.id in history.original),
     )
 
 

@@ -138,7 +138,7 @@ def test_defaults_of_columns_that_came_later(spark, tmp_path):
 def test_insides_of_nested_columns(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run(
-        "CREATE TABLE t (id INTEGER, s STRUCT(x INTEGER, y VARCHAR, u UUID),"
+        "CREATE TABLE t (id BIGINT, s STRUCT(x INTEGER, y VARCHAR, u UUID),"
         " l STRUCT(x INTEGER, y VARCHAR)[], m MAP(VARCHAR, STRUCT(x INTEGER, y VARCHAR)))",
         "INSERT INTO t VALUES (1, {x: 1, y: 'a', u: '550e8400-e29b-41d4-a716-446655440000'},"
         " [{x: 1, y: 'b'}, NULL], MAP {'k': {x: 1, y: 'c'}}), (2, NULL, NULL, NULL)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidelake.catalog.database.database import Reader
@@ -20,7 +20,8 @@ class ColumnHistory:
     `types`: every type a column has had, at any depth; `renamed`: columns that have had
     several names, or share one with another column of the same parent; `names`: all names of
     those that share none; `physical`: what they are called in files of ours; `last_id`: the
-    highest id a column ever had; `parents`: the column that each is inside of, if any.
+    highest id a column ever had; `parents`: the column that each is inside of, if any;
+    `original`: columns that were there from the beginning without a break, so in every file.
     """
 
     reshaped: frozenset[int]
@@ -30,6 +31,7 @@ class ColumnHistory:
     physical: Mapping[int, str] = field(default_factory=dict)
     last_id: int = 0
     parents: Mapping[int, int | None] = field(default_factory=dict)
+    original: frozenset[int] = frozenset()
 
     def named(self, columns: Sequence[Column]) -> dict[int, str]:
         """What all columns are called in files, those that no snapshot has yet among them."""
@@ -49,13 +51,15 @@ class ColumnHistory:
             self.named(schema.columns),
             max([self.last_id, *(c.id for c, _ in below)]),
             {**self.parents, **parents_of(schema.columns)},
+            self.original,
         )
 
 
 def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     rows = reader.rows(
-        "SELECT column_id, parent_column, column_name, column_type, end_snapshot, initial_default"
-        " FROM ducklake_column WHERE table_id = :id ORDER BY begin_snapshot, column_id",
+        "SELECT column_id, parent_column, column_name, column_type, begin_snapshot, end_snapshot,"
+        " initial_default FROM ducklake_column WHERE table_id = :id"
+        " ORDER BY begin_snapshot, column_id",
         id=table_id,
     )
     parents = {row[0]: row[1] for row in rows}
@@ -63,7 +67,7 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
     names: dict[int, set[str]] = defaultdict(set)
     bearers: dict[tuple[int | None, str], set[int]] = defaultdict(set)
     reshaped = set()
-    for column_id, parent, name, kind, ended, default in rows:
+    for column_id, parent, name, kind, _, ended, default in rows:
         types[column_id].add(kind.lower())
         names[column_id].add(name)
         bearers[parent, fold(name)].add(column_id)
@@ -79,7 +83,22 @@ def column_history(reader: Reader, table_id: int) -> ColumnHistory:
         physical_names((row[0], row[1], row[2]) for row in rows),
         max(parents, default=0),
         parents,
+        _original((row[0], row[4], row[5]) for row in rows),
     )
+
+
+def _original(spans: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
+    """Columns of the first snapshot whose versions follow each other, from (id, begin, end) of
+    every version, oldest first."""
+    first: int | None = None
+    until: dict[int, int | None] = {}
+    broken = set()
+    for column_id, begin, end in spans:
+        first = begin if first is None else first
+        if begin != until.get(column_id, first):
+            broken.add(column_id)
+        until[column_id] = end
+    return frozenset(until.keys() - broken)
 
 
 def types_until(reader: Reader, table_id: int, at: int) -> dict[int, frozenset[str]]:

@@ -53,8 +53,13 @@ class LocalEngine:
         self._duck = None
         self._opening = Lock()
 
+    @property
+    def identity(self) -> tuple[dict[str, str], str | None]:
+        """What another engine that does the same has in common with it."""
+        return self.options, self._temp_directory
+
     def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str], str | None]]:
-        return LocalEngine, (self.options, self._temp_directory)
+        return LocalEngine, self.identity
 
     def workbench(self) -> Workbench:
         with self._opening:

@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from tidelake.engine.parquet import deletions
 from tidelake.engine.spark.columns import without_variant_null
 from tidelake.engine.spark.types import spark_schema
+from tidelake.engine.spark.worker import WORKER
 from tidelake.model.schema import ROW_ID, Column
 from tidelake.plan.spark_literal import backtick
 
@@ -61,9 +62,7 @@ def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[Data
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                files = pickle.loads(tasks[number])
-                for found in deletions.batches(local.workbench(), files, _BATCH_ROWS):
-                    yield cast_batch(found, schema)
+                yield from _deletions(local, pickle.loads(tasks[number]), schema)
 
     ids = spark.range(0, len(tasks), 1, max(len(tasks), 1))
     return ids.mapInArrow(read, nullable(deletions.COLUMNS))
@@ -115,10 +114,23 @@ def _reader(
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for found in local.batches(pickle.loads(tasks[number])):
-                    yield cast_batch(found, schema)
+                yield from _rows(local, pickle.loads(tasks[number]), schema)
 
     return read
+
+
+def _rows(local: LocalEngine, plan: ScanPlan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with WORKER.engine(local) as engine:
+        for found in engine.batches(plan):
+            yield cast_batch(found, schema)
+
+
+def _deletions(
+    local: LocalEngine, files: Sequence[DataFile], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    with WORKER.engine(local) as engine:
+        for found in deletions.batches(engine.workbench(), files, _BATCH_ROWS):
+            yield cast_batch(found, schema)
 
 
 def _slices(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:

@@ -1,9 +1,11 @@
 """How Spark's own Parquet reader is to read a column, and whether it reads it exactly.
 
-Spark matches fields by id, but not always: filters are pushed down to the statistics of whatever
-field has the name, types are looked up by name before id, and a nested column of which only a part
-is wanted is matched by name alone. So wherever a name could mislead, the column is read under a
-name that no file has, and a nested one whole: a cast to its real names is opaque to Spark.
+A column that has one name in all files is read by it, with whatever settings. Where a name could
+mislead, a column is found by its field id, if the session lets us (`field_ids.py`). Even then
+filters are pushed down to the statistics of whatever field has the name, types are looked up by
+name before id, and a nested column of which only a part is wanted is matched by name alone. So
+such a column is read under a name that no file has, and a nested one whole: a cast to its real
+names is opaque to Spark.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as t
 
+from tidelake.engine.spark.field_ids import Witness, default_sql, own_name
 from tidelake.engine.spark.types import spark_type
 from tidelake.model.names import fold
-from tidelake.model.schema import Column
+from tidelake.model.schema import ROW_ID_FIELD, ROW_SNAPSHOT_FIELD, Column
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_literal import backtick
 
@@ -34,6 +37,12 @@ _WIDENS = {
     "timestamp_ms": {"timestamp", "timestamp_us"},
     "varchar": {"json"},
 }
+_LINEAGE_NAMES = {
+    ROW_ID_FIELD: "_ducklake_internal_row_id",
+    ROW_SNAPSHOT_FIELD: "_ducklake_internal_snapshot_id",
+}
+_FLOATS = ("float32", "float64")
+_STORED_OTHERWISE = ("uuid", "variant")
 _DIGITS = {"int8": 10, "int16": 10, "int32": 10, "int64": 20}
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
@@ -104,50 +113,41 @@ class ReadField:
     expression: str
 
 
-def field_of(plan: ScanPlan, column: Column) -> ReadField:
-    """How to read `column`. Requires: `reads_exactly(plan, column)`."""
-    by_name = _name_is_safe(plan, column)
-    name = column.name if by_name else _own_name(column)
-    metadata: dict[str, object] = {"parquet.field.id": column.id}
-    if column.initial_default is not None:
-        metadata["EXISTS_DEFAULT"] = _default_sql(column)
-    read = t.StructField(name, _read_type(column, by_name), True, metadata)
-    value = backtick(name)
+def field_of(plan: ScanPlan, column: Column, witness: Witness | None) -> ReadField:
+    """How to read `column`. Requires: `reads_exactly(plan, column)`, and a witness if there is a
+    column that `needs_id`."""
+    if witness and column.id == witness.column.id:
+        read, value, by_name = witness.field, witness.guard(backtick(witness.field.name)), False
+    else:
+        by_name = not needs_id(plan, column)
+        read, value = _field(column, by_name)
+        if witness and not by_name:
+            value = witness.guard(value)
     if column.children and not by_name:
         value = f"CAST({value} AS {_stored_sql(column)})"
-    seen = _seen(column, value)
+    is_same = not by_name and not any(below.type in _STORED_OTHERWISE for below in column.walk())
+    seen = value if is_same else _seen(column, value)
     if not column.children:
         # A cast to the same type costs nothing and drops the field's metadata.
         seen = f"CAST({seen} AS {spark_type(column).simpleString()})"
     return ReadField(column, read, f"{seen} AS {backtick(column.name)}")
 
 
-def _own_name(column: Column) -> str:
-    return f"__tidelake_{column.id}"
+def _field(column: Column, by_name: bool) -> tuple[t.StructField, str]:
+    name = column.name if by_name else own_name(column)
+    metadata: dict[str, object] = {"parquet.field.id": column.id}
+    if column.initial_default is not None:
+        metadata["EXISTS_DEFAULT"] = default_sql(column, column.initial_default)
+    return t.StructField(name, _read_type(column, by_name), True, metadata), backtick(name)
 
 
-def _name_is_safe(plan: ScanPlan, column: Column) -> bool:
-    """Whether every file that has the column has it, and all in it, under the present names,
-    and filters may be judged by the statistics that a file has for it.
-
-    Not so for floats: writers leave NaN out of their statistics, and NaN is above all numbers.
-    """
-    if plan.renamed is None or fold(column.name) == "_metadata" or _has_float(column):
-        return False
+def needs_id(plan: ScanPlan, column: Column) -> bool:
+    """Whether a file may have the column, or a part of it, under another name, or another column
+    under this one, or in another type."""
+    if plan.renamed is None or fold(column.name) == "_metadata":
+        return True
     changed = plan.renamed | plan.reshaped | plan.promoted | plan.former_types.keys()
-    return not any(below.id in changed for below in column.walk())
-
-
-def _has_float(column: Column) -> bool:
-    """In a place that filters are pushed down to: not in lists and maps."""
-    if column.type == "struct":
-        return any(_has_float(child) for child in column.children)
-    return column.type in ("float32", "float64")
-
-
-def _default_sql(column: Column) -> str:
-    text = (column.initial_default or "").encode().hex()
-    return f"CAST(CAST(X'{text}' AS STRING) AS {spark_type(column).simpleString()})"
+    return any(below.id in changed for below in column.walk())
 
 
 def _read_type(column: Column, by_name: bool) -> t.DataType:
@@ -162,7 +162,7 @@ def _read_type(column: Column, by_name: bool) -> t.DataType:
         return t.StructType(
             [
                 t.StructField(
-                    child.name if by_name else _own_name(child),
+                    child.name if by_name else own_name(child),
                     _read_type(child, by_name),
                     True,
                     {"parquet.field.id": child.id},
@@ -193,6 +193,8 @@ def _seen(column: Column, value: str, depth: int = 0) -> str:
         return _uuid_text(value)
     if column.type == "variant":
         return without_variant_null(value)
+    if column.type in _FLOATS:
+        return f"nanvl({value}, {value})"
     if not _is_converted(column):
         return value
     item = f"x{depth}"
@@ -219,7 +221,14 @@ def _seen_map(column: Column, value: str, depth: int) -> str:
 
 
 def _is_converted(column: Column) -> bool:
-    return any(below.type in ("uuid", "variant") for below in column.walk())
+    """Whether users see another value than the one that is read, or one that Spark must not know
+    for the same: it would push filters on floats down to statistics, and writers leave NaN, which
+    is above all numbers, out of these. It pushes nothing into lists and maps."""
+    if column.type == "struct":
+        return any(map(_is_converted, column.children))
+    if column.type in _FLOATS:
+        return True
+    return any(below.type in _STORED_OTHERWISE for below in column.walk())
 
 
 def _uuid_text(value: str) -> str:
@@ -235,6 +244,6 @@ def without_variant_null(value: str) -> str:
 
 
 def lineage_field(field_id: int) -> t.StructField:
-    """A row's id or snapshot, where a file carries it."""
-    name = f"__tidelake_{field_id}"
-    return t.StructField(name, t.LongType(), True, {"parquet.field.id": field_id})
+    """A row's id or snapshot, where a file carries it: under a name that no column may have."""
+    metadata = {"parquet.field.id": field_id}
+    return t.StructField(_LINEAGE_NAMES[field_id], t.LongType(), True, metadata)

@@ -13,6 +13,12 @@ _CARRIED = re.compile(r"tidelake\.errors\.([A-Z]\w+): \x02(.*?)\x1f(.*?)\x03", r
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: |$)", re.DOTALL)
 _OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*)")
 _BEYOND = re.compile(r"Class (\S*Codec) was not found|\[(UNKNOWN_PRIMITIVE_TYPE_IN_VARIANT)\]")
+_LACKS = re.compile(r"No module named '(tidelake|duckdb|pyarrow)")
+SHIP = (
+    "give the executors the environment of the driver: pack it (venv-pack, conda-pack) and name it"
+    " in spark.archives with spark.pyspark.python, or send it with spark.addArtifacts(…,"
+    " archive=True); pip install the same versions where the executors run works too"
+)
 _BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE\w*)\] ([^\n]*)")
 
 
@@ -51,10 +57,13 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
             f"{doing}: a file that the catalog names {what}: {broken[2].strip()}",
             hint="was the data moved, or cleaned up by another tool? Restore it from a copy",
         )
-    if "No module named 'tidelake'" in text:
+    if lacks := _LACKS.search(text):
         return errors.Unsupported(
-            f"{doing}: some files are read by Tidelake on Spark's executors, which do not have it",
-            hint="install tidelake where the executors run Python, or read with engine='local'",
+            f"{doing}: Spark's executors run Tidelake, and do not have {lacks[1]}", hint=SHIP
+        )
+    if "[PYTHON_VERSION_MISMATCH]" in text:
+        return errors.Unsupported(
+            f"{doing}: Spark's executors have another version of Python than the driver", hint=SHIP
         )
     return None
 

@@ -27,11 +27,14 @@ from tidelake.engine.spark.arrow_reader import (
 )
 from tidelake.engine.spark.clusters import cluster_rows
 from tidelake.engine.spark.errors import translate_spark_errors
+from tidelake.engine.spark.executors import check_executors
 from tidelake.engine.spark.frames import as_arrow, empty_table
+from tidelake.engine.spark.job_names import naming
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
+from tidelake.engine.spark.settings import allow_times, setting
 from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
@@ -160,7 +163,7 @@ class SparkJob(Closable):
         table = self._relations.table
         found = here.bring("arrow_rows", data, columns, table, defaults=defaults)
         rows = here.arrow(found.sql, columns)
-        self._frames.allow_times(columns)
+        allow_times(self._frames.spark, columns, table)
         frame = from_here(self._frames.spark, rows.to_batches(), columns)
         few = rows.nbytes <= _BYTES_OF_A_TASK
         self._relations.add(name, Relation(frame.coalesce(1) if few else frame, tuple(columns)))
@@ -175,7 +178,7 @@ class SparkJob(Closable):
         second time is never computed again, should an executor die. Spark frees it when nobody
         refers to it any more.
         """
-        with self._translated(), self._big_batches():
+        with self._on_executors():
             found = self._relations.of(sql)
             kept = found.frame.localCheckpoint()
             self._relations.add(name, replace(found, frame=kept))
@@ -203,7 +206,7 @@ class SparkJob(Closable):
         self, sql: str, target: Target, *, carries_row_ids: bool = False
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns, written by the executors."""
-        with self._translated(), self._big_batches():
+        with self._on_executors():
             rows, query, names = self._relations.for_tasks(sql, target)
 
             def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -223,7 +226,7 @@ class SparkJob(Closable):
             return deletion.write(rows)
 
         listed = ", ".join(map(str, by_id))
-        with self._translated():
+        with self._on_executors():
             frame = self._relations.of(pointers).frame
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
             return unpickle_all(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
@@ -232,7 +235,7 @@ class SparkJob(Closable):
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
     ) -> Iterator[Answer]:
         """What came of each piece of work, in their order, each done by a task."""
-        with self._translated():
+        with self._on_executors():
             ids = self._frames.spark.range(0, len(tasks), 1, len(tasks))
             run = piecewise(self._local, self._doing, tasks, do)
             made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
@@ -240,7 +243,7 @@ class SparkJob(Closable):
 
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query: each task answers for its own."""
-        with self._translated(), self._big_batches():
+        with self._on_executors():
             found = self._relations.of(sql)
             query = self._relations.executors.query(found, f"SELECT * FROM {ROWS}")
 
@@ -265,19 +268,20 @@ class SparkJob(Closable):
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translate_spark_errors(self._doing), translate_duckdb_errors(self._doing):
+        with (
+            naming(self._frames.spark, self._doing),
+            translate_spark_errors(self._doing),
+            translate_duckdb_errors(self._doing),
+        ):
             yield
 
     @contextmanager
-    def _big_batches(self) -> Iterator[None]:
-        """Fewer and bigger Arrow batches while a statement runs."""
-        conf = self._frames.spark.conf
-        before = conf.get(_BATCH)
-        conf.set(_BATCH, _BATCH_ROWS)
-        try:
-            yield
-        finally:
-            conf.set(_BATCH, before or "10000")
+    def _on_executors(self) -> Iterator[None]:
+        """For what runs our Python there, on batches that are few and big."""
+        with self._translated():
+            check_executors(self._frames.spark)
+            with setting(self._frames.spark, _BATCH, _BATCH_ROWS):
+                yield
 
 
 def _in_microseconds(column: Column) -> Column:

@@ -1,14 +1,17 @@
 """Reading data files with Spark's own Parquet reader.
 
 A file that needs nothing but its columns is read by one plain `spark.read`, and one whose rows
-are asked for nothing but their ids by little more. Files with deletes, with rows newer than the
-snapshot, or whose rows are asked for where they lie are traced: each row learns its file's number
-from a small table of files and its position from `_metadata`.
+are asked for nothing but their ids by little more. Where rows were deleted, each row learns its
+place from `_metadata`: the size of its file, if all sizes differ, and its position make one number,
+and a join leaves out the numbers that were deleted. Files with rows newer than the snapshot, or
+whose rows are asked for where they lie, are traced: each row learns the number of its file from a
+small table of files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +19,7 @@ from pyspark.sql import types as t
 
 from tidelake.engine.spark.columns import field_of, lineage_field
 from tidelake.engine.spark.errors import translate_spark_errors
+from tidelake.engine.spark.field_ids import Witness
 from tidelake.engine.spark.paths import escape_globs, metadata_path
 from tidelake.model.schema import (
     ROW_BEGAN,
@@ -35,8 +39,6 @@ if TYPE_CHECKING:
 
     from tidelake.model.file import DataFile, DeleteFile
     from tidelake.plan.scan import ScanPlan
-
-FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 
 # DuckDB writes the proleptic Gregorian calendar; a file that cannot be read is never skipped.
 _OPTIONS = {
@@ -66,20 +68,29 @@ _LINEAGE = {
 }
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
+_INT = 2**31 - 1
 _NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
 
 
 class NativeReader:
     """Reads files of one plan. `uris` are the plan's files and delete files as Spark opens them.
 
-    Requires: every column of the plan reads exactly (`spark_columns.reads_exactly`).
+    Requires: every column of the plan reads exactly (`columns.reads_exactly`), and there is a
+    witness if one of them `columns.needs_id`.
     """
 
-    def __init__(self, spark: SparkSession, plan: ScanPlan, uris: dict[str, str]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: ScanPlan,
+        uris: dict[str, str],
+        witness: Witness | None = None,
+    ) -> None:
         self._spark = spark
         self._plan = plan
         self._uris = uris
-        self._fields = [field_of(plan, column) for column in plan.columns]
+        self._witness = witness
+        self._fields = [field_of(plan, column, witness) for column in plan.columns]
 
     def plain(self, files: Sequence[DataFile]) -> DataFrame:
         """The plan's columns, from files of which every row is wanted."""
@@ -113,6 +124,18 @@ class NativeReader:
         hashed = rows.selectExpr("*", f"xxhash64({_PATH}) AS {_HASH}")
         return hashed.join(hashes.hint("broadcast"), _HASH, "left")
 
+    def remaining(self, files: Sequence[DataFile]) -> DataFrame:
+        """The plan's columns, from files of which some rows have been deleted."""
+        numbers = file_numbers(files)
+        if numbers is None:
+            return self.traced(files, ())
+        position = "_metadata.row_index"
+        rows = self._read(self._fields_read(), files).selectExpr(
+            *self._expressions(), f"{numbers.place(position)} AS {_PLACE}"
+        )
+        rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
+        return rows.selectExpr(*self._names())
+
     def traced(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
         """The plan's columns and those of `lineage`, from the rows that the snapshot sees."""
         embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
@@ -128,7 +151,7 @@ class NativeReader:
             _POSITION,
             f"{_checked(_ID)} AS {_ID}",
             f"{_checked(_END)} AS {_END}",
-            f"{_checked(_place(_POSITION))} AS {_PLACE}",
+            f"{_checked(f'{_FILE} * {_MOST_POSITIONS} + {_POSITION}')} AS {_PLACE}",
             f"{_checked(_PARTIAL)} AS {_PARTIAL}",
             f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
             f"{_checked(f'greatest({snapshot}, {_BEGIN})')} AS {_SNAPSHOT}",
@@ -136,12 +159,16 @@ class NativeReader:
         if any(file.is_partial_at(self._plan.snapshot_id) for file in files):
             rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")
         if any(file.has_deletes for file in files):
-            rows = rows.join(self._deletes(files), _PLACE, "left_anti")
+            numbers = FileNumbers(tuple(range(len(files))), _MOST_POSITIONS)
+            rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
         asked = (f"{_LINEAGE[name]} AS {name}" for name in lineage)
         return rows.selectExpr(*self._names(), *asked)
 
     def _fields_read(self) -> list[t.StructField]:
-        return [field.read for field in self._fields]
+        found = [field.read for field in self._fields]
+        if self._witness and self._witness.column.id not in {c.id for c in self._plan.columns}:
+            found.append(self._witness.field)
+        return found
 
     def _expressions(self) -> list[str]:
         return [field.expression for field in self._fields]
@@ -169,14 +196,15 @@ class NativeReader:
             (_PARTIAL, pa.bool_(), [file.is_partial_at(at) for file in files]),
         )
 
-    def _deletes(self, files: Sequence[DataFile]) -> DataFrame:
+    def _deletes(self, files: Sequence[DataFile], numbers: FileNumbers) -> DataFrame:
         """The place of every deleted row, each perhaps more than once."""
         parts = []
-        if stored := [(n, delete) for n, file in enumerate(files) for delete in file.deletes]:
-            parts.append(self._stored_deletes(stored))
+        numbered = list(zip(numbers.values, files, strict=True))
+        if stored := [(n, delete) for n, file in numbered for delete in file.deletes]:
+            parts.append(self._stored_deletes(stored, numbers.factor))
         listed = [
-            number * _MOST_POSITIONS + position
-            for number, file in enumerate(files)
+            number * numbers.factor + position
+            for number, file in numbered
             for position in file.deleted_positions
         ]
         if listed:
@@ -185,7 +213,7 @@ class NativeReader:
         united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
         return united.hint("broadcast") if count <= _FEW_DELETES else united
 
-    def _stored_deletes(self, deletes: list[tuple[int, DeleteFile]]) -> DataFrame:
+    def _stored_deletes(self, deletes: list[tuple[int, DeleteFile]], factor: int) -> DataFrame:
         """By name, where DuckDB goes by place: in every delete file known the two agree, and a
         file in which they do not fails for want of positions."""
         paths = [delete.path for _, delete in deletes]
@@ -197,15 +225,48 @@ class NativeReader:
         found = self._open(_DELETE_FILE, paths).selectExpr(
             "pos", "_ducklake_internal_snapshot_id AS stamp", f"_metadata.file_path AS {_PATH}"
         )
+        place = f"{_FILE} * {factor} + {_known_position()}"
         return (
             _with_file(found, owners)
             .where(f"{_STAGED} OR stamp IS NULL OR stamp <= {self._plan.snapshot_id}")
-            .selectExpr(f"{_checked(_place(_known_position()))} AS {_PLACE}")
+            .selectExpr(f"{_checked(place)} AS {_PLACE}")
         )
 
     def _small(self, *columns: tuple[str, pa.DataType, list[Any]]) -> DataFrame:
         arrays = [pa.array(values, kind) for _, kind, values in columns]
         return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
+
+
+@dataclass(frozen=True, slots=True)
+class FileNumbers:
+    """What tells files apart: a number for each, which a row's place begins with."""
+
+    values: tuple[int, ...]
+    factor: int
+
+    def place(self, position: str) -> str:
+        """A row's file and position in one number, which joins faster than two. A file whose size
+        is none of those that the catalog knows must stop the read, not bring deleted rows back."""
+        if self.values == (0,):
+            return position
+        known = ", ".join(str(value % _INT) for value in self.values)
+        message = "concat('tidelake.errors.Corrupt: not of the size that the catalog says: ', {})"
+        return (
+            f"IF(CAST(_metadata.file_size % {_INT} AS INT) IN ({known}),"
+            f" _metadata.file_size * {self.factor} + {position},"
+            f" raise_error({message.format('_metadata.file_path')}))"
+        )
+
+
+def file_numbers(files: Sequence[DataFile]) -> FileNumbers | None:
+    """Sizes, which cost a row little to know, if they tell the files apart."""
+    if len(files) == 1:
+        return FileNumbers((0,), 1)
+    sizes = [file.bytes for file in files]
+    factor = 2 ** max(file.rows for file in files).bit_length()
+    if len({size % _INT for size in sizes}) < len(sizes) or max(sizes) * factor >= 2**62:
+        return None
+    return FileNumbers(tuple(sizes), factor)
 
 
 def _with_file(rows: DataFrame, facts: DataFrame) -> DataFrame:
@@ -220,12 +281,7 @@ def _checked(value: str) -> str:
     """A value that rests on knowing the row's file. Spark spelling a path in a way that is new
     to us must stop the read, not bring deleted rows back."""
     message = f"concat('tidelake.errors.Corrupt: not a file of this read: ', {_PATH})"
-    return f"IF({_PATH} <=> {_KNOWN}, {value}, raise_error({message}))"
-
-
-def _place(position: str) -> str:
-    """A row's file and position in one number, which joins faster than two."""
-    return f"{_FILE} * {_MOST_POSITIONS} + {position}"
+    return f"IF({_FILE} IS NOT NULL, {value}, raise_error({message}))"
 
 
 def _known_position() -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from tidelake.engine.spark import arrow_reader as spark_arrow
-from tidelake.engine.spark.columns import reads_exactly
-from tidelake.engine.spark.native_reader import FIELD_IDS, NativeReader
+from tidelake.engine.spark.columns import needs_id, reads_exactly
+from tidelake.engine.spark.field_ids import Witness, witness_of
+from tidelake.engine.spark.native_reader import NativeReader
 from tidelake.engine.spark.paths import escape_globs, is_readable_name, scheme_and_host, with_scheme
 from tidelake.engine.spark.relation import Executors, Relation
 from tidelake.engine.spark.scalar import Speech, spark_condition
 from tidelake.engine.spark.session import active_session
+from tidelake.engine.spark.settings import FIELD_IDS, allow_times, switch_on
 from tidelake.engine.spark.sql import parse_query, spark_text
 from tidelake.engine.spark.tasks import ROWS
 from tidelake.engine.spark.types import is_exact, spark_schema
@@ -34,17 +36,15 @@ if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
 
 _FACTS = "_tidelake_all"
-_TIME_TYPE = "spark.sql.timeType.enabled"
 _OTHER_SCHEMES = {"s3": ("s3", "s3a"), "s3n": ("s3a",)}
 
 
 class PlanFrames:
     """Reads plans on a Spark session: the one given, else the active one.
 
-    Spark reads data files itself, by field id. For that
-    `spark.sql.parquet.fieldId.read.enabled` is set on the session, and `spark.sql.timeType.enabled`
-    when a time column is read; a DataFrame keeps needing them until it has run. Files that Spark
-    cannot open, or not exactly, are read by the local engine on the executors.
+    Spark reads data files itself: columns that have always had one name and type by that name, and
+    others by field id, for which `spark.sql.parquet.fieldId.read.enabled` is switched on. Files
+    that Spark cannot open, or not exactly, are read by the local engine on the executors.
     """
 
     def __init__(self, spark: SparkSession | None, local: LocalEngine) -> None:
@@ -57,8 +57,7 @@ class PlanFrames:
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
         _refuse(plan)
-        self.spark.conf.set(FIELD_IDS, "true")
-        self.allow_times(plan.columns)
+        allow_times(self.spark, plan.columns, plan.table)
         where = self.condition(plan)
         speaks = plan.where is None or where is not None
         native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
@@ -72,11 +71,6 @@ class PlanFrames:
         for part in parts[1:]:
             united = united.union(part.select(*names))
         return united
-
-    def allow_times(self, columns: Iterable[Column]) -> None:
-        """Let the session have times of day, which are switched off by default."""
-        if any(below.type == "time" for column in columns for below in column.walk()):
-            self.spark.conf.set(_TIME_TYPE, "true")
 
     def _state(self, plan: AsOfPlan) -> DataFrame:
         """The winners of all facts, and of those what the caller asked for."""
@@ -111,19 +105,17 @@ class PlanFrames:
     ) -> list[DataFrame]:
         if not files:
             return []
-        reader = NativeReader(self.spark, plan, uris)
+        reader = NativeReader(self.spark, plan, uris, _witness(plan))
         lineage = _lineage(plan)
-        whole: list[DataFile] = []
-        traced: list[DataFile] = []
+        ways: dict[str, list[DataFile]] = {"plain": [], "remaining": [], "traced": []}
         for file in files:
-            is_whole = not (file.has_deletes or file.is_partial_at(plan.snapshot_id))
-            (whole if is_whole else traced).append(file)
-        if not {*lineage} <= {ROW_ID, ROW_NUMBER}:
-            whole, traced = [], [*files]
+            ways[_way(plan, file, lineage)].append(file)
         parts = []
-        if whole:
+        if whole := ways["plain"]:
             parts.append(reader.numbered(whole, lineage) if lineage else reader.plain(whole))
-        if traced:
+        if some := ways["remaining"]:
+            parts.append(reader.remaining(some))
+        if traced := ways["traced"]:
             parts.append(reader.traced(traced, lineage))
         return [part.where(where) for part in parts] if where else parts
 
@@ -150,11 +142,18 @@ class PlanFrames:
         others: list[DataFile] = []
         uris: dict[str, str] = {}
         exact = all(is_exact(c) and reads_exactly(plan, c) for c in plan.columns)
+        exact = exact and self._finds(plan)
         for file in plan.files:
             found = self._uris(file) if exact and _is_plain_parquet(file) else None
             (others if found is None else native).append(file)
             uris.update(found or {})
         return native, others, uris
+
+    def _finds(self, plan: ScanPlan) -> bool:
+        """Whether Spark finds every column in every file, by its name or by its id."""
+        if not any(needs_id(plan, column) for column in plan.columns):
+            return True
+        return _witness(plan) is not None and switch_on(self.spark, FIELD_IDS)
 
     def _uris(self, file: DataFile) -> dict[str, str] | None:
         """The file and its delete files as Spark opens them; None if it cannot."""
@@ -182,6 +181,20 @@ class PlanFrames:
             return bool(self.spark.read.schema("a INT").parquet(escape_globs(uri)).columns)
         except Exception:  # classic and Connect sessions raise very different things here
             return False
+
+
+def _way(plan: ScanPlan, file: DataFile, lineage: Sequence[str]) -> str:
+    """How much has to be known of the rows of a file."""
+    if file.is_partial_at(plan.snapshot_id) or not {*lineage} <= {ROW_ID, ROW_NUMBER}:
+        return "traced"
+    if not file.has_deletes:
+        return "plain"
+    return "traced" if lineage else "remaining"
+
+
+def _witness(plan: ScanPlan) -> Witness | None:
+    by_id = [column for column in plan.columns if needs_id(plan, column)]
+    return witness_of(plan, by_id) if by_id else None
 
 
 def _active_session() -> SparkSession:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from tidelake.engine.export import as_polars, checked_rows, frame_of
 from tidelake.engine.spark.arrow_reader import as_table
 from tidelake.engine.spark.errors import translate_spark_errors
+from tidelake.engine.spark.job_names import naming
 from tidelake.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ class SparkReading:
         raise Unsupported("these rows are computed by Spark", hint="ask for to_spark()")
 
     def to_arrow(self) -> pa.Table:
-        with translate_spark_errors(self._doing):
+        with self._running():
             return as_table(self._frame)
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
@@ -43,5 +46,10 @@ class SparkReading:
         return as_polars(self.to_arrow())
 
     def count(self) -> int:
-        with translate_spark_errors(self._doing):
+        with self._running():
             return self._frame.count()
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        with naming(self._frame.sparkSession, self._doing), translate_spark_errors(self._doing):
+            yield

@@ -10,6 +10,7 @@ import duckdb
 from tidelake.engine.spark.duck_tree import sql_of
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, unsupported_on_spark
+from tidelake.engine.spark.settings import allow_times
 from tidelake.engine.spark.shapes import Shapes
 from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Column
@@ -49,7 +50,7 @@ class Statement(ABC):
     def columns_of(self, node: Node) -> tuple[Column, ...]:
         """The columns of a query, as DuckDB names and types them."""
         found = self.shapes.columns_of(sql_of(self.shapes.connection, node))
-        self.frames.allow_times(found)
+        allow_times(self.frames.spark, found, "the query")
         return found
 
     def stands_alone(self, node: Node) -> bool:

@@ -21,6 +21,7 @@ from tidelake.engine.local.reading import LocalReading
 from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.engine.parquet.writer import write_files
 from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch
+from tidelake.engine.spark.worker import WORKER
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_POSITION, Column
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 ROWS = "rows_of_the_task"
 """What queries call the rows that come to a task."""
 FACTS = "facts BINARY"
-_MEMORY = "1GB"
 _BATCH_ROWS = 40_960
 
 
@@ -112,17 +112,17 @@ def _opened(
 
 @contextmanager
 def _one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
-    """A DuckDB as small as a task should be. What goes wrong keeps its kind and its hint on the
-    way through Spark: `spark_errors` finds them in the text."""
-    work = local.workbench()
-    try:
-        with translate_duckdb_errors(doing):
-            work.connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
-            yield work
-    except TidelakeError as error:
-        raise type(error)(refusal(error.message, error.hint or "")) from error
-    finally:
-        work.connection.close()
+    """A connection to the worker's DuckDB. What goes wrong keeps its kind and its hint on the way
+    through Spark: `errors` finds them in the text."""
+    with WORKER.engine(local) as engine:
+        work = engine.workbench()
+        try:
+            with translate_duckdb_errors(doing):
+                yield work
+        except TidelakeError as error:
+            raise type(error)(refusal(error.message, error.hint or "")) from error
+        finally:
+            work.connection.close()
 
 
 def _told(facts: object) -> pa.RecordBatch:

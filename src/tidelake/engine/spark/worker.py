@@ -1,0 +1,51 @@
+"""DuckDB in a Python worker of Spark's.
+
+Who asks for it is a function of a module: what is defined inside a function is sent to the worker
+with all that it refers to, and would bring a `WORKER` of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tidelake.engine.local.engine import LocalEngine
+
+_MEMORY = "1GB"
+
+
+class Worker:
+    """The one DuckDB of this process, as small as a task should be: to open one takes longer than
+    many a task. Tasks share nothing in it, as each has a connection of its own. One that failed
+    leaves no DuckDB behind, and other credentials or folders get another."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Any, LocalEngine] | None = None
+
+    @contextmanager
+    def engine(self, local: LocalEngine) -> Iterator[LocalEngine]:
+        """An engine like this one, for one task."""
+        try:
+            yield self._like(local)
+        except GeneratorExit:  # nobody wants the rest of the rows
+            raise
+        except BaseException:
+            self._forget()
+            raise
+
+    def _like(self, local: LocalEngine) -> LocalEngine:
+        if self._kept is None or self._kept[0] != local.identity:
+            self._forget()
+            with local.workbench().connection as connection:
+                connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
+            self._kept = local.identity, local
+        return self._kept[1]
+
+    def _forget(self) -> None:
+        if self._kept is not None:
+            self._kept[1].close()
+        self._kept = None
+
+
+WORKER = Worker()
