@@ -59,7 +59,7 @@ OWNERS = {
     "psycopg": {"catalog/database/postgresql"},
     "pyarrow": {"coverage", "delta", "engine", "spark", "testing", "upkeep", "verify"},
     "pymysql": {"catalog/database/mysql"},
-    "pyroaring": {"coverage", "delta", "engine/parquet", "model"},
+    "pyroaring": {"coverage", "delta", "engine/parquet", "model", "verify"},
     "pyspark": {"engine/spark", "spark"},
     "rich": {"cli", "coverage/draw", "session/progress"},
     "sqlalchemy": {"catalog/database"},

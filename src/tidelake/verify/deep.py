@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidelake.catalog import inventory
@@ -14,58 +15,33 @@ from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import counting, inlined_data
 from tidelake.catalog.read import files as catalog_files
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.column_history import ColumnHistory, column_history
+from tidelake.catalog.read.column_history import column_history
 from tidelake.engine.local.errors import translate_duckdb_errors
-from tidelake.errors import Denied, TidelakeError
-from tidelake.model.file import DataFile, InlinedRows, MappedField
-from tidelake.model.names import TableName
-from tidelake.model.schema import ROW_FILE, Column
-from tidelake.model.table import PartitionSpec
-from tidelake.plan.scan import ScanPlan
+from tidelake.errors import Denied
 from tidelake.session.progress import Tell
 from tidelake.session.session import Session
-from tidelake.verify import fingerprint_sql, fingerprints
+from tidelake.verify import fingerprints
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks.statistics import bounds_problem, outside
 from tidelake.verify.findings import Findings
 from tidelake.verify.fingerprint_sql import FOREVER, Epoch
-from tidelake.verify.footers import problem
+from tidelake.verify.row_ids import shared_between
+from tidelake.verify.slices import (
+    EpochReport,
+    LifeOfTable,
+    Question,
+    SliceReport,
+    read_slice,
+    rows_of_catalog,
+    slices_of,
+)
 from tidelake.verify.values import CheckedFile, Content, Fingerprint, Problem
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """All that was ever in a table, as one transaction saw it; `current` are the rows that the
-    catalog has of it now. Nothing is said of other `snapshots` than these."""
-
-    id: int
-    name: str
-    files: tuple[DataFile, ...]
-    expected: tuple[CheckedFile, ...]
-    inlined: tuple[InlinedRows, ...]
-    current: tuple[InlinedRows, ...]
-    ends: tuple[tuple[int, int, int], ...]
-    mappings: dict[int, tuple[MappedField, ...]]
-    history: ColumnHistory
-    specs: dict[int, PartitionSpec]
-    snapshots: tuple[int, ...]
-
-    def plan(self, columns: Sequence[Column], files: Iterable[DataFile]) -> ScanPlan:
-        """Every row of these files, in these columns."""
-        return ScanPlan(
-            table=TableName.parse(self.name),
-            snapshot_id=FOREVER,
-            columns=tuple(columns),
-            output=(*(column.name for column in columns), ROW_FILE),
-            files=tuple(files),
-            mappings=self.mappings,
-            reshaped=self.history.reshaped,
-            renamed=self.history.renamed,
-            former_names=self.history.names,
-        )
+_FEW = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,35 +91,45 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
     with this.session.reading() as reader:
         table = _gathered(known, reader, table_id, expected)
         counted = counting.row_count(reader, known.head, table_id)
-    work = this.session.local.workbench()
+    epochs = _epochs(known, table_id)
+    asked = Question(tuple(epochs), this.deep, this.fingerprint, frozenset(found.doubtful))
+    reports = list(_reports(this.session, table, asked))
+    found.problems += (problem for report in reports for problem in report.problems)
     if this.deep:
-        found.problems += _check_files(work, table, found.doubtful)
-        yield from _check_inlined(work, known, table)
+        yield from _check_inlined(this.session.local.workbench(), known, table)
     if found.doubtful & {file.path for file in table.expected}:
         return
-    with translate_duckdb_errors(f"cannot read {table.name}"):
-        for epoch in _epochs(known, table_id):
-            _bring_to_life(work, table, epoch, hashed=this.fingerprint)
-            states = _states(work, table, epoch)
-            if this.deep and states:
-                yield from _check_row_ids(work, known, table)
-                yield from _check_count(known, table, states[-1], counted)
-            if this.fingerprint:
-                yield from _compared(table, epoch, states, this.kept[table_id], this.coming)
+    for place, epoch in enumerate(epochs):
+        each = [report.epochs[place] for report in reports]
+        states = _states(table, epoch, each)
+        if this.deep and states:
+            yield from _check_row_ids(known, table, each)
+            yield from _check_count(known, table, states[-1], counted)
+        if this.fingerprint:
+            yield from _compared(table, epoch, states, this.kept[table_id], this.coming)
     found.checked["rows"] += sum(file.rows for file in table.files)
     found.checked["rows"] += sum(len(some.rows) for some in table.inlined)
 
 
+def _reports(session: Session, table: LifeOfTable, asked: Question) -> Iterator[SliceReport]:
+    """Of files by tasks of the lake's engine, of rows in the catalog here."""
+    with session.engine.job(f"cannot verify {table.name}") as job:
+        yield from job.run(slices_of(table, asked), read_slice)
+    if table.inlined:
+        with session.local.job(f"cannot verify {table.name}") as job:
+            yield from job.run([rows_of_catalog(table, asked)], read_slice)
+
+
 def _gathered(
     known: Inventory, reader: Reader, table_id: int, expected: Sequence[CheckedFile]
-) -> _Table:
+) -> LifeOfTable:
     path = known.table_path(table_id) or ""
     ids, still_there = inventory.file_ids(reader, table_id), inventory.snapshot_ids(reader)
     files = catalog_files.whole_life(reader, table_id, path, ids)
     kept = inlined_data.kept_history(reader, known.head, table_id)
     columns = {row.column_id for row in known.of_table("column", table_id)}
     mappings = {file.mapping_id for file in files if file.mapping_id is not None}
-    return _Table(
+    return LifeOfTable(
         id=table_id,
         name=known.name(table_id) or "",
         files=tuple(files),
@@ -158,52 +144,7 @@ def _gathered(
     )
 
 
-def _check_files(work: Workbench, table: _Table, doubtful: set[str]) -> Iterator[Problem]:
-    """Every row of every file, in the columns that it was written with."""
-    files = {file.id: file for file in table.files if file.path not in doubtful}
-    groups: dict[tuple[Column, ...], list[CheckedFile]] = defaultdict(list)
-    deletes = []
-    for file in table.expected:
-        if file.deletes_from is not None:
-            deletes += [] if file.path in doubtful else [file]
-        elif file.id in files:
-            groups[file.columns].append(file)
-    for columns, group in groups.items():
-        yield from _check_group(work, table, columns, group, files)
-    with translate_duckdb_errors(f"cannot read the delete files of {table.name}"):
-        yield from list(row_checks.check_deletes(work, deletes))
-
-
-def _check_group(
-    work: Workbench,
-    table: _Table,
-    columns: Sequence[Column],
-    group: Sequence[CheckedFile],
-    files: dict[int, DataFile],
-) -> Iterator[Problem]:
-    """All at once; one by one if that fails, to find those that are to blame."""
-    bare = [replace(files[f.id], deletes=(), deleted_positions=(), deleted_at=()) for f in group]
-    partitions = {
-        file.id: (table.specs[file.partition_id], file.partition_values)
-        for file in bare
-        if file.partition_id in table.specs
-        and len(table.specs[file.partition_id].keys) == len(file.partition_values)
-    }
-    renamed = [replace(column, name=f"v{column.id}") for column in columns]
-    try:
-        with translate_duckdb_errors(f"cannot read {table.name}"):
-            scan = work.scan(table.plan(renamed, bare))
-            work.connection.execute(f"CREATE OR REPLACE TEMP VIEW whole AS {scan}")
-            yield from list(row_checks.check_rows(work, "whole", group, renamed, partitions))
-    except TidelakeError as error:
-        if len(group) == 1:
-            yield problem("unreadable-files", group[0], error.message, error.hint or "restore it")
-            return
-        for file in group:
-            yield from _check_group(work, table, columns, [file], files)
-
-
-def _check_inlined(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
+def _check_inlined(work: Workbench, known: Inventory, table: LifeOfTable) -> Iterator[Problem]:
     """Rows in the catalog lie within the table's bounds too."""
     known_stats = known.of_table("table_column_stats", table.id) if table.current else []
     stats = {row.column_id: row for row in known_stats}
@@ -237,25 +178,15 @@ def _epochs(known: Inventory, table_id: int) -> list[Epoch]:
     return [each for each in found if known.seen_at(each.since, each.until) is not None]
 
 
-def _bring_to_life(work: Workbench, table: _Table, epoch: Epoch, *, hashed: bool) -> None:
-    files = [
-        file
-        for file in table.files
-        if file.begin_snapshot < epoch.until
-        and (file.end_snapshot is None or file.end_snapshot > epoch.since)
-    ]
-    # Rows that came later may not fit the types of then.
-    inlined_then = tuple(
-        replace(some, rows=tuple(row for row in some.rows if int(str(row[1])) < epoch.until))
-        for some in table.inlined
-    )
-    plan = replace(table.plan(epoch.columns, files), inlined=inlined_then)
-    fingerprint_sql.live(work, "lives", plan, epoch, table.ends, hashed=hashed)
-
-
-def _states(work: Workbench, table: _Table, epoch: Epoch) -> list[tuple[int, Content]]:
+def _states(
+    table: LifeOfTable, epoch: Epoch, reports: Sequence[EpochReport]
+) -> list[tuple[int, Content]]:
     """The content of the table at every snapshot of an epoch, in order."""
-    changes = deque(sorted(fingerprint_sql.differences(work, "lives", epoch).items()))
+    total: dict[int, Content] = defaultdict(Content)
+    for report in reports:
+        for at, content in report.changes.items():
+            total[at] = total[at].plus(content)
+    changes = deque(sorted(total.items()))
     content, states = Content(), []
     for at in table.snapshots:
         if epoch.since <= at < epoch.until:
@@ -265,13 +196,17 @@ def _states(work: Workbench, table: _Table, epoch: Epoch) -> list[tuple[int, Con
     return states
 
 
-def _check_row_ids(work: Workbench, known: Inventory, table: _Table) -> Iterator[Problem]:
+def _check_row_ids(
+    known: Inventory, table: LifeOfTable, reports: Sequence[EpochReport]
+) -> Iterator[Problem]:
     """No two rows that one snapshot sees have the same id."""
-    shared = [
+    inside = (each for report in reports for each in report.shared)
+    between = islice(shared_between(report.ids for report in reports), _FEW)
+    shared = {
         (at, row_id)
-        for row_id, born, died in fingerprint_sql.shared_ids(work, "lives")
+        for row_id, born, died in (*inside, *between)
         if (at := known.seen_at(born, died)) is not None
-    ]
+    }
     if shared:
         yield Problem(
             "row-ids",
@@ -283,7 +218,7 @@ def _check_row_ids(work: Workbench, known: Inventory, table: _Table) -> Iterator
 
 
 def _check_count(
-    known: Inventory, table: _Table, newest: tuple[int, Content], counted: int | None
+    known: Inventory, table: LifeOfTable, newest: tuple[int, Content], counted: int | None
 ) -> Iterator[Problem]:
     at, content = newest
     if at == known.head and counted is not None and counted != content.rows:
@@ -297,7 +232,7 @@ def _check_count(
 
 
 def _compared(
-    table: _Table,
+    table: LifeOfTable,
     epoch: Epoch,
     states: Sequence[tuple[int, Content]],
     kept: Sequence[Fingerprint],
@@ -321,7 +256,7 @@ def _compared(
         before = now
 
 
-def _changed(table: _Table, at: int, now: Content, then: Fingerprint) -> Problem:
+def _changed(table: LifeOfTable, at: int, now: Content, then: Fingerprint) -> Problem:
     return Problem(
         "fingerprint",
         f"the past has changed: {now.rows:,} rows now, and {then.rows:,} others when the"

@@ -35,4 +35,9 @@ class Findings:
     @property
     def doubtful(self) -> set[str]:
         """Files that are known to be missing or damaged: reading them would say so again."""
-        return {p.file for p in self.problems if p.file and p.check in _DOUBTFUL}
+        return doubtful_files(self.problems)
+
+
+def doubtful_files(problems: Iterable[Problem]) -> set[str]:
+    """The files that these problems say are missing or damaged."""
+    return {p.file for p in problems if p.file and p.check in _DOUBTFUL}

@@ -1,0 +1,49 @@
+"""Row ids of two rows at once, found between slices as they would be found in one."""
+
+import random
+
+import pytest
+
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.verify.fingerprint_sql import shared_ids
+from tidelake.verify.row_ids import ids_of, shared_between
+
+Life = tuple[int, int, int]
+
+
+def alone(work: object, lives: list[Life]) -> set[int]:
+    return {row_id for row_id, _, _ in shared_ids(_table(work, lives), "lives")}
+
+
+def _table(work, lives):
+    values = ", ".join(map(str, lives)) or "(0, 0, 0) LIMIT 0"
+    work.connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE lives AS SELECT * FROM (VALUES {values}) t(id, born, died)"
+    )
+    return work
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_slices_together_are_like_one(seed: int) -> None:
+    chance = random.Random(seed)
+    work = LocalEngine().workbench()
+    lives: list[Life] = []
+    for _ in range(chance.randrange(1, 30)):
+        born = chance.randrange(6)
+        lives.append((chance.randrange(12), born, born + chance.randrange(1, 4)))
+    cut = chance.randrange(len(lives) + 1)
+    slices = [lives[:cut], lives[cut:]]
+    inside = [alone(work, each) for each in slices]
+    ids = [ids_of(_table(work, each), "lives") for each in slices]
+    between = {row_id for row_id, _, _ in shared_between(ids)}
+    assert set().union(*inside) | between == alone(work, lives)
+
+
+def test_since_and_until_when() -> None:
+    work = LocalEngine().workbench()
+    one = ids_of(_table(work, [(n, 1, 9) for n in range(1000)]), "lives")
+    two = ids_of(_table(work, [(5, 3, 7), (2000, 3, 7)]), "lives")
+    assert list(shared_between([one, two])) == [(5, 3, 7)]
+    assert list(shared_between([one])) == []
+    gone = ids_of(_table(work, [(5, 9, 12)]), "lives")
+    assert list(shared_between([one, gone])) == []
