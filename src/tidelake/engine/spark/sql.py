@@ -15,12 +15,18 @@ from tidelake.engine.declare.type_fit import INTEGERS
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS
 from tidelake.syntax.tree import Node
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 _ROW_BY_ROW = {"expressions", "from_", "where", "kind"}
+_ALIKE = {
+    *INTEGERS,
+    *("boolean", "varchar", "uuid", "blob", "date", "timestamp", "timestamp_us", "timestamptz"),
+}
+"""Types of which Spark takes two values for the same exactly if DuckDB does."""
 _REFUSED_CASTS = ("HUGEINT", "UHUGEINT", "INT128", "TIME", "JSON", "INTERVAL", "TIMESTAMP_NS")
 
 
@@ -181,9 +187,32 @@ def _is_plain(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
         return True
     if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
         return all(_is_whole(side, columns) for side in (node.left, node.right))
+    if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
+        return _is_alike(node.left, node.right, columns)
     if isinstance(node, exp.Alias | exp.Paren | exp.And | exp.Or | exp.Not | exp.Case | exp.If):
         return all(_is_plain(child, columns) for child in _children(node))
     return isinstance(node, exp.Is) and _is_plain(node.left, columns)
+
+
+def _is_alike(one: exp.Expr, other: exp.Expr, columns: Mapping[str, Column]) -> bool:
+    """Whether two are the same for Spark if they are for DuckDB: columns of one type, or the texts
+    of two floats, which tell 0.0 from -0.0 and are the same for every NaN."""
+    from sqlglot import exp
+
+    texts = [isinstance(side, exp.Cast) and side.to.is_type("TEXT") for side in (one, other)]
+    if all(texts):
+        one, other = one.this, other.this
+    found = [
+        columns.get(fold(side.name)) if isinstance(side, exp.Column) else None
+        for side in (one, other)
+    ]
+    kinds = {column.type if column else None for column in found}
+    if len(kinds) > 1 or any(texts) != all(texts):
+        return False
+    (kind,) = kinds
+    if kind is None:
+        return False
+    return kind in FLOATS if all(texts) else kind in _ALIKE or kind.startswith("decimal")
 
 
 def _children(node: exp.Expr) -> list[exp.Expr]:
