@@ -34,6 +34,7 @@ ORDER = [
     {"write"},
     {"history"},
     {"event_time"},
+    {"ingestion"},
     {"upkeep"},
     {"delta"},
     {"verify"},
@@ -81,6 +82,7 @@ PUBLIC = [
     "connect",
     "errors",
     "import_delta",
+    "ingest",
     "is_compatible",
     "lit",
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tidelake.lake.columns import is_compatible
     from tidelake.lake.connect import connect
     from tidelake.lake.import_delta import import_delta
+    from tidelake.lake.ingest import ingest
     from tidelake.lake.lake import Lake
     from tidelake.lake.scan import Scan
     from tidelake.lake.table import Table
@@ -43,6 +44,7 @@ __all__ = [
     "connect",
     "errors",
     "import_delta",
+    "ingest",
     "is_compatible",
     "lit",
 ]
@@ -59,6 +61,7 @@ _HOMES = {
     "col": "tidelake.model.predicate",
     "connect": "tidelake.lake.connect",
     "import_delta": "tidelake.lake.import_delta",
+    "ingest": "tidelake.lake.ingest",
     "is_compatible": "tidelake.lake.columns",
     "lit": "tidelake.model.literal",
 }

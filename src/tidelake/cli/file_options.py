@@ -40,6 +40,15 @@ def csv_options(function: Function) -> Function:
     return function
 
 
+def csv_form(
+    delimiter: str | None, header: bool | None, encoding: str | None, null: str | None
+) -> CsvFormat:
+    sign = "\t" if delimiter == "\\t" else delimiter
+    if sign is not None and len(sign) != 1:
+        raise click.UsageError(f"--delimiter is one sign, not {delimiter!r}")
+    return CsvFormat(sign, header, encoding, null)
+
+
 @contextmanager
 def source_of(
     files: Sequence[str],
@@ -49,10 +58,7 @@ def source_of(
     null: str | None,
 ) -> Iterator[SourceFiles]:
     """The files; standard input becomes one, so that it can be read more than once."""
-    sign = "\t" if delimiter == "\\t" else delimiter
-    if sign is not None and len(sign) != 1:
-        raise click.UsageError(f"--delimiter is one sign, not {delimiter!r}")
-    form = CsvFormat(sign, header, encoding, null)
+    form = csv_form(delimiter, header, encoding, null)
     if "-" not in files:
         yield SourceFiles(tuple(files), form)
         return

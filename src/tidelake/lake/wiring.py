@@ -9,6 +9,7 @@ from tidelake.delta.importing.annex import ImportsAnnex
 from tidelake.delta.mirror.format import DeltaFormat
 from tidelake.event_time.rollups.annex import RollupsAnnex
 from tidelake.history.annex import ConsumersAnnex
+from tidelake.ingestion.annex import IngestionAnnex
 from tidelake.session.draft import Observers
 from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
@@ -23,6 +24,7 @@ _ANNEXES = (
     FingerprintsAnnex(),
     ImportsAnnex(),
     OnceAnnex(),
+    IngestionAnnex(),
 )
 
 

@@ -319,8 +319,8 @@ class WriteResult:
     """What a write did. `snapshot_id` is None inside a transaction that has not committed;
     `operation` is None where the changes themselves say what it was.
 
-    `attempts` counts how often the commit was tried; `duplicate` says that an earlier attempt
-    had landed although its reply was lost.
+    `attempts` counts how often the commit was tried; `duplicate` says that it had been done before:
+    under the same token, or by an attempt of its own whose reply was lost.
     """
 
     snapshot_id: int | None

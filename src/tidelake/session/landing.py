@@ -86,7 +86,7 @@ def _check_message(tx: DraftSession) -> None:
     if tx.message is None and any(draft.options.require_message for draft in drafts):
         raise Invalid(
             "this lake wants a message with every commit",
-            hint='lake.transaction(message="…")',
+            hint='give it to the write, or to the transaction: message="…"',
         )
 
 

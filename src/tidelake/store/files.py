@@ -231,7 +231,7 @@ class Store:
                 str(each["path"]) for some in obstore.list(store, folder or None) for each in some
             ]
         if wild:
-            accepted = _regex(key)
+            accepted = glob_regex(key)
             return [root + path for path in paths if accepted.fullmatch(path)]
         return [root + path for path in paths if _is_data(path[len(folder) :])]
 
@@ -380,7 +380,7 @@ def _is_data(path: str) -> bool:
     return path.endswith(".parquet") and not hidden
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
+def glob_regex(pattern: str) -> re.Pattern[str]:
     """A glob as a regular expression: only ** steps over slashes."""
     words = []
     for word in _GLOB.findall(pattern):

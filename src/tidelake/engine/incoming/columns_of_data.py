@@ -18,8 +18,9 @@ from tidelake.engine.incoming.pandas_frame import without_guessed_types
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.selection import Selection
 from tidelake.errors import Invalid
+from tidelake.model.names import text_literal
 from tidelake.model.schema import Column
-from tidelake.model.source_files import SourceFiles
+from tidelake.model.source_files import CsvFormat, SourceFiles
 
 if TYPE_CHECKING:
     import duckdb
@@ -90,3 +91,47 @@ def _inferred(rows: Any) -> Any:
             f"the rows of the source do not go together: {error}",
             hint="give every column values of one type",
         ) from error
+
+
+def described_columns(
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    paths: Sequence[str],
+    delimiter: str,
+    form: CsvFormat,
+    names: Sequence[str] = (),
+) -> tuple[Column, ...]:
+    """The columns of files of one kind together, without a look at whether all of it can be read.
+    `names` are those of CSV files without a header. A column of nothing but nulls is text."""
+    listed = ", ".join(exactly(path) for path in paths)
+    how = _TOGETHER
+    if kind == "csv":
+        encoding = "" if form.encoding is None else f", encoding = '{form.known_encoding}'"
+        null = "" if form.null is None else f", nullstr = ['', {text_literal(form.null)}]"
+        named = f", names = [{', '.join(map(text_literal, names))}]" if names else ""
+        how += (
+            f", header = {str(form.has_header).lower()}, skip = 0, quote = '\"', escape = '\"'"
+            f", delim = {text_literal(delimiter)}, ignore_errors = true{encoding}{null}{named}"
+        )
+    elif kind == "json":
+        how += ", sample_size = -1"
+        if not _is_array(connection, paths[0]):
+            how += ", format = 'newline_delimited', ignore_errors = true"
+    with translate_duckdb_errors(_DOING):
+        relation = connection.sql(f"FROM {_READERS[kind]}([{listed}], {how})")
+        types = {
+            name: "VARCHAR" if str(found) == '"NULL"' else found
+            for name, found in zip(relation.columns, relation.types, strict=True)
+        }
+        return columns_of(types)
+
+
+def _is_array(connection: duckdb.DuckDBPyConnection, path: str) -> bool:
+    """Whether a JSON file is one array, by its first sign."""
+    query = (
+        f"SELECT left(ltrim(line), 1) FROM read_csv([{exactly(path)}], header = false,"
+        " auto_detect = false, delim = '', quote = '', escape = '', columns = {'line': 'VARCHAR'},"
+        " strict_mode = false, max_line_size = 67108864) LIMIT 1"
+    )
+    row = connection.execute(query).fetchone()
+    return row is not None and row[0] == "["

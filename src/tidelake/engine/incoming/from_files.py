@@ -50,11 +50,16 @@ def list_files(
     return kinds.pop(), found
 
 
-def _kind(path: str, place: str) -> str:
+def kind_of(path: str) -> str | None:
+    """The kind of a file by its name: parquet, csv or json; None if it has none of theirs."""
     plain = path
     for ending in _COMPRESSED:
         plain = plain.removesuffix(ending)
-    kind = _KINDS.get(Path(plain).suffix.lower())
+    return _KINDS.get(Path(plain).suffix.lower())
+
+
+def _kind(path: str, place: str) -> str:
+    kind = kind_of(path)
     if kind is None:
         raise Invalid(
             f"{place}: {path!r} is not the path of a file that can be read",
@@ -113,6 +118,13 @@ def exactly(path: str) -> str:
     if "://" in path:
         return text_literal(path)
     return text_literal("".join(f"[{c}]" if c in "*?[" else c for c in path))
+
+
+def file_shapes(
+    connection: duckdb.DuckDBPyConnection, path: str, place: str
+) -> tuple[DataShape, ...]:
+    """The columns of a Parquet file."""
+    return _shapes(connection, path, place, _reading("parquet", [path], CsvFormat()))
 
 
 def _shapes(

@@ -1,0 +1,46 @@
+"""The lines of text files, plain or compressed, on disk or in an object store."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, cast
+
+from tidelake.errors import Invalid
+from tidelake.store.files import Store, is_local, local_path
+
+
+@contextmanager
+def open_text(store: Store, path: str, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """A text file, with newlines as they are written. What the encoding has no signs for comes
+    as U+FFFD."""
+    with _opened(store, path) as raw:
+        plain = "utf-8-sig" if encoding == "utf-8" else encoding
+        yield io.TextIOWrapper(cast(Any, raw), encoding=plain, errors="replace", newline="")
+
+
+@contextmanager
+def _opened(store: Store, path: str) -> Iterator[IO[bytes]]:
+    source: Any = local_path(path).open("rb") if is_local(path) else io.BytesIO(store.read(path))
+    with source:
+        try:
+            if path.endswith(".gz"):
+                yield cast(IO[bytes], gzip.GzipFile(fileobj=source))
+            elif path.endswith(".zst"):
+                yield _decompressed(source)
+            else:
+                yield source
+        except (EOFError, OSError, gzip.BadGzipFile) as error:
+            raise Invalid(
+                f"{path} cannot be read: {error}", hint="check that the file is whole"
+            ) from error
+
+
+def _decompressed(source: IO[bytes]) -> IO[bytes]:
+    import pyarrow as pa
+
+    return cast(
+        IO[bytes], io.BufferedReader(cast(Any, pa.input_stream(source, compression="zstd")))
+    )

@@ -1,0 +1,67 @@
+"""The public way to take files into a table as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tidelake.ingestion import run
+from tidelake.ingestion.values import IngestResult, IngestWish
+from tidelake.lake.lake import Lake
+from tidelake.model.names import TableName
+from tidelake.model.source_files import CsvFormat
+from tidelake.model.terms import Terms
+
+
+def ingest(
+    lake: Lake,
+    table: str,
+    paths: str | Path | Sequence[str | Path],
+    *,
+    format: str | None = None,  # noqa: A002
+    types: Mapping[str, Any] | None = None,
+    new_columns: str = "refuse",
+    bad_records: str = "quarantine",
+    quarantine: str | None = None,
+    changed: str = "refuse",
+    csv: CsvFormat | Mapping[str, Any] | None = None,
+    batch_files: int = 1000,
+    batch_bytes: int = 256 << 20,
+    author: str | None = None,
+    message: str | None = None,
+    **creation: Any,
+) -> IngestResult:
+    """Take files into a table, each once: CSV, JSON lines and Parquet, also as .gz and .zst. Which
+    have been taken is remembered in the commits that have their rows, so it may be called again,
+    and by several at once.
+
+    `paths` are files, folders and patterns. A table that is not there is made from what the files
+    have, with `types` for columns whose types are not to be guessed, and with what `create_table`
+    takes: `key`, `event_time`, `entity`, `bucket`, `partition_by` and so on.
+
+    Columns that the table has not are refused, or `new_columns` is "add" or "ignore". Records that
+    do not fit go to the table `quarantine` (`…_quarantine`) with file, line and reason, or with
+    `bad_records="refuse"` nothing of the batch is taken. A file that has been taken and has changed
+    since is refused, or `changed` is "again" or "ignore". `csv` says how CSV files are written:
+    `delimiter`, `header`, `encoding`, `null`. A commit takes as many files, and bytes, as
+    `batch_files` and `batch_bytes` say.
+    """
+    name = TableName.parse(table)
+    beside = TableName(name.schema, f"{name.name}_quarantine")
+    wish = IngestWish(
+        name,
+        beside if quarantine is None else TableName.parse(quarantine),
+        format,
+        types or {},
+        new_columns,
+        bad_records,
+        changed,
+        batch_files,
+        batch_bytes,
+        csv if isinstance(csv, CsvFormat) else CsvFormat(**(csv or {})),
+        creation,
+    )
+    patterns = [paths] if isinstance(paths, str | Path) else list(paths)
+    terms = Terms.of({"author": author, "message": message})
+    return run.ingest(lake.session, wish, [str(each) for each in patterns], terms)
