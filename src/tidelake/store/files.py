@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
 from tidelake.model.address import mask_secrets, without_secrets
 from tidelake.model.ownership import lies_within
+from tidelake.store.access import StoreAccess
 from tidelake.store.schemes import check_scheme
 
 _WILD = re.compile(r"[*?\[]")
@@ -246,17 +247,23 @@ class Store:
         return uri.partition("://")[2].partition("/")[2].lstrip("/")
 
     def _open(self, uri: str) -> tuple[Any, str]:
+        from obstore.exceptions import UnknownConfigurationKeyError
         from obstore.store import from_url
 
         _ORIGIN.check(uri)
         scheme, _, rest = uri.partition("://")
         if scheme not in ("http", "https"):
             check_scheme(uri)
-        bucket = rest.partition("/")[0]
-        options: dict[str, Any] = dict(self._options)
-        plain_http = str(options.pop("allow_http", "")).lower() == "true"
-        root = f"{scheme}://{bucket}"
-        store = from_url(root, client_options={"allow_http": plain_http}, **options)
+        access = StoreAccess.of(scheme, self._options)
+        try:
+            store = from_url(f"{scheme}://{rest.partition('/')[0]}", **access.arguments)
+        except UnknownConfigurationKeyError as error:
+            raise Invalid(
+                f"storage_options has a key that {scheme}:// does not know:"
+                f" {str(error).partition(chr(10))[0]}",
+                hint="give keys of another store with its name before them: aws_…, google_…,"
+                " azure_…",
+            ) from error
         return store, self._key(uri)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,8 @@ from tidelake.duck import interrupt_in
 from tidelake.engine.incoming.csv_files import problem as csv_problem
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
+_OBSTORE = "Error performing"
+_REFUSED = re.compile(r"HTTP (code )?40[13]\b")
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
 
@@ -42,14 +45,16 @@ def translate_duckdb_errors(doing: str) -> Iterator[None]:
 def _translate(doing: str, error: Exception) -> TidelakeError:
     import duckdb
 
-    text = str(error).strip().split("\n\nLINE")[0]
+    text = str(error).strip().split("\n\nLINE")[0].split("\n\nDebug source:")[0]
     if told := refusal_in(text) or csv_problem(doing, text):
         return told
     if "get_next failed" in text:
         reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]
         return Invalid(f"{doing}: the data could not be read:{reason}", hint="check its source")
+    if _OBSTORE in text:
+        return _from_obstore(doing, text)
     if isinstance(error, duckdb.HTTPException):
-        if any(code in text for code in ("HTTP 401", "HTTP 403", "(HTTP 403", "(HTTP 401")):
+        if _REFUSED.search(text):
             return Denied(f"{doing}: {text}", hint="check the storage_options")
         if "404" in text:
             return _missing(doing, text)
@@ -65,6 +70,13 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
     return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+
+
+def _from_obstore(doing: str, text: str) -> TidelakeError:
+    said = text.partition(": <?xml")[0].splitlines()[0]
+    if any(f"status code: {code}" in text for code in (401, 403)):
+        return Denied(f"{doing}: {said}", hint="check the storage_options")
+    return Unavailable(f"{doing}: {said}", hint="check the storage_options, then try again")
 
 
 def _not_written_or_read(doing: str, text: str) -> TidelakeError:

@@ -1,36 +1,65 @@
-"""Object stores for DuckDB: the httpfs extension and the credentials it needs."""
+"""Object stores for DuckDB, in one of two ways.
+
+Its httpfs extension is the quick one, for S3 with keys that are known. All else goes through
+obstore, which has the credentials of every cloud and renews them: DuckDB's readers and writers then
+work on files that obstore opens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tidelake.errors import Unsupported
 from tidelake.model.names import text_literal
-from tidelake.store.schemes import REMOTE
+from tidelake.store.schemes import S3, kind_of
 
 if TYPE_CHECKING:
     import duckdb
 
-_S3 = set(REMOTE)
+_RETRIES = 5
+_KEYS = ("access_key_id", "secret_access_key")
+_FROM_ENVIRONMENT = (*_KEYS, "session_token", "region", "default_region", "endpoint_url")
 
 
 def allow_remote(
-    connection: duckdb.DuckDBPyConnection, uri: str, options: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, schemes: Iterable[str], options: Mapping[str, str]
 ) -> None:
-    """Let `connection` read the store behind `uri` with the caller's `storage_options`."""
-    scheme = urlsplit(uri).scheme
-    if scheme not in _S3 | {"http", "https"}:
-        raise Unsupported(
-            f"the local engine cannot read {scheme}:// paths",
-            hint="use a local path or s3://, or open the lake with engine='spark'",
-        )
-    connection.execute(f"LOAD {text_literal(str(_httpfs()))}")
-    if scheme in _S3:
-        connection.execute(f"CREATE OR REPLACE SECRET tidelake ({_secret(options)})")
+    """Let `connection` read and write the stores behind these schemes with the caller's
+    `storage_options`."""
+    for scheme in schemes:
+        if scheme in ("http", "https"):
+            _load_httpfs(connection, options)
+        elif kind_of(scheme) is S3 and (plain := _static_keys(options)) is not None:
+            _load_httpfs(connection, options)
+            connection.execute(f"CREATE OR REPLACE SECRET tidelake ({_secret(plain)})")
+        else:
+            _open_through_obstore(connection, scheme, options)
+
+
+def _static_keys(options: Mapping[str, str]) -> dict[str, str] | None:
+    """What is known of S3, in obstore's words without `aws_`: from the options, and where they are
+    silent from the environment; None if keys must be fetched from somewhere first."""
+    given = {key.lower().removeprefix("aws_"): str(value) for key, value in options.items()}
+    known = {name: os.environ.get(f"AWS_{name.upper()}", "") for name in _FROM_ENVIRONMENT}
+    if any(name in given for name in _KEYS):  # an environment's token is not of these keys
+        known["session_token"] = ""
+    plain = {**{name: value for name, value in known.items() if value}, **given}
+    anonymous = plain.get("skip_signature", "").lower() == "true"
+    return plain if anonymous or all(plain.get(name) for name in _KEYS) else None
+
+
+def _load_httpfs(connection: duckdb.DuckDBPyConnection, options: Mapping[str, str]) -> None:
+    """It waits for a store that is busy: a tenth of a second at first, then twice as long."""
+    retries = int(float(options.get("max_retries", _RETRIES)))
+    connection.execute(
+        f"LOAD {text_literal(str(_httpfs()))}; SET http_retries = {retries};"
+        " SET http_retry_backoff = 2"
+    )
 
 
 def _httpfs() -> Path:
@@ -52,9 +81,8 @@ def _httpfs() -> Path:
     return path
 
 
-def _secret(options: Mapping[str, str]) -> str:
-    """Our options (obstore's words, with or without `aws_`) as a DuckDB S3 secret."""
-    plain = {key.lower().removeprefix("aws_"): str(value) for key, value in options.items()}
+def _secret(plain: Mapping[str, str]) -> str:
+    """Known keys as a DuckDB S3 secret."""
     endpoint = plain.get("endpoint") or plain.get("endpoint_url") or ""
     parts = ["TYPE s3"]
     names = {
@@ -70,3 +98,26 @@ def _secret(options: Mapping[str, str]) -> str:
         parts.append(f"URL_STYLE '{'vhost' if hosted else 'path'}'")
         parts.append(f"USE_SSL {'false' if endpoint.startswith('http://') else 'true'}")
     return ", ".join(parts)
+
+
+def _open_through_obstore(
+    connection: duckdb.DuckDBPyConnection, scheme: str, options: Mapping[str, str]
+) -> None:
+    import duckdb
+
+    kind = kind_of(scheme)
+    if kind is None:
+        raise Unsupported(
+            f"the local engine cannot read {scheme}:// paths",
+            hint="use a local path, s3://, gs:// or az://, or open the lake with engine='spark'",
+        )
+    if connection.filesystem_is_registered(scheme):
+        return
+    try:
+        from tidelake.engine.local.obstore_files import obstore_files
+    except ImportError as error:
+        raise Unsupported(
+            f"reading {kind.name} needs fsspec", hint=f"pip install 'tidelake[{kind.extra}]'"
+        ) from error
+    with suppress(duckdb.InvalidInputException):  # somebody else was quicker
+        connection.register_filesystem(obstore_files(scheme, dict(options)))

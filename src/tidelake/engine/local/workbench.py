@@ -83,9 +83,8 @@ class Workbench:
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""
-        remote = next((path for path in paths if not is_local(path)), None)
-        if remote:
-            allow_remote(self.connection, remote, self._options)
+        schemes = {path.partition("://")[0] for path in paths if not is_local(path)}
+        allow_remote(self.connection, sorted(schemes), self._options)
 
     def _check_field_ids(self, plan: ScanPlan) -> None:
         """Columns of a file without field ids would all be missing, and so read as NULL.

@@ -1,0 +1,68 @@
+"""What `storage_options` say to obstore: how one kind of store is reached, and how patiently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from tidelake.errors import Invalid
+from tidelake.store.schemes import PREFIXES, kind_of
+
+_CLIENT = ("timeout", "connect_timeout", "proxy_url", "user_agent")
+_RETRY = ("max_retries", "retry_timeout")
+_YES = ("true", "1", "yes")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAccess:
+    """How a store is reached. Options whose prefix is that of another kind of store are not for
+    this one: one set of them serves a lake whose files are in several."""
+
+    config: dict[str, Any] = field(repr=False)
+    client: dict[str, Any]
+    retry: dict[str, Any]
+
+    @classmethod
+    def of(cls, scheme: str, options: Mapping[str, Any]) -> StoreAccess:
+        known = {key.lower(): value for key, value in options.items()}
+        client: dict[str, Any] = {"allow_http": _is_yes(known.pop("allow_http", ""))}
+        client |= {key: str(known.pop(key)) for key in _CLIENT if key in known}
+        retry = {key: _number(key, known.pop(key)) for key in _RETRY if key in known}
+        kind = kind_of(scheme)
+        others = tuple(prefix for prefix in PREFIXES if kind is None or prefix != kind.prefix)
+        config = {key: value for key, value in known.items() if not key.startswith(others)}
+        return cls({} if kind is None else config, client, _retry_config(retry))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As obstore takes them."""
+        given: dict[str, Any] = {"client_options": self.client, **self.config}
+        return given | ({"retry_config": self.retry} if self.retry else {})
+
+
+def _is_yes(said: object) -> bool:
+    return str(said).lower() in _YES
+
+
+def _number(key: str, said: object) -> float:
+    try:
+        found = float(str(said))
+    except ValueError:
+        found = -1.0
+    if found < 0:
+        raise Invalid(
+            f"storage_options: {key} = {said!r} is not a number",
+            hint="retry_timeout is in seconds, max_retries a count",
+        )
+    return found
+
+
+def _retry_config(given: Mapping[str, float]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "max_retries" in given:
+        found["max_retries"] = int(given["max_retries"])
+    if "retry_timeout" in given:
+        found["retry_timeout"] = timedelta(seconds=given["retry_timeout"])
+    return found
