@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-share test-jvm bench lint format lock clean setup maven-answers
+.PHONY: help demo test test-all test-share test-jvm test-stores stores bench lint format lock clean setup maven-answers
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,14 +29,14 @@ demo: $(INSTALLED)  ## see it work
 JOBS ?= 3
 TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
-	$(PYTEST) $(TOGETHER) -m "not slow and not jvm"
+	$(PYTEST) $(TOGETHER) -m "not slow and not jvm and not stores"
 
 test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
-	$(PYTEST) $(TOGETHER) -m "not jvm"
+	$(PYTEST) $(TOGETHER) -m "not jvm and not stores"
 
 MINUTES ?= 20
 test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in a random order
-	$(PYTEST) -m "slow and not jvm" --share-minutes $(MINUTES)
+	$(PYTEST) -m "slow and not jvm and not stores" --share-minutes $(MINUTES)
 
 test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
 	@if $(MAKE) --no-print-directory maven-answers; then \
@@ -44,6 +44,27 @@ test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that ne
 	else \
 	  echo "*** test-jvm: SKIPPED. Maven Central does not answer; NO jvm test was run. ***"; \
 	fi
+
+# Servers of object stores that PyPI has no wheels of: written in Go, for Node.js, and with many
+# packages of their own.
+STORES := $(VENV)/stores
+GCS := github.com/fsouza/fake-gcs-server@v1.56.1
+VERSITY := github.com/versity/versitygw/cmd/versitygw@v1.8.0
+stores: $(INSTALLED)
+	@mkdir -p $(STORES)/bin
+	@if command -v go >/dev/null; then \
+	  for each in $(GCS) $(VERSITY); do GOBIN=$(CURDIR)/$(STORES)/bin go install $$each || exit 1; done; \
+	else echo "*** Go is missing: the tests of Google Cloud Storage and versitygw will NOT run ***"; fi
+	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends npm; fi; \
+	if command -v npm >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix $(STORES) azurite@3.35.0; \
+	else echo "*** npm is missing: the tests of Azure Storage will NOT run ***"; fi
+	@test -x $(STORES)/moto/bin/moto_server || { $(PYTHON) -m venv $(STORES)/moto \
+	  && $(STORES)/moto/bin/pip install --quiet 'moto[server]==5.2.5'; }
+
+test-stores: $(DATABASES) stores  ## the tests of other object stores: Google's, Azure's, two more S3
+	$(PYTEST) -m stores
 
 bench: $(INSTALLED) $(DATABASES) $(JAVA)  ## the benchmarks, as ratios
 	$(BIN)/python -m bench

@@ -121,6 +121,8 @@ def test_mirror_and_import(lake: tidelake.Lake, server: StoreServer, tmp_path: P
 
 
 def test_of_many_one_creates(server: StoreServer, place: str) -> None:
+    if not server.is_atomic:
+        pytest.skip("this server lets two create an object now and then")
     store = Store(server.storage_options)
     for number in range(3):
         with ThreadPoolExecutor(4) as pool:

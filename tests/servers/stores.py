@@ -33,10 +33,12 @@ _AZURE_KEY = (  # the one that every Azurite has; it opens nothing else
 
 
 class StoreServer(ABC):
-    """A server of an object store, on loopback. `checks_keys`: whether it refuses wrong ones."""
+    """A server of an object store, on loopback. `checks_keys`: whether it refuses wrong ones;
+    `is_atomic`: whether of many who create an object only one ever does."""
 
     scheme: str
     checks_keys = True
+    is_atomic = True
 
     def __init__(self, program: Path | str) -> None:
         if shutil.which(program) is None:
@@ -155,6 +157,7 @@ class Moto(StoreServer):
 
     scheme = "s3"
     checks_keys = False
+    is_atomic = False
 
     def __init__(self) -> None:
         super().__init__(_FOLDER / "moto" / "bin" / "moto_server")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.errors import Unsupported
 from tidelake.model.names import text_literal
+from tidelake.store.file_system import file_system
 from tidelake.store.schemes import S3, kind_of
 
 if TYPE_CHECKING:
@@ -114,10 +115,10 @@ def _open_through_obstore(
     if connection.filesystem_is_registered(scheme):
         return
     try:
-        from tidelake.engine.local.obstore_files import obstore_files
+        files = file_system(scheme, options)
     except ImportError as error:
         raise Unsupported(
             f"reading {kind.name} needs fsspec", hint=f"pip install 'tidelake[{kind.extra}]'"
         ) from error
     with suppress(duckdb.InvalidInputException):  # somebody else was quicker
-        connection.register_filesystem(obstore_files(scheme, dict(options)))
+        connection.register_filesystem(files)

@@ -1,0 +1,93 @@
+"""What storage options say to each kind of store."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from tidelake.engine.local.object_stores import allow_remote
+from tidelake.errors import Invalid, Unsupported
+from tidelake.store.access import StoreAccess
+
+if TYPE_CHECKING:
+    from tests.servers.s3 import S3Server
+
+
+def test_each_store_takes_its_own() -> None:
+    options = {
+        "aws_region": "eu-1",
+        "google_bearer_token": "g",
+        "AZURE_STORAGE_ACCOUNT_NAME": "a",
+        "allow_http": "true",
+        "timeout": "5s",
+        "max_retries": "2",
+        "retry_timeout": 30,
+    }
+    s3, google, azure = (StoreAccess.of(scheme, options) for scheme in ("s3", "gs", "abfss"))
+    assert s3.config == {"aws_region": "eu-1"}
+    assert google.config == {"google_bearer_token": "g"}
+    assert azure.config == {"azure_storage_account_name": "a"}
+    assert s3.client == {"allow_http": True, "timeout": "5s"}
+    assert s3.retry == {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
+    assert StoreAccess.of("https", options).config == {}
+
+
+def test_no_key_is_shown() -> None:
+    assert "hidden" not in repr(StoreAccess.of("s3", {"secret_access_key": "hidden"}))
+
+
+@pytest.mark.parametrize("said", ["often", "-1", None])
+def test_retries_that_are_no_number(said: object) -> None:
+    with pytest.raises(Invalid, match="max_retries"):
+        StoreAccess.of("s3", {"max_retries": said})
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as connection:
+        yield connection
+
+
+def test_keys_of_the_environment(
+    connection: duckdb.DuckDBPyConnection, s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3_server.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3_server.secret_key)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
+    place = f"s3://{s3_server.new_bucket()}/x.parquet"
+    allow_remote(connection, ["s3"], {"region": "us-east-1"})
+    connection.execute(f"COPY (SELECT 7 AS n) TO '{place}'")
+    assert connection.execute(f"FROM read_parquet('{place}')").fetchall() == [(7,)]
+    assert "s3" not in connection.list_filesystems()  # but httpfs
+
+
+def test_keys_that_must_be_fetched(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key is known: obstore, which can fetch some, opens the files."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    allow_remote(connection, ["s3", "gs", "az"], {})
+    assert sorted(connection.list_filesystems()) == ["az", "gs", "s3"]
+
+
+def test_odd_names(connection: duckdb.DuckDBPyConnection, s3_server: "S3Server") -> None:
+    from tidelake.store.file_system import file_system
+
+    connection.register_filesystem(file_system("s3", s3_server.storage_options))
+    place = f"s3://{s3_server.new_bucket()}/a#b %20ü.parquet"
+    connection.execute(f"COPY (SELECT 7 AS n) TO '{place}'")
+    assert connection.execute(f"FROM read_parquet('{place}')").fetchall() == [(7,)]
+    from tidelake.store.files import Store
+
+    assert Store(s3_server.storage_options).exists(place)
+
+
+def test_a_scheme_of_nobody(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(Unsupported, match="hdfs"):
+        allow_remote(connection, ["hdfs"], {})
