@@ -59,6 +59,16 @@ def local_session(*, small: bool = False) -> "SparkSession":
     return session
 
 
+def session_for_streams() -> "SparkSession":
+    """A session of a process that is to be killed: it has little to lose."""
+    import tidelake.spark
+
+    folder = server_folder("stream")
+    found = tidelake.spark.session(master="local[1]", config=settings(folder))
+    found.sparkContext.setLogLevel("ERROR")
+    return found
+
+
 class ConnectServer:
     """A Spark Connect server, and one session on it."""
 
