@@ -164,6 +164,28 @@ def test_bad_records_say_where_and_why(lake: tidelake.Lake, place: Place, tmp_pa
     assert lake.verify().ok
 
 
+def test_files_of_several_shapes_in_one_batch(lake: tidelake.Lake, tmp_path: Path) -> None:
+    lake.create_table("t", "id BIGINT, v VARCHAR DEFAULT 'none', w DOUBLE")
+    put(tmp_path / "a.csv", "id,v\n1,x\nbad,y\n", 1)
+    put(tmp_path / "b.csv", "w;id\n0.5;2\n1\n", 2)
+    put(tmp_path / "c.csv", "id,v\n3,\n4\n", 3)
+    put(tmp_path / "it's [odd] *.csv", "id\n5\nx\n", 4)
+    done = tidelake.ingest(lake, "t", tmp_path / "")
+    assert (done.files, done.rows, done.bad_records) == (4, 4, 4)
+    assert rows(lake) == [
+        (1, "x", None),
+        (2, "none", 0.5),
+        (3, None, None),
+        (5, "none", None),
+    ]
+    assert [each[:3] for each in bad(lake)] == [
+        ("a.csv", 3, "bad,y"),
+        ("b.csv", 3, "1"),
+        ("c.csv", 3, "4"),
+        ("it's [odd] *.csv", 3, "x"),
+    ]
+
+
 def test_a_quarantine_of_another_name(lake: tidelake.Lake, tmp_path: Path) -> None:
     lake.create_table("t", "id BIGINT")
     put(tmp_path / "a.csv", "id\nx\n")

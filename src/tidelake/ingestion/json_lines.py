@@ -24,6 +24,7 @@ from tidelake.plan.target import Target
 from tidelake.store.files import Store
 
 _CHUNK = 10_000
+_DECODER = json.JSONDecoder(parse_float=Number)
 
 
 class Task(Protocol):
@@ -69,6 +70,7 @@ class _Taking:
     def __post_init__(self) -> None:
         self._known = {fold(column.name) for column in self.task.columns}
         self._documents = {fold(c.name) for c in self.task.columns if c.type == "json"}
+        self._plain = {c.name for c in self.task.columns if c.type != "json"}
 
     def begin(self) -> None:
         sql = self._sql([], str(self.task.target.table))
@@ -102,13 +104,15 @@ class _Taking:
     def _records(self, file: SourceFile) -> Iterator[_Record]:
         for line, raw in _texts(self.work.store, file.path):
             try:
-                found = json.loads(raw, parse_float=Number)
+                found = _DECODER.decode(raw)
                 if not isinstance(found, dict):
-                    raise TypeError("it is no object")
+                    raise TypeError("it is something else")
             except (ValueError, TypeError, RecursionError) as error:
                 self.bad.append(BadRecord(file.path, line, raw, f"no JSON object: {error}"))
                 continue
-            yield _Record(line, raw, self._fitting(file, line, found))
+            if not (found.keys() <= self._plain):
+                found = self._fitting(file, line, found)
+            yield _Record(line, raw, found)
 
     def _fitting(self, file: SourceFile, line: int, values: dict[str, Any]) -> dict[str, Any]:
         unknown = [name for name in values if fold(name) not in self._known]

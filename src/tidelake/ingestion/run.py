@@ -54,7 +54,8 @@ def ingest(
     with progress(f"ingesting {wish.table}", files=len(wanted), bytes=size) as tell:
         for some in in_batches(wanted, wish.batch_files, wish.batch_bytes):
             done = _add(done, _commit(session, wish, some, terms))
-            tell(files=len(some), bytes=sum(file.bytes for file in some))
+            size = sum(file.bytes for file in some)
+            tell(files=len(some), bytes=size, phase=f"({done.rows:,} rows)")
     return replace(done, seconds=time.monotonic() - started)
 
 

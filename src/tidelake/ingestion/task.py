@@ -57,6 +57,7 @@ def run_task(work: Workbench, task: IngestTask) -> TaskResult:
     if task.kind == "json":
         columns = [quote(column.name) for column in task.columns]
         rows, bad = json_lines.take(work, _TRIED, [file for file, _ in task.files], task)
+        check_bad(bad)
         return TaskResult(_written(work, task, columns, sum(rows.values())), rows, bad)
     made = False
     for head, some in groupby(task.files, lambda each: each[1]):
