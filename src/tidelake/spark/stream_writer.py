@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.session import once_records
 from tidelake.spark import vault
 from tidelake.spark.file_task import FilesMessage, FileTask, written_files
 from tidelake.spark.lakes import lake_of
@@ -60,15 +62,18 @@ class StreamWriter(DataSourceStreamArrowWriter):
             self._end_leases(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Spark also aborts what failed to commit: the commit has decided then what was to become
-        of the files, or it is unknown, and they stay for cleanup."""
-        try:
+        """Spark also aborts what failed to commit. Files are removed only if it is certain that no
+        commit has them: none was made, and none was tried of which nobody knows the end."""
+        with suppress(TidelakeError):
             token = f"{query_of(self._options, self._task.local.store)}/{batchId}"
-        except TidelakeError:
-            return
-        if not vault.forget(_attempt(token)):
-            self._task.discard(written_files(messages))
+            was_tried = vault.forget(_attempt(token))
+            if not was_tried and not self._is_done(token):
+                self._task.discard(written_files(messages))
         self._end_leases(messages)
+
+    def _is_done(self, token: str) -> bool:
+        with lake_of(self._options) as lake, lake.session.reading() as reader:
+            return once_records.find(reader, token) is not None
 
     def _end_leases(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         for lease in {each.lease for each in messages if isinstance(each, FilesMessage)}:
