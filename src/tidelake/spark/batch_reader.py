@@ -57,10 +57,9 @@ class _FilterPush:
     stay unused, so it says that it is the one that does nothing.
     """
 
-    __func__ = DataSourceReader.pushFilters
-
     def __init__(self, taken: list[Filter]) -> None:
         self._taken = taken
+        self.__func__ = DataSourceReader.pushFilters
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         self._taken += filters
