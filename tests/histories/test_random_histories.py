@@ -38,6 +38,14 @@ def test_long_histories(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.parametrize("seed", range(500, 530))
+def test_histories_that_spark_writes(seed: int, tmp_path: Path, spark: "SparkSession") -> None:
+    """Every write of ours is Spark's; DuckDB and the local engine read every snapshot."""
+    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0, spark=spark)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("seed", [3])
 def test_spark_reads_a_history(seed: int, tmp_path: Path, spark: "SparkSession") -> None:
     here = Place.at("sqlite", tmp_path)

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from random import Random
+from typing import Any
 
 import duckdb
 
 import tidelake
-from tidelake.errors import Conflict
+from tidelake.errors import Conflict, Unsupported
 from tidelake.lake.browsable import Browsable
 from tidelake.testing.duck import duck_connection
 from tidelake.testing.histories import check
@@ -38,10 +39,15 @@ class Trial:
 
     `kept`: DuckDB stays attached throughout, and must see our commits. Otherwise it attaches for
     every step, as it does after it has changed a type: it remembers statistics of the old one.
+    With a Spark session Tidelake's changes are made on Spark; what came of them is read here.
     """
 
-    def __init__(self, place: Place, *, kept: bool = True, thorough: bool = False) -> None:
+    def __init__(
+        self, place: Place, *, kept: bool = True, thorough: bool = False, spark: Any = None
+    ) -> None:
         self.place = place
+        self._spark = spark
+        self._onlooker: tidelake.Lake | None = None
         self.model = Model()
         self.log: list[str] = []
         self._thorough = thorough
@@ -63,8 +69,18 @@ class Trial:
         if self.place.exclusive:
             self._detach()
         if self._lake is None:
-            self._lake = self.place.open()
+            on_spark = {"engine": "spark", "spark": self._spark} if self._spark else {}
+            self._lake = self.place.open(**on_spark)
         return self._lake
+
+    @property
+    def onlooker(self) -> tidelake.Lake:
+        """The lake, for reading what came of it."""
+        if self._spark is None:
+            return self.lake
+        if self._onlooker is None:
+            self._onlooker = self.place.open(read_only=True)
+        return self._onlooker
 
     @property
     def duck(self) -> duckdb.DuckDBPyConnection:
@@ -84,8 +100,9 @@ class Trial:
 
     def close(self) -> None:
         self._connection.close()
-        if self._lake is not None:
-            self._lake.close()
+        for each in (self._lake, self._onlooker):
+            if each is not None:
+                each.close()
 
     def step(self, kind: str, seed: int) -> None:
         """Do something, then compare everything."""
@@ -128,8 +145,14 @@ class Trial:
 
     def _act(self, action: Action, on: Browsable) -> None:
         self.log.append(f"tide: {action.text}")
-        action.tide(on)
-        action.on_model(self.model)
+        try:
+            action.tide(on)
+        except Unsupported as error:
+            if self._spark is None:
+                raise
+            self.log.append(f"tide: refused: {error}")  # as what rests on nanoseconds
+        else:
+            action.on_model(self.model)
 
     def _tide(self, chance: Random) -> None:
         self._act(self._some_action(chance), self.lake)
@@ -143,7 +166,7 @@ class Trial:
     def _several(self, tx: Browsable, chance: Random) -> None:
         for _ in range(chance.randint(1, 4)):
             self._act(self._some_action(chance), tx)
-            if chance.random() < 0.5:
+            if chance.random() < 0.5 and self._spark is None:  # which has no unsigned types
                 self.log.append("tide: read inside")
                 self._expect(check.tide_state(tx, self.model.now, "inside"))
 
@@ -276,10 +299,10 @@ class Trial:
         now = self.model.now
         for at in older:
             state = self.model.snapshots[at]
-            self._expect(check.tide_state(self.lake.known_at(at), state, f"at {at}"))
-        self._expect(check.tide_state(self.lake, now, "now"))
-        self._expect(check.tide_answers(self.lake, now, chance, most))
-        self._expect(self._ids.check(now, check.tide_row_ids(self.lake, now)))
+            self._expect(check.tide_state(self.onlooker.known_at(at), state, f"at {at}"))
+        self._expect(check.tide_state(self.onlooker, now, "now"))
+        self._expect(check.tide_answers(self.onlooker, now, chance, most))
+        self._expect(self._ids.check(now, check.tide_row_ids(self.onlooker, now)))
 
     def _compare_duck(
         self, older: list[int], chance: Random, most: int | None, *, ours: bool
@@ -326,10 +349,12 @@ def plan_of(seed: int, length: int) -> Plan:
     return [(chance.choice(STEPS), chance.randrange(1 << 30)) for _ in range(length)]
 
 
-def run(plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False) -> Model:
+def run(
+    plan: Plan, place: Place, *, kept: bool = True, thorough: bool = False, spark: Any = None
+) -> Model:
     """A history, and what the lake must hold in the end; where DuckDB cannot come, what it would
-    do is left out."""
-    trial = Trial(place, kept=kept, thorough=thorough)
+    do is left out. With a Spark session, Tidelake writes on Spark."""
+    trial = Trial(place, kept=kept, thorough=thorough, spark=spark)
     try:
         for kind, seed in plan:
             if place.ducklake is not None or kind in OURS:
