@@ -17,6 +17,9 @@ SECRET = "S3cr3tMarker"
 PLAIN = [
     ("postgresql://ann:pw@db.example:5432/lake", "postgresql://ann:***@db.example:5432/lake"),
     ("postgresql://ann@db.example/lake", "postgresql://ann@db.example/lake"),
+    ("postgresql://postgres:pw@h/lake", "postgresql://postgres:***@h/lake"),
+    ("mysql+pymysql://mysql:pw@h/lake", "mysql+pymysql://mysql:***@h/lake"),
+    ("postgres:pw@h/lake", "postgres::***@h/lake"),
     ("postgresql://db.example:5432/lake", "postgresql://db.example:5432/lake"),
     ("mysql://h/db?user=u&password=pw", "mysql://h/db?user=u&password=***"),
     ("mysql://h/db?charset=utf8&ssl_key=x", "mysql://h/db?charset=utf8&ssl_key=***"),

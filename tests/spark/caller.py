@@ -14,6 +14,15 @@ from tidelake.spark.source import TidelakeSource
 _PICKLE = CloudPickleSerializer()
 
 
+PASSWORD = "hush-hush"
+"""Of addresses in tests. The server lets everybody in."""
+
+
+def secrets_of(options: dict[str, Any]) -> list[str]:
+    """What executors must not learn."""
+    return [str(options["catalog"]), PASSWORD, "postgresql://"]
+
+
 def sent(what: Any, *, secrets: Sequence[str] = ()) -> Any:
     """A copy, as Spark sends it; none of the secrets may be in it."""
     content = _PICKLE.dumps(what)
@@ -31,7 +40,7 @@ def read(
     *, schema: t.StructType | None = None, filters: Sequence[Filter] = (), **options: Any
 ) -> pa.Table:
     """`spark.read.format("tidelake").options(…).load()`, all of it."""
-    secrets = [str(options["catalog"])]
+    secrets = secrets_of(options)
     made = source(**options)
     wanted = made.schema() if schema is None else schema
     made = sent(made)
@@ -62,14 +71,17 @@ class Write:
     """`df.write.format("tidelake").save()`, in steps."""
 
     def __init__(self, *tasks: pa.Table, overwrite: bool = False, **options: Any) -> None:
-        secrets = [str(options["catalog"])]
+        self._secrets = secrets_of(options)
         self.writer = sent(
-            source(**options).writer(spark_type(tasks[0]), overwrite), secrets=secrets
+            source(**options).writer(spark_type(tasks[0]), overwrite), secrets=self._secrets
         )
         self._tasks = tasks
 
     def run(self) -> list[Any]:
-        return [sent(self.writer.write(iter(task.to_batches()))) for task in self._tasks]
+        return [self._task(task) for task in self._tasks]
+
+    def _task(self, rows: pa.Table) -> Any:
+        return sent(self.writer.write(iter(rows.to_batches())), secrets=self._secrets)
 
     def save(self) -> None:
         messages: list[Any] = []
@@ -91,7 +103,7 @@ class Sink:
     def __init__(self, schema: t.StructType, **options: Any) -> None:
         self._schema = schema
         self._source = source(**options)
-        self._secrets = [str(options["catalog"])]
+        self._secrets = secrets_of(options)
 
     def write(self, *tasks: pa.Table) -> list[Any]:
         writer = sent(sent(self._source).streamWriter(self._schema, False), secrets=self._secrets)
@@ -112,7 +124,8 @@ class Stream:
         self.schema = made.schema()
         made = sent(made)
         self._reader = made.streamReader(self.schema)
-        self._there, _ = sent((self._reader, made), secrets=[str(options["catalog"])])
+        self._secrets = secrets_of(options)
+        self._there, _ = sent((self._reader, made), secrets=self._secrets)
         self.offset = self._reader.initialOffset() if offset is None else offset
 
     def batches(self) -> Iterator[pa.Table]:
@@ -123,7 +136,8 @@ class Stream:
             self.offset = end
 
     def between(self, start: dict[str, Any], end: dict[str, Any]) -> pa.Table:
-        pieces = [sent(piece) for piece in self._reader.partitions(start, end)]
-        found = [batch for piece in pieces for batch in self._there.read(piece)]
+        found = self._reader.partitions(start, end)
+        pieces = [sent(piece, secrets=self._secrets) for piece in found]
+        read = [batch for piece in pieces for batch in self._there.read(piece)]
         empty = pa.schema([(f.name, pa.null()) for f in self.schema]).empty_table()
-        return pa.Table.from_batches(found) if found else empty
+        return pa.Table.from_batches(read) if read else empty

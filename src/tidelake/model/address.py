@@ -13,8 +13,10 @@ HIDDEN = "***"
 
 _SCHEMES = "ducklake|sqlite|duckdb|postgres|postgresql|mysql|mariadb"
 _SCHEME = re.compile(
-    rf"\s*((?:(?:{_SCHEMES})(?:\+\w+)?:/*)+|[a-z][a-z0-9+.-]*://+|)", re.IGNORECASE
+    rf"\s*((?:ducklake:/*)?(?:(?:{_SCHEMES})(?:\+\w+)?:(?!/))?(?:[a-z][a-z0-9+.-]*:/+)?)",
+    re.IGNORECASE,
 )
+"""A user may be called as a scheme is: `postgres:` after slashes is one."""
 _USER = re.compile(r"[\w.-]+")
 _PORT = re.compile(r"(?P<host>[^/?#:\s]*):(?!\d*(?:[/?#]|$)).*", re.DOTALL)
 _VALUE = re.compile(r"([\w%+.-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"[^\"]*\"?|[^\s&;]*)")
@@ -34,7 +36,7 @@ def mask_secrets(text: str) -> str:
     user = _USER.match(login, start)
     name = user.group() if user else ""
     rest = login[start + len(name) :]
-    if "=" in name + rest:
+    if "=" in name + rest or _is_unclear(login[:start]):
         name, rest = "", rest or HIDDEN
     hidden = f":{HIDDEN}" if rest else ""
     return f"{login[:start].strip()}{name}{hidden}@{_without_values(place)}"
@@ -46,7 +48,8 @@ def secrets_in(text: str) -> frozenset[str]:
     login, at, _ = text.rpartition("@")
     scheme = _SCHEME.match(login) if at else None
     if scheme:
-        found.add(login[scheme.end() :].partition(":")[2])
+        rest = login[scheme.end() :]
+        found.add(rest.partition(":")[2] or (rest if _is_unclear(login[: scheme.end()]) else ""))
     plain = {value.strip("'\"") for value in found}
     return frozenset(each for value in plain for each in (value, unquote(value)) if len(each) > 2)
 
@@ -56,6 +59,11 @@ def without_secrets(message: str, address: str) -> str:
     for secret in sorted(secrets_in(address), key=len, reverse=True):
         message = message.replace(secret, HIDDEN)
     return message
+
+
+def _is_unclear(scheme: str) -> bool:
+    """Whether it may as well be a user: of `postgres:x@host` the `x` may be a password."""
+    return bool(scheme) and "/" not in scheme
 
 
 def _without_port(text: str) -> str:
