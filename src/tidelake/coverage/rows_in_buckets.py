@@ -6,16 +6,16 @@ It runs wherever rows are: in this process, or in the executors of Spark.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tidelake.coverage.values.bitmaps import by_entity, runs
-from tidelake.coverage.values.clock import COUNT
+from tidelake.coverage.bucket_sql import number_sql, placed_sql
+from tidelake.coverage.values.bitmaps import Buckets, by_entity, count_runs
+from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.piece import Piece
 from tidelake.coverage.values.series import Series
 from tidelake.model.names import quote
-from tidelake.model.types import BITS, TICKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
 _NAMES = (f"_tidelake_stretches_{number}" for number in count())
-_WHO, _PLACE = "_tidelake_who", "_tidelake_place"
+_WHO, _PLACE, _BUCKET = "_tidelake_who", "_tidelake_place", "_tidelake_bucket"
 _R, _E, _S = "_tidelake_row", "_tidelake_entity", "_tidelake_stretch"
 """Names that no column has: DuckDB takes `r.x` for a field if there is a struct `r`."""
-_UNITS = {"timestamp_s": "s", "timestamp_ms": "ms", "timestamp_ns": "ns"}
 
 
 def rows_in_buckets(
@@ -44,14 +43,17 @@ def rows_in_buckets(
         f"{_R}.{quote(column.name)} IS NOT DISTINCT FROM {_E}.c{place}"
         for place, column in enumerate(series.entity)
     )
-    placed = f"SELECT *, row_number() OVER () AS {_PLACE} FROM ({sql}) AS {_R}"
+    bucket = f"CASE WHEN {placed_sql(series.time, time)} THEN {number_sql(series, time)} END"
+    placed = (
+        f"SELECT *, row_number() OVER () AS {_PLACE}, {bucket} AS {_BUCKET} FROM ({sql}) AS {_R}"
+    )
     # A row without a time finds a run too, to which it does not belong.
     return (
-        f"SELECT {_R}.* EXCLUDE ({_WHO}, {_PLACE}) FROM"
+        f"SELECT {_R}.* EXCLUDE ({_WHO}, {_PLACE}, {_BUCKET}) FROM"
         f" (SELECT {_R}.*, {_E}.{_WHO} FROM ({placed}) AS {_R} LEFT JOIN {entities} AS {_E}"
         f" ON {same or 'true'}) AS {_R} ASOF LEFT JOIN {stretches} AS {_S}"
-        f" ON {_R}.{_WHO} = {_S}.{_WHO} AND {_R}.{time} >= {_S}.first"
-        f" WHERE ({_R}.{time} <= {_S}.last) IS {'' if inside else 'NOT '}TRUE"
+        f" ON {_R}.{_WHO} = {_S}.{_WHO} AND {_R}.{_BUCKET} >= {_S}.first"
+        f" WHERE ({_R}.{_BUCKET} <= {_S}.last) IS {'' if inside else 'NOT '}TRUE"
         f" ORDER BY {_R}.{_PLACE}"
     )
 
@@ -59,8 +61,8 @@ def rows_in_buckets(
 def _define(
     work: Workbench, series: Series, pieces: Iterable[Piece], called: tuple[str, str]
 ) -> None:
-    """Tables of the entities, each with a number, and of their runs: both ends belong to them, in
-    values of the time's own type."""
+    """Tables of the entities, each with a number, and of their runs of buckets: both ends belong
+    to them. There may be millions of runs, so nothing is done with each of them in Python."""
     import pyarrow as pa
 
     buckets = by_entity(pieces)
@@ -75,17 +77,18 @@ def _define(
         for place, column in enumerate(series.entity)
     )
     _keep(work, called[0], f"{casts}{_WHO}", pa.table(columns))
-    who, first, last = [], [], []
-    for number, ids in enumerate(buckets.values()):
-        for low, high in _bounds(series, runs(ids)):
-            who.append(number)
-            first.append(low)
-            last.append(high)
-    ends = {_WHO: pa.array(who, pa.int64())}
-    ends |= {"first": _times(series, first), "last": _times(series, last)}
-    kind = series.time.duckdb_type
-    typed = f"CAST(first AS {kind}) AS first, CAST(last AS {kind}) AS last"
-    _keep(work, called[1], f"{_WHO}, {typed}", pa.table(ends))
+    runs = pa.table(
+        {
+            _WHO: pa.chunked_array(
+                [pa.repeat(n, count_runs(ids)) for n, ids in enumerate(buckets.values())],
+                pa.int64(),
+            ),
+            "first": _ids(ids - ids.shift(1) for ids in buckets.values()),
+            "last": _ids(ids - ids.shift(-1) for ids in buckets.values()),
+        }
+    )
+    typed = ", ".join(f"{_number(series, end)} AS {end}" for end in ("first", "last"))
+    _keep(work, called[1], f"{_WHO}, {typed}", runs)
 
 
 def _keep(work: Workbench, name: str, chosen: str, data: pa.Table) -> None:
@@ -94,34 +97,22 @@ def _keep(work: Workbench, name: str, chosen: str, data: pa.Table) -> None:
     work.connection.unregister("_tidelake_stretches")
 
 
-def _bounds(series: Series, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and the last value of each run that the column's type can hold."""
-    clock = series.clock
-    tick, least, most = _range(series)
-    for begin, end in found:
-        low = clock.start(clock.number_of(begin)) // tick
-        high = clock.start(clock.number_of(end)) // tick - 1
-        yield max(low, least), min(high, most)
-
-
-def _range(series: Series) -> tuple[int, int, int]:
-    """What positions are divided by to give values, and which of these are finite."""
-    kind = series.time.type
-    if series.clock.kind == COUNT:
-        most = 1 << (BITS[kind] - 1 if series.clock.signed else BITS[kind])
-        return 1, -most if series.clock.signed else 0, most - 1
-    beyond = 1 << (31 if kind == "date" else 63)
-    return TICKS[kind], 2 - beyond, beyond - 2
-
-
-def _times(series: Series, values: list[int]) -> pa.Array:
+def _ids(found: Iterable[Buckets]) -> pa.ChunkedArray:
+    """The ids of buckets, as they lie in memory."""
     import pyarrow as pa
 
-    kind = series.time.type
-    if series.clock.kind == COUNT:
-        return pa.array(values, pa.int64() if series.clock.signed else pa.uint64())
-    if kind == "date":
-        return pa.array(values, pa.int32()).view(pa.date32())
-    unit = _UNITS.get(kind, "us")
-    zone = "UTC" if kind == "timestamptz" else None
-    return pa.array(values, pa.int64()).view(pa.timestamp(unit, zone))
+    arrays = [ids.to_array() for ids in found]
+    return pa.chunked_array(
+        [
+            pa.Array.from_buffers(pa.uint64(), len(each), [None, pa.py_buffer(each)])
+            for each in arrays
+        ],
+        pa.uint64(),
+    )
+
+
+def _number(series: Series, bucket: str) -> str:
+    """The number of a bucket, of which `number_sql` says where it lies."""
+    if not series.clock.signed:
+        return bucket
+    return f"CAST(CAST({bucket} AS HUGEINT) - {SIGN} AS BIGINT)"

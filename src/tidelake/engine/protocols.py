@@ -79,6 +79,10 @@ class Job(AbstractContextManager["Job"], Protocol):
     def number(self, name: str, sql: str) -> None:
         """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
 
+    def gather(self, name: str, sql: str, by: str) -> None:
+        """A relation of the query's rows, those with one value of a column in one place: whoever
+        groups by it need not move them again."""
+
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: some of its rows, by a query of DuckDB's
         that it may prepare tables for. It runs where the rows are, and sees no others."""

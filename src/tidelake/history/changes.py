@@ -71,6 +71,17 @@ class Changes(LazyRows):
         """The data files that would be read: those that were touched in between."""
         return self.plan().files
 
+    def count(self) -> int:
+        """How many changes. Which of them are updates need not be known for it, unless rows that
+        were only moved have to be told from others."""
+        plan = self.plan()
+        if self._where is not None or plan.window.unknown:
+            return super().count()
+        sources = [plan_of.CAME, plan_of.WENT, *([plan_of.BASE] if plan.base else [])]
+        with self._default_engine().job(f"cannot count the changes of {self._name}") as job:
+            define(job, plan)
+            return sum(job.rows(f"SELECT count(*) FROM {each}")[0][0] for each in sources)
+
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         plan = self.plan()
         names = plan_of.feed_names(plan.columns)

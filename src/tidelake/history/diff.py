@@ -69,7 +69,11 @@ class DiffRows(LazyRows):
             return job
         define(job, self._plan.changes)
         if self._plan.source is None:
-            job.define(PAIRS, plan_of.pairs_sql(self._plan))
+            if job.in_process:
+                job.define(PAIRS, plan_of.pairs_sql(self._plan))
+            else:
+                job.gather(plan_of.EVENTS, plan_of.events_sql(self._plan), ROW_NUMBER)
+                job.define(PAIRS, plan_of.pairs_at_once_sql(self._plan))
             job.define(plan_of.DIFFERING, differing_sql(self._plan.columns))
         return job
 

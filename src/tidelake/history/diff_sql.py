@@ -17,7 +17,7 @@ from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.plan.differs import HAD, HAS, NEW, OLD
 from tidelake.plan.scan import ScanPlan
 
-ONE, DIFFERING = "_tidelake_one", "_tidelake_differing"
+ONE, DIFFERING, EVENTS = "_tidelake_one", "_tidelake_differing", "_tidelake_events"
 ROW, KIND = "_tidelake_id", "_tidelake_kind"
 _A, _B, _S, _ENDS = "_tidelake_a", "_tidelake_b", "_tidelake_s", "_tidelake_ends"
 _W, _C = "_tidelake_w", "_tidelake_c"
@@ -86,6 +86,41 @@ def pairs_sql(plan: DiffPlan) -> str:
         f" {old}.{ROW_NUMBER} IS NOT NULL AS {HAD},"
         f" {new}.{ROW_NUMBER} IS NOT NULL AS {HAS}{images}"
         f" FROM {_B} FULL JOIN {_A} ON {_B}.{ROW_NUMBER} = {_A}.{ROW_NUMBER}"
+    )
+
+
+def events_sql(plan: DiffPlan) -> str:
+    """All that came and went, for engines to which joins are dear."""
+    listed = "".join(f", {quote(column.name)} AS c{n}" for n, column in enumerate(plan.columns))
+    return " UNION ALL ".join(
+        f"SELECT {ROW_NUMBER}, {AT}, {went} AS went{listed} FROM {source}"
+        for source, went in ((WENT, "TRUE"), (CAME, "FALSE"))
+    )
+
+
+def pairs_at_once_sql(plan: DiffPlan) -> str:
+    """The same pairs, in one pass over `EVENTS`."""
+    image = ", ".join(f"'c{n}': c{n}" for n, _ in enumerate(plan.columns))
+    before = f"(arg_min({{{image}}}, {AT}) FILTER (WHERE went))"
+    after = f"(arg_max({{{image}}}, {AT}) FILTER (WHERE NOT went))"
+    went_first, came_first, went_last, came_last = (
+        f"{end}({AT}) FILTER (WHERE {which})"
+        for end in ("min", "max")
+        for which in ("went", "NOT went")
+    )
+    was = f"{went_first} IS NOT NULL AND ({came_first} IS NULL OR {went_first} <= {came_first})"
+    stays = f"{came_last} IS NOT NULL AND ({went_last} IS NULL OR {came_last} >= {went_last})"
+    old, new = (was, before), (stays, after)
+    if plan.backwards:
+        old, new = new, old
+    images = "".join(
+        f", CASE WHEN {there} THEN {side}.c{n} END AS {label}_{n}"
+        for n, _ in enumerate(plan.columns)
+        for label, (there, side) in ((OLD, old), (NEW, new))
+    )
+    return (
+        f"SELECT {ROW_NUMBER} AS {ROW}, ({old[0]}) AS {HAD}, ({new[0]}) AS {HAS}{images}"
+        f" FROM {EVENTS} GROUP BY {ROW_NUMBER} HAVING ({was}) OR ({stays})"
     )
 
 

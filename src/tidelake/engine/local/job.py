@@ -96,6 +96,10 @@ class LocalJob(Closable):
         """A relation of the query's rows with `_tidelake_row`, which grows as they come."""
         self.define(name, f"SELECT *, row_number() OVER () AS {ROW_NUMBER} FROM ({sql}) AS r")
 
+    def gather(self, name: str, sql: str, by: str) -> None:  # noqa: ARG002
+        """A relation of the query's rows: all are in one place."""
+        self.define(name, sql)
+
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: some of its rows."""
         with translate_duckdb_errors(self._doing):

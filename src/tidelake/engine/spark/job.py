@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
+_FEW_DELETIONS = 1_000_000
 _BYTES_OF_A_TASK = 64 * 1024 * 1024
 
 
@@ -83,7 +84,9 @@ class SparkJob(Closable):
         life (`catalog.files.whole_life`)."""
         with self._translated():
             frame = read_deletions(self._frames.spark, self._local, files)
-            self._relations.add(name, Relation(frame, COLUMNS))
+            count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
+            few = count <= _FEW_DELETIONS
+            self._relations.add(name, Relation(frame.hint("broadcast") if few else frame, COLUMNS))
 
     def define(self, name: str, sql: str) -> None:
         """A relation of the query's rows, computed when they are asked for."""
@@ -97,6 +100,12 @@ class SparkJob(Closable):
             frame = found.frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW_NUMBER}")
             columns = (*found.columns, Column(0, ROW_NUMBER, "int64"))
             self._relations.add(name, Relation(frame, columns))
+
+    def gather(self, name: str, sql: str, by: str) -> None:
+        """A relation of the query's rows, those with one value of a column in one partition."""
+        with self._translated():
+            found = self._relations.of(sql)
+            self._relations.add(name, replace(found, frame=found.frame.repartition(by)))
 
     def reading(self, sql: str) -> SparkReading:
         """The query's rows, for the caller."""
