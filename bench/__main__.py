@@ -11,6 +11,7 @@ from bench import (
     coverage,
     expire,
     import_delta,
+    ingest,
     mirror,
     plan,
     scan,
@@ -37,6 +38,7 @@ PARTS = {
     "asof-join": asof_join.run,
     "coverage": coverage.run,
     "import": import_delta.run,
+    "ingest": ingest.run,
     "mirror": mirror.run,
 }
 

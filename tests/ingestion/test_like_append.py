@@ -75,6 +75,36 @@ def test_csv(lake: tidelake.Lake, tmp_path: Path, kind: str) -> None:
     compare(lake, kind, paths)
 
 
+JSONS = [
+    "0", "-1", "1.0", "1.50", "1.005", "127", "128", "1e3", "-0", "-0.0", "true", "null", "[1]",
+    "{}", '{"v": 1.25}', "NaN", "1e999", '"x"', '"1"', '"1.5"', '"\\u00e9"', '"\\ud800"', '"a\\nb"',
+    '"é"', '""', '"v"', '"2024-02-29"', '"2024-02-30"', '"2024-02-29T12:00:00"',
+    '"2024-02-29 24:00:00"',
+    '"2024-02-29T12:00:00.5Z"', '"2024-02-29T12:00:00.1234567"', '"2024-02-29T12:00:00+02:00"',
+    "9223372036854775808", "18446744073709551616", "9007199254740993", "0.1000000000000000055511",
+    "12345678.90", "0.30000000000000004", "1.25, \"v\": 2", "1,", "1.50000", '"true"', "01", "+1",
+    "123456789.12", "99999999999.5", "1.5e0", '"2024-2-9"', '"infinity"',
+]  # fmt: skip
+JSON_TYPES = [
+    "TINYINT", "BIGINT", "UBIGINT", "DOUBLE", "DECIMAL(10,2)", "DECIMAL(38,20)", "BOOLEAN", "DATE",
+    "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR", "FLOAT", "JSON", "UUID", "TIME", "VARCHAR NOT NULL",
+    "BIGINT DEFAULT 5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(t, marks=() if t in FEW else pytest.mark.slow) for t in JSON_TYPES],
+)
+def test_json(lake: tidelake.Lake, tmp_path: Path, kind: str) -> None:
+    paths = []
+    for number, text in enumerate([*JSONS, ""]):
+        value = f', "v": {text}' if text else ""
+        paths.append(tmp_path / f"{number}.jsonl")
+        paths[-1].write_text(f'{{"n": {number}{value}}}\n')
+    compare(lake, kind, paths)
+
+
 VALUES: dict[str, pa.Array] = {
     "int": pa.array([0, 127, 128, -1, None, 1 << 40], pa.int64()),
     "float": pa.array([0.0, -0.0, 1.5, float("nan"), 1e300, None]),

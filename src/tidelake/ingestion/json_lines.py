@@ -17,6 +17,7 @@ from tidelake.engine.incoming.text_lines import open_text
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.workbench import Workbench
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.ingestion.json_plain import take_plain
 from tidelake.ingestion.values import BadRecord, SourceFile
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
@@ -54,8 +55,10 @@ def take(
     others."""
     taking = _Taking(work, name, task)
     taking.begin()
+    plain = taking.take_plain([file.path for file in files])
     for file in files:
-        taking.take(file)
+        if file.path not in plain:
+            taking.take(file)
     return taking.rows, tuple(taking.bad)
 
 
@@ -75,6 +78,20 @@ class _Taking:
     def begin(self) -> None:
         sql = self._sql([], str(self.task.target.table))
         self.work.connection.execute(f"CREATE TEMP TABLE {self.name} AS {sql}")
+
+    def take_plain(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Rows of files that are plain. Where rows must stay in the order of the files, all of
+        them are, or none."""
+        try:
+            with translate_duckdb_errors("cannot read JSON"):
+                found = take_plain(self.work, self.name, paths, self.task.columns)
+        except TidelakeError:  # a line that is too long, or text that is not UTF-8
+            found = {}
+        if self.task.target.in_order and set(found) != set(paths):
+            self.work.connection.execute(f"DELETE FROM {self.name}")
+            found = {}
+        self.rows.update(found)
+        return found
 
     def take(self, file: SourceFile) -> None:
         records = self._records(file)
@@ -107,26 +124,38 @@ class _Taking:
                 found = _DECODER.decode(raw)
                 if not isinstance(found, dict):
                     raise TypeError("it is something else")
-            except (ValueError, TypeError, RecursionError) as error:
+                if not (found.keys() <= self._plain):
+                    self._check_known(file, line, found)
+                    found = self._fitting(found)
+            except (json.JSONDecodeError, TypeError, RecursionError) as error:
                 self.bad.append(BadRecord(file.path, line, raw, f"no JSON object: {error}"))
-                continue
-            if not (found.keys() <= self._plain):
-                found = self._fitting(file, line, found)
-            yield _Record(line, raw, found)
+            except _Misfit as error:
+                self.bad.append(BadRecord(file.path, line, raw, str(error)))
+            else:
+                yield _Record(line, raw, found)
 
-    def _fitting(self, file: SourceFile, line: int, values: dict[str, Any]) -> dict[str, Any]:
+    def _check_known(self, file: SourceFile, line: int, values: Mapping[str, Any]) -> None:
         unknown = [name for name in values if fold(name) not in self._known]
         if unknown and not self.task.ignores:
             raise Invalid(
                 f"{file.path}, line {line}: {self.task.target.table} has no column {unknown[0]!r}",
                 hint='new_columns="add" adds it, "ignore" passes over it',
             )
-        for name in unknown:
-            del values[name]
-        for name in values if self._documents else ():
-            if values[name] is not None and fold(name) in self._documents:
-                values[name] = json_text(values[name])
-        return values
+
+    def _fitting(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What is known of them, documents as text."""
+        kept = {name: value for name, value in values.items() if fold(name) in self._known}
+        for name in kept if self._documents else ():
+            if kept[name] is not None and fold(name) in self._documents:
+                try:
+                    kept[name] = json_text(kept[name])
+                except ValueError as error:
+                    raise _Misfit(f"column {name!r}: {error}") from error
+        return kept
+
+
+class _Misfit(Exception):
+    """A value that JSON cannot hold."""
 
 
 def _texts(store: Store, path: str) -> Iterator[tuple[int, str]]:

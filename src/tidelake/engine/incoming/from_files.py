@@ -203,10 +203,17 @@ def json_rows(
 
 
 def _object(text: str, path: str, place: str, documents: Collection[str]) -> dict[str, Any]:
-    found = json.loads(text, parse_float=Number)
+    """What DuckDB takes for JSON may be none: a comma before a bracket, or NaN."""
+    try:
+        found = json.loads(text, parse_float=Number)
+        for name, value in found.items() if documents and isinstance(found, dict) else ():
+            if value is not None and fold(name) in documents:
+                found[name] = json_text(value)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(
+            f"{place}: {path} holds {text[:100]}, which is no JSON: {error}",
+            hint="correct the file",
+        ) from error
     if not isinstance(found, dict):
         raise Invalid(f"{place}: {path} holds {text[:100]}, not an object", hint="give objects")
-    for name, value in found.items() if documents else ():
-        if value is not None and fold(name) in documents:
-            found[name] = json_text(value)
     return found
