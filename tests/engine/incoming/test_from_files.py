@@ -217,7 +217,7 @@ def test_json_columns_of_a_json_file_hold_what_stands_there(connection, tmp_path
 
 def test_files_in_an_object_store(connection, tmp_path, s3_server):
     bucket = s3_server.new_bucket()
-    allow_remote(connection, f"s3://{bucket}/", s3_server.storage_options)
+    allow_remote(connection, ["s3"], s3_server.storage_options)
     for kind in ("parquet", "csv", "json"):
         source = f"SELECT i FROM range(3) AS r(i)) TO 's3://{bucket}/in/a.{kind}'"
         connection.execute(f"COPY ({source} (FORMAT {kind})")
