@@ -5,8 +5,12 @@ import os
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from tests.servers.process import (
     LOOPBACK,
@@ -138,25 +142,55 @@ class SparkCluster:
 
     def run_python(self, code: str, *arguments: str, seconds: float = 180) -> str:
         """The output of a program whose `SparkSession.builder.getOrCreate()` is on the cluster."""
-        conf = {
+        with self.start_python(code, *arguments) as child:
+            out, err = child.communicate(timeout=seconds)
+        assert child.returncode == 0, err
+        return out
+
+    @contextmanager
+    def start_python(
+        self,
+        code: str,
+        *arguments: str,
+        conf: Mapping[str, str] | None = None,
+        python: Path | str = sys.executable,
+    ) -> Iterator["subprocess.Popen[str]"]:
+        """Such a program while it runs, with more settings and perhaps another Python for its
+        executors; it is killed at the end."""
+        whole = {
             **settings(self._folder),
             "spark.master": self.master_url,
             "spark.executor.memory": "512m",
             "spark.executor.cores": "1",
             "spark.cores.max": "2",
+            **(conf or {}),
         }
-        options = [part for item in conf.items() for part in ("--conf", f"'{'='.join(item)}'")]
+        options = [part for item in whole.items() for part in ("--conf", f"'{'='.join(item)}'")]
         environment = {"PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"])}
-        finished = subprocess.run(
+        child = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
-            env={**os.environ, **ENVIRONMENT, **environment},
+            env={**os.environ, **ENVIRONMENT, **environment, "PYSPARK_PYTHON": str(python)},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=seconds,
+            start_new_session=True,
         )
-        assert finished.returncode == 0, finished.stderr
-        return finished.stdout
+        try:
+            yield child
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, 9)
+            child.wait(60)
+
+    def executors(self) -> list[psutil.Process]:
+        """The processes that do the work of the programs that run now."""
+        found = []
+        for each in (c for pid in self.pids for c in psutil.Process(pid).children(recursive=True)):
+            with suppress(psutil.Error):  # those of programs that have ended may be ending too
+                if "CoarseGrainedExecutorBackend" in " ".join(each.cmdline()):
+                    found.append(each)
+        return found
 
     def stop(self) -> None:
         for process in reversed(self._processes):
