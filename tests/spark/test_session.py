@@ -1,5 +1,7 @@
 """The session that suits a lake."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -29,3 +31,25 @@ def test_a_session_that_is_there_gets_the_settings(spark: Any) -> None:
 def test_nonsense_is_refused_before_a_session_is_made(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(Invalid, match=message):
         tidelake.spark.session(**wrong)
+
+
+PROGRAM = """
+import sys, tidelake
+spark = tidelake.spark.session(remote=sys.argv[1], config={"spark.sql.shuffle.partitions": 3})
+assert spark.conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
+assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+try:
+    spark.read.format("tidelake").option("nonsense", "1").load("t").schema
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_session_on_a_connect_server(spark_connect_server: Any, spark: Any) -> None:
+    with pytest.raises(Invalid, match="stop the classic session"):
+        tidelake.spark.session(remote=spark_connect_server.url)
+    program = [sys.executable, "-W", "ignore", "-c", PROGRAM, spark_connect_server.url]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert "tidelake.errors.Invalid: there is no option 'nonsense'" in done.stdout, done.stderr

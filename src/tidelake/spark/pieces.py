@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import types as t
 from pyspark.sql.datasource import InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.errors import refusal
-from tidelake.engine.spark.arrow_reader import cast_batch, nullable
+from tidelake.engine.spark.arrow_reader import arrow_type, cast_batch, nullable
 from tidelake.errors import Invalid
 from tidelake.history import changes_sql
 from tidelake.history.changes import define
@@ -158,7 +157,7 @@ class PieceReader:
 
     def batches(self, piece: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(piece, Piece):
-            wanted = to_arrow_schema(self.schema, timezone="UTC")
+            wanted = pa.schema([(f.name, arrow_type(f.dataType)) for f in self.schema])
             local = _engine(pickle.dumps(self.local))
             for batch in piece.reading(local).to_batches(_BATCH_ROWS):
                 yield cast_batch(batch.select(self.names), wanted)

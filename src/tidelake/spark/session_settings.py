@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyspark
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession as Builder
 
 from tidelake.errors import Invalid, Unsupported
@@ -60,7 +61,15 @@ def session(
         builder = builder.master(master)
     for key, value in wanted.items():
         builder = builder.config(key, value)
-    found = builder.getOrCreate()
+    try:
+        found = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if remote is None:
+            raise
+        raise Invalid(
+            f"no session on {remote} can be made here: {error}",
+            hint="stop the classic session of this process first, or do without remote=",
+        ) from error
     _check_zone(found, wanted[_ZONE])
     register(found)
     return found

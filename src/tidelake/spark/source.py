@@ -22,7 +22,6 @@ from tidelake.spark.batch_writer import BatchWriter
 from tidelake.spark.lakes import lake_of
 from tidelake.spark.options import OF_TABLE, SourceOptions
 from tidelake.spark.relation import NamedRelation
-from tidelake.spark.stream_reader import StreamReader
 from tidelake.spark.stream_writer import StreamWriter
 from tidelake.spark.table_label import label_for, labelled_options, with_label
 
@@ -65,6 +64,8 @@ class TidelakeSource(DataSource):
         return BatchWriter(self._target(), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from tidelake.spark.stream_reader import StreamReader  # which PySpark 4.1 has not all for
+
         found = StreamReader(self._said(schema), schema)
         self._travels = True
         return found
