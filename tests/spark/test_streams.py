@@ -67,6 +67,22 @@ def test_a_batch_that_comes_again_is_there_once(made: Place, checkpoint: Path) -
     assert not made.unknown_files()
 
 
+def test_the_last_batch_comes_again_after_its_snapshot_has_expired(
+    made: Place, checkpoint: Path
+) -> None:
+    stream = sink(made, checkpoint)
+    for batch in range(3):
+        stream.commit(batch, stream.write(rows(batch)))
+    with made.open() as lake:
+        lake.table(TARGET).compact()
+        lake.table(TARGET).append([{"id": 9}])
+        lake.expire(older_than="0 seconds")
+        assert len(lake.snapshots()) == 1
+    stream.commit(2, stream.write(rows(2)))
+    stream.commit(3, stream.write(rows(3)))
+    assert ids(made) == [0, 1, 2, 3, 9]
+
+
 def test_another_checkpoint_is_another_query(made: Place, checkpoint: Path, tmp_path: Path) -> None:
     """Its batches have the same numbers, and are not those that are there."""
     sink(made, checkpoint).commit(0, sink(made, checkpoint).write(rows(1)))

@@ -84,14 +84,18 @@ class RowWrite:
             lake.session.store.delete(sorted(written))
             raise
         if self.merge_on is None:
-            written = written - self._there(lake, done) if done.duplicate else set()
+            written = self._spare(lake, done, written) if done.duplicate else set()
         lake.session.store.delete(sorted(written))
         return done
 
-    def _there(self, lake: Lake, done: WriteResult) -> set[str]:
-        """The files of the table after a commit that had been made before."""
-        found = lake.known_at(done.snapshot_id or 0).table(str(self.table)).files()
-        return {file.path for file in found}
+    def _spare(self, lake: Lake, done: WriteResult, written: set[str]) -> set[str]:
+        """The files that a commit which had been made before does not have. If its snapshot has
+        been expired nobody can tell, and cleanup finds them."""
+        try:
+            found = lake.known_at(done.snapshot_id or 0).table(str(self.table)).files()
+        except NotFound:
+            return set()
+        return written - {file.path for file in found}
 
     @property
     def _doing(self) -> str:
