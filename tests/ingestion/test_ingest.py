@@ -78,6 +78,18 @@ def test_each_file_once(lake: tidelake.Lake, place: Place, incoming: Path) -> No
         )
 
 
+def test_a_file_is_the_same_whichever_way_it_is_found(
+    lake: tidelake.Lake, incoming: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (incoming.parent / "linked").symlink_to(incoming)
+    monkeypatch.chdir(incoming)
+    ways = ["0.csv", "../incoming/0.csv", f"file://{incoming}/0.csv", "../linked/0.csv", "0*"]
+    assert tidelake.ingest(lake, "t", ways).files == 1
+    for way in ways:
+        assert tidelake.ingest(lake, "t", way).known == 1
+    assert tidelake.ingest(lake, "t", "../linked").files == 2
+
+
 def test_into_another_table_they_come_again(lake: tidelake.Lake, incoming: Path) -> None:
     tidelake.ingest(lake, "new.t", incoming)
     assert tidelake.ingest(lake, "u", incoming).rows == 3

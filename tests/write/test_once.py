@@ -403,6 +403,20 @@ def test_a_transaction_expects_it_of_all_its_tables(lake: tidelake.Lake, place: 
     assert not place.unknown_files()
 
 
+def test_who_comes_again_expects_what_was_before(lake: tidelake.Lake) -> None:
+    """The table has changed since, by the first time that it was done."""
+    then = lake.snapshots()[-1].snapshot_id
+    for duplicate in (False, True):
+        done = lake.table("facts").append([FACT], once="single", expected=then)
+        assert done.duplicate is duplicate
+        with lake.transaction(once="both", expected=then) as tx:
+            tx.table("t").append([{"k": "c", "v": 3}])
+        assert tx.result is not None
+        assert tx.result.duplicate is duplicate
+    with pytest.raises(Conflict, match="has changed"):
+        lake.table("t").append([{"k": "c", "v": 3}], once="other", expected=then)
+
+
 def test_what_is_expected_is_looked_at_inside_the_lock(lake: tidelake.Lake, place: Place) -> None:
     then = lake.snapshots()[-1].snapshot_id
     with place.open() as other:

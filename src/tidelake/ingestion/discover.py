@@ -11,7 +11,7 @@ from pathlib import Path
 from tidelake.engine.incoming.from_files import kind_of
 from tidelake.errors import Invalid, NotFound
 from tidelake.ingestion.values import SourceFile
-from tidelake.store.files import Store, glob_regex, is_local, local_path
+from tidelake.store.files import Store, glob_regex, is_local, local_path, same_place
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -57,8 +57,10 @@ def _listed_here(_: Store, pattern: str) -> Iterator[SourceFile]:
 
 
 def _facts(path: Path) -> SourceFile:
+    """Under the name that it has whichever way it was found."""
     facts = path.stat()
-    return SourceFile(str(path), facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+    modified = datetime.fromtimestamp(facts.st_mtime, UTC)
+    return SourceFile(same_place(str(path)), facts.st_size, modified)
 
 
 def _listed_there(store: Store, pattern: str) -> Iterator[SourceFile]:

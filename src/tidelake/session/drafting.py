@@ -243,7 +243,7 @@ class DraftSession(Session):
                 found = self._declaration(reader, table_id)
             kept.keep(key, found)
         meta, known, inline_table = found
-        if self.guard.expected is not None:
+        if self.guard.looks_early:
             with self.reading() as reader:
                 self.guard.check_table(reader, meta.info)
         draft = TableDraft(

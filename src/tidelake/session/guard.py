@@ -39,6 +39,12 @@ class Guard:
         """Whether there is anything to look at."""
         return self.once is not None or self.expected is not None
 
+    @property
+    def looks_early(self) -> bool:
+        """Whether what is expected is looked at before the commit too. With a token it is not:
+        the change since may be that which was made under it."""
+        return self.expected is not None and self.once is None
+
     def done_before(self, session: Session) -> WriteResult | None:
         """What came of it, if it has been done."""
         if self.once is None:
