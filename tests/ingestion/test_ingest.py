@@ -103,8 +103,10 @@ def test_into_another_table_they_come_again(lake: tidelake.Lake, incoming: Path)
     assert kept == {lake.table("new.t").info.id}
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "csv.zst", "tsv", "jsonl", "json.gz", "json",
-                                  "parquet"])  # fmt: skip
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("csv.gz", "tsv", "json.gz")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.zst", "jsonl", "json", "parquet", *SLOW])
 def test_formats(lake: tidelake.Lake, tmp_path: Path, kind: str) -> None:
     """All say the same, and have a good row and a bad one."""
     path = tmp_path / f"rows.{kind}"

@@ -113,7 +113,18 @@ def test_every_write_is_tried_here() -> None:
     assert public(Browsable) == LAKE.keys()
 
 
-@pytest.mark.parametrize("name", WRITES)
+def some_of_them(*names: str) -> list[Any]:
+    """All writes; those with other names are slow."""
+    return [
+        pytest.param(each, marks=() if each.partition(".")[2] in names else pytest.mark.slow)
+        for each in WRITES
+    ]
+
+
+LIKE_OTHERS = ("set_sorting", "set_comment", "set_coverage", "end", "create_schema", "drop_schema")
+
+
+@pytest.mark.parametrize("name", some_of_them(*({*TABLE, *LAKE} - {*LIKE_OTHERS})))
 def test_twice_is_once(lake: tidelake.Lake, place: Place, tmp_path: Path, name: str) -> None:
     do = WRITES[name]
     before = len(lake.snapshots())
@@ -134,11 +145,8 @@ def test_twice_is_once(lake: tidelake.Lake, place: Place, tmp_path: Path, name: 
         do(lake, tmp_path, {"onec": "x"})
 
 
-FEW = ("table.append", "table.delete", "table.evolve", "lake.create_table", "lake.undrop")
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in FEW else pytest.mark.slow) for n in WRITES]
+    "name", some_of_them("append", "delete", "evolve", "create_table", "undrop")
 )
 def test_what_has_changed_is_refused(
     lake: tidelake.Lake, place: Place, tmp_path: Path, name: str
