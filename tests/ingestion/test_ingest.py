@@ -328,7 +328,8 @@ def test_what_cannot_be_read_is_refused(lake: tidelake.Lake, place: Place, tmp_p
     with pytest.raises(NotFound):
         tidelake.ingest(lake, "t", tmp_path / "nobody.csv")
     assert tidelake.ingest(lake, "t", f"{tmp_path}/nobody*.csv").files == 0
-    for wrong in ({"new_columns": "?"}, {"changed": 1}, {"format": "xml"}, {"batch_files": 0}):
+    wrongs = ({"new_columns": "?"}, {"changed": 1}, {"format": "xml"}, {"batch_files": 0})
+    for wrong in (*wrongs, {"nonsense": 1}):
         with place.refuses(Invalid):
             tidelake.ingest(lake, "t", f"{tmp_path}/*.csv", **wrong)  # type: ignore[arg-type]
     assert tidelake.ingest(lake, "t", tmp_path / "what.txt", format="csv").rows == 1

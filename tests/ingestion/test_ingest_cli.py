@@ -28,7 +28,7 @@ def test_watch(place: Place, tmp_path: Path) -> None:
     told = json.loads(first.stdout)
     assert (told["files"], told["rows"], told["bad_records"], told["known"]) == (1, 1, 1, 0)
     again = subprocess.run(once, capture_output=True, text=True, check=True)
-    assert again.stdout == "0 files, 0 rows; 1 files were there before\n"
+    assert again.stdout == "0 files, 0 rows; 1 file taken before\n"
     watching = subprocess.Popen(
         command(place, "ns.t", f"{folder}/*.csv", "--delimiter", ";", "--watch", "0.1"),
         stdout=subprocess.PIPE,
@@ -40,7 +40,7 @@ def test_watch(place: Place, tmp_path: Path) -> None:
             draft = folder / "draft"
             draft.write_text(f"k;at;v\ny;2024-01-0{number};2\n")
             draft.rename(folder / f"{number}.csv")
-            assert "1 file, 1 rows" in watching.stdout.readline()
+            assert "1 file, 1 row" in watching.stdout.readline()
             time.sleep(0.05)
     finally:
         watching.kill()

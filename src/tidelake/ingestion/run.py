@@ -42,6 +42,7 @@ def ingest(
             hint="call it with the lake itself",
         )
     session.check_writable()
+    shape.known_settings(wish)
     started = time.monotonic()
     files = discover(session.store, patterns)
     for file in files:

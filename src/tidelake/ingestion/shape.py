@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.incoming.columns_of_data import described_columns
@@ -15,10 +16,18 @@ from tidelake.model.schema import Column
 from tidelake.session.drafting import DraftSession
 from tidelake.write import definitions
 
+_OF_ITS_OWN = ("partition_by", "sort_by", "comment")
 _LOOKED_AT = 16
 """Files in which types are looked for."""
 
 Offer = tuple[SourceFile, Head]
+
+
+def known_settings(wish: IngestWish) -> Mapping[str, Any]:
+    """The settings of a new table; Invalid if one is none."""
+    return definitions.known_settings(
+        {name: value for name, value in wish.creation.items() if name not in _OF_ITS_OWN}
+    )
 
 
 def is_there(tx: DraftSession, wish: IngestWish) -> bool:
@@ -33,15 +42,14 @@ def make(tx: DraftSession, work: Workbench, wish: IngestWish, offers: Sequence[O
     if fold(wish.table.schema) not in schemas:
         definitions.create_schema(tx, wish.table.schema)
     columns = _hinted(_inferred(work, wish, offers), wish)
-    settings = dict(wish.creation)
     definitions.create_table(
         tx,
         wish.table,
         columns,
-        partition_by=settings.pop("partition_by", ()),
-        sort_by=settings.pop("sort_by", ()),
-        comment=settings.pop("comment", None),
-        settings=definitions.known_settings(settings),
+        partition_by=wish.creation.get("partition_by", ()),
+        sort_by=wish.creation.get("sort_by", ()),
+        comment=wish.creation.get("comment"),
+        settings=known_settings(wish),
     )
 
 

@@ -84,9 +84,13 @@ class IngestResult:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        said = f"{self.files:,} {'file' if self.files == 1 else 'files'}, {self.rows:,} rows"
+        said = f"{_counted(self.files, 'file')}, {_counted(self.rows, 'row')}"
         if self.bad_records:
-            said += f", {self.bad_records:,} bad records in quarantine"
+            said += f", {_counted(self.bad_records, 'bad record')} in quarantine"
         if self.known:
-            said += f"; {self.known:,} files were there before"
+            said += f"; {_counted(self.known, 'file')} taken before"
         return said
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
