@@ -152,3 +152,20 @@ def test_tables_of_sparks_own_catalog(session: Any, place: Place, lake: tidelake
         assert rows(session.sql("SELECT * FROM kept")) == canonical.rows(wanted)
     finally:
         session.sql("DROP TABLE kept")
+
+
+@pytest.mark.slow
+def test_odd_names_and_a_far_away_session(session: Any, place: Place, lake: tidelake.Lake) -> None:
+    lake.create_schema("odd schema")
+    table = lake.create_table('"odd schema"."odd.table"', "id BIGINT, ts TIMESTAMPTZ")
+    table.append([{"id": n, "ts": f"2024-01-01T{n:02}:00:00Z"} for n in range(24)])
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        with tidelake.spark.attach(session, lake, "x") as attached:
+            assert list(attached.skipped) == ['"odd schema"."odd.table"']
+            assert session.sql("SELECT count(*) FROM `x_odd schema_odd.table`").first()[0] == 24
+        read = session.read.format("tidelake").option("catalog", place.url)
+        found = read.load('"odd schema"."odd.table"')
+        assert found.where("ts >= TIMESTAMP'2024-01-01 10:00:00'").count() == 24 - 15
+    finally:
+        session.conf.set("spark.sql.session.timeZone", "UTC")

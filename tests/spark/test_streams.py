@@ -81,6 +81,7 @@ def test_the_last_batch_comes_again_after_its_snapshot_has_expired(
     stream.commit(2, stream.write(rows(2)))
     stream.commit(3, stream.write(rows(3)))
     assert ids(made) == [0, 1, 2, 3, 9]
+    assert not made.unknown_files()
 
 
 def test_another_checkpoint_is_another_query(made: Place, checkpoint: Path, tmp_path: Path) -> None:
@@ -243,6 +244,25 @@ def test_what_was_expired_is_missed(made: Place) -> None:
         lake.expire(keep_last=1)
     with pytest.raises(NotFound, match=rf"needs snapshot {place['snapshot']} to go on"):
         list(stream_of(made, place).batches())
+
+
+def test_a_stream_of_a_quiet_table_does_not_fall_behind(made: Place) -> None:
+    with made.open() as lake:
+        lake.table(TARGET).append(rows(1))
+        other = lake.create_table("ns.other", {"x": "INTEGER"})
+        stream = stream_of(made)
+        assert len(list(stream.batches())) == 1
+        place = stream.offset
+        for number in range(10):
+            other.append([{"x": number}])
+        assert not list(stream.batches()), "others do not wake it"
+        for number in range(50):
+            other.append([{"x": number}])
+        assert [len(batch) for batch in stream.batches()] == [0]
+        assert stream.offset["snapshot"] > place["snapshot"]
+        lake.expire(keep_last=2)
+        lake.table(TARGET).append(rows(2))
+        assert [read_ids(batch) for batch in stream.batches()] == [[2]]
 
 
 def test_columns_that_come_and_go(made: Place) -> None:

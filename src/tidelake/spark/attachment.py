@@ -31,7 +31,8 @@ from tidelake.spark.table_label import with_label
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_NAME = re.compile(r"[A-Za-z]\w*")
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_WORD = re.compile(r"\w+", re.ASCII)
 _OURS = "tidelake.lake"
 """A property of databases that we made: its value is the lake's address without its password."""
 
@@ -44,7 +45,8 @@ def attach(
     known_at: int | str | datetime | None = None,
     as_of: str | date | None = None,
 ) -> Attachment:
-    """Make all tables and views of a lake known to `spark.sql`, until `detach()`.
+    """Make all tables and views of a lake known to `spark.sql`, until `detach()`. What was attached
+    under the same name before is replaced.
 
     `lake_ns.table` is live: every query sees the newest snapshot. `lake_ns_table` is read by Spark
     itself, which is faster, at the snapshot of now or of the last `refresh()`. With `known_at` both
@@ -59,7 +61,7 @@ def attach(
 
 class Attachment(Closable):
     """A lake that is attached to a session. `tables` and `views` are the names that it has there;
-    `skipped` are those that Spark cannot hold, and why."""
+    `skipped` are names of the lake that have no table, or no view either, there, and why."""
 
     def __init__(self, spark: SparkSession, lake: Lake, name: str, as_of: str | None) -> None:
         self.name = name
@@ -82,17 +84,21 @@ class Attachment(Closable):
         """See tables that have come and gone, changed columns, and in views the newest rows."""
         self.skipped = {}
         found = _by_place(self._names())
-        wanted = {f"{self.name}_{each.schema}" for each in found.values()}
+        plain = [each for each in found.values() if self._is_plain(each)]
+        wanted = {f"{self.name}_{each.schema}" for each in plain}
         for database in sorted(wanted | self._databases):
             self._drop_database(database)
+        self._databases = wanted
         for database in sorted(wanted):
             self._create_database(database)
-        self._databases = wanted
-        self.tables = tuple(self._create_tables(found.values()))
-        before = set(self.views)
-        self.views = tuple(self._create_views(found))
-        for gone in before - set(self.views):
-            self._spark.catalog.dropTempView(gone)
+        self.tables = tuple(self._create_tables(plain))
+        before, self.views = self.views, ()
+        try:
+            for view in self._create_views(found):
+                self.views = (*self.views, view)
+        finally:
+            for gone in set(before) - set(self.views):
+                self._spark.catalog.dropTempView(gone)
         return self
 
     def detach(self) -> None:
@@ -115,6 +121,13 @@ class Attachment(Closable):
 
     def _names(self) -> list[TableName]:
         return [TableName.parse(each) for each in (*self._lake.tables(), *self._lake.views())]
+
+    def _is_plain(self, name: TableName) -> bool:
+        """Whether Spark's catalog takes such a name."""
+        if _WORD.fullmatch(name.schema) and _WORD.fullmatch(name.name):
+            return True
+        self.skipped[str(name)] = "Spark's catalog takes letters, digits and _ in names alone"
+        return False
 
     def _options(self, name: TableName) -> dict[str, str]:
         options = {"lake": self._word, "table": str(name)}
@@ -172,9 +185,12 @@ class Attachment(Closable):
 
     def _create_views(self, names: dict[str, TableName]) -> Iterator[str]:
         for place, name in names.items():
-            if str(name) not in self.skipped:
-                view = f"{self.name}_{place}"
-                self._frame(name).createOrReplaceTempView(view)
+            view = f"{self.name}_{place}"
+            try:
+                self._frame(name).createOrReplaceTempView(backtick(view))
+            except Unsupported as error:
+                self.skipped[str(name)] = str(error)
+            else:
                 yield view
 
     def _frame(self, name: TableName) -> DataFrame:

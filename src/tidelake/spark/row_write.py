@@ -26,6 +26,7 @@ from tidelake.write.files import (
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
     from tidelake.plan.target import Target
+    from tidelake.session.drafting import DraftSession
     from tidelake.spark.options import SourceOptions
 
 
@@ -73,17 +74,24 @@ class RowWrite:
         """The commit. Files that do not become part of the lake are removed; should it stay
         unknown whether it landed, they stay, and `cleanup` finds them."""
         written = {file.path for file in files}
+        tries: list[DraftSession] = []
+        operation = self._operation(files, target)
+
+        def run(tx: DraftSession) -> WriteResult:
+            tries.append(tx)
+            return operation(tx)
+
         try:
             done = write(
                 lake.session,
-                self._operation(files, target),
+                run,
                 terms=Terms.of({"once": once}),
                 purpose=Purpose(self._doing, (str(self.table),)),
             )
         except (Conflict, Invalid, NotFound):
             lake.session.store.delete(sorted(written))
             raise
-        if self.merge_on is None:
+        if self.merge_on is None and tries:
             written = self._spare(lake, done, written) if done.duplicate else set()
         lake.session.store.delete(sorted(written))
         return done
