@@ -140,3 +140,22 @@ def test_nothing_is_set_for_columns_that_kept_their_names(without_ids: Any, plac
             pushed = next(line for line in text.splitlines() if "PushedFilters" in line)
             assert "GreaterThan(id,3)" in pushed
             assert "GreaterThan(v" not in pushed
+
+
+def test_many_files_are_looked_at_by_few_tasks(spark: Any, place: Place) -> None:
+    """Spark would have a task look at each; what the session had set it has again."""
+    tasks = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+    before = spark.conf.get(tasks)
+    with place.open(engine="spark", spark=spark) as lake:
+        table = lake.create_table("t", "id BIGINT")
+        table.append(spark.range(0, 40, 1, 40))
+        frame = table.to_spark()
+        assert len(table.files()) == 40
+        assert sorted(row.id for row in frame.collect()) == [*range(40)]
+        jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+        found = [jobs.apply(number) for number in range(jobs.size())]
+        described = [job for job in found if job.description().isDefined()]
+        wanted = "Listing leaf files and directories for 40 paths"
+        listed = [job for job in described if job.description().get().startswith(wanted)]
+        assert [job.numTasks() for job in listed] == [16]
+    assert spark.conf.get(tasks) == before

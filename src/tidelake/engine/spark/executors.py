@@ -10,6 +10,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from tidelake.engine.spark.errors import SHIP
+from tidelake.engine.spark.settings import is_connect
 from tidelake.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def _release(name: str, text: str) -> str:
 
 def _is_local(spark: SparkSession) -> bool:
     """Classic sessions with the master `local[…]`: executors run the Python of the driver."""
-    from pyspark.sql.utils import is_remote
-
-    if is_remote():
+    if is_connect(spark):
         return False
     return (spark.conf.get("spark.master", "") or "").startswith("local")
 

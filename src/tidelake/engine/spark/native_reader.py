@@ -21,6 +21,7 @@ from tidelake.engine.spark.columns import field_of, lineage_field
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.field_ids import Witness
 from tidelake.engine.spark.paths import escape_globs, metadata_path
+from tidelake.engine.spark.settings import listing
 from tidelake.model.schema import (
     ROW_BEGAN,
     ROW_ENDED,
@@ -181,7 +182,8 @@ class NativeReader:
 
     def _open(self, schema: t.StructType, paths: Sequence[str]) -> DataFrame:
         names = [escape_globs(self._uris[path]) for path in paths]
-        with translate_spark_errors(f"cannot read {self._plan.table}"):
+        reading = translate_spark_errors(f"cannot read {self._plan.table}")
+        with reading, listing(self._spark, len(names)):
             return self._spark.read.options(**_OPTIONS).schema(schema).parquet(*names)
 
     def _facts(self, files: Sequence[DataFile]) -> DataFrame:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 _TIMES = "spark.sql.timeType.enabled"
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_FEW_PATHS = 32
+_PATHS_OF_A_TASK = 64
 
 
 def switch_on(spark: SparkSession, name: str) -> bool:
@@ -36,6 +39,27 @@ def allow_times(spark: SparkSession, columns: Iterable[Column], place: object) -
             " switched off and does not let us switch on",
             hint=f"start the session with {_TIMES}=true, or leave the column out with columns=[…]",
         )
+
+
+@contextmanager
+def listing(spark: SparkSession, paths: int) -> Iterator[None]:
+    """While Spark looks at so many paths: with more than a few it does so in a job, of a task for
+    each, which takes seconds for a thousand. Connect looks at them later, and again with every
+    query, so there the setting stays."""
+    tasks = str(max(16, paths // _PATHS_OF_A_TASK))
+    if paths <= _FEW_PATHS:
+        yield
+    elif is_connect(spark):
+        if int(_get(spark, _LISTING_TASKS) or 0) != int(tasks):
+            _set(spark, _LISTING_TASKS, tasks)
+        yield
+    else:
+        with setting(spark, _LISTING_TASKS, tasks):
+            yield
+
+
+def is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager
