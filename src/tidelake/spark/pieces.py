@@ -5,10 +5,8 @@ A piece holds files, rows of the catalog and conditions; nothing of how to get i
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,6 +16,7 @@ from pyspark.sql.datasource import InputPartition
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.errors import refusal
 from tidelake.engine.spark.arrow_reader import arrow_type, cast_batch, nullable
+from tidelake.engine.spark.worker import WORKER
 from tidelake.errors import Invalid
 from tidelake.history import changes_sql
 from tidelake.history.changes import define
@@ -158,16 +157,9 @@ class PieceReader:
     def batches(self, piece: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(piece, Piece):
             wanted = pa.schema([(f.name, arrow_type(f.dataType)) for f in self.schema])
-            local = _engine(pickle.dumps(self.local))
-            for batch in piece.reading(local).to_batches(_BATCH_ROWS):
-                yield cast_batch(batch.select(self.names), wanted)
-
-
-@cache
-def _engine(local: bytes) -> LocalEngine:
-    """One DuckDB for all tasks of a process."""
-    found: LocalEngine = pickle.loads(local)
-    return found
+            with WORKER.engine(self.local) as local:
+                for batch in piece.reading(local).to_batches(_BATCH_ROWS):
+                    yield cast_batch(batch.select(self.names), wanted)
 
 
 def check_schema(schema: t.StructType, columns: Sequence[Column], table: object) -> tuple[str, ...]:
