@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,6 +90,16 @@ def test_a_file_is_the_same_whichever_way_it_is_found(
     for way in ways:
         assert tidelake.ingest(lake, "t", way).known == 1
     assert tidelake.ingest(lake, "t", "../linked").files == 2
+
+
+def test_the_lakes_own_files_are_not_taken(
+    lake: tidelake.Lake, place: Place, tmp_path: Path
+) -> None:
+    lake.set_option("data_inlining_row_limit", 0)
+    lake.create_table("t", "id BIGINT").append([{"id": 1}])
+    (tmp_path / "linked").symlink_to(place.data)
+    for way in (tmp_path, f"{tmp_path}/**/*.parquet", f"{tmp_path}/linked/main/t/*.parquet"):
+        assert tidelake.ingest(lake, "t", way) == replace(IngestResult(), seconds=ANY)
 
 
 def test_into_another_table_they_come_again(lake: tidelake.Lake, incoming: Path) -> None:
@@ -293,6 +305,7 @@ def take(place: Place, folder: Path) -> IngestResult:
 
 @pytest.mark.parametrize("place", ["sqlite", "postgresql", "mariadb"], indirect=True)
 def test_several_at_once(place: Place, tmp_path: Path) -> None:
+    """The lake lies in the same folder: its own files are not taken into it."""
     for number in range(12):
         put(tmp_path / f"{number:02}.csv", f"id,v\n{number},x\n{number},y\n", 1000 + number)
     with place.open():

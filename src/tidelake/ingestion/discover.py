@@ -11,21 +11,25 @@ from pathlib import Path
 from tidelake.engine.incoming.from_files import kind_of
 from tidelake.errors import Invalid, NotFound
 from tidelake.ingestion.values import SourceFile
+from tidelake.model.ownership import lies_within
 from tidelake.store.files import Store, glob_regex, is_local, local_path, same_place
 
 _WILD = re.compile(r"[*?\[]")
 
 
-def discover(store: Store, patterns: Sequence[str]) -> list[SourceFile]:
-    """Every file once. A pattern that matches nothing is no error: nothing has come yet. A folder
-    stands for all files below it that are of a known kind, but for hidden ones."""
+def discover(store: Store, patterns: Sequence[str], data_path: str) -> list[SourceFile]:
+    """Every file once, but for the lake's own. A pattern that matches nothing is no error: nothing
+    has come yet. A folder stands for all files below it that are of a known kind, but for hidden
+    ones."""
     found: dict[str, SourceFile] = {}
     for pattern in patterns:
         if not isinstance(pattern, str | Path) or not str(pattern):
             raise Invalid(f"{pattern!r} is no path", hint='ingest(lake, "t", "incoming/*.csv")')
         listed = _listed_here if is_local(str(pattern)) else _listed_there
         found |= {file.path: file for file in listed(store, str(pattern))}
-    return sorted(found.values(), key=lambda file: (file.modified, file.path))
+    own = f"{same_place(data_path).rstrip('/')}/"
+    come = [file for file in found.values() if not lies_within(file.path, own)]
+    return sorted(come, key=lambda file: (file.modified, file.path))
 
 
 def look_again(files: Sequence[SourceFile]) -> list[SourceFile]:

@@ -44,7 +44,7 @@ def ingest(
     session.check_writable()
     shape.known_settings(wish)
     started = time.monotonic()
-    files = discover(session.store, patterns)
+    files = discover(session.store, patterns, session.data_path)
     for file in files:
         kind_by_name(file, wish)
     with session.reading() as reader:
