@@ -44,6 +44,7 @@ def rows(frame: Any) -> Any:
     return canonical.rows(frame.toArrow())
 
 
+@pytest.mark.slow
 def test_read_write_and_read_again(session: Any, place: Place, lake: tidelake.Lake) -> None:
     tidelake.spark.register(session)
     table = lake.table("ns.t")

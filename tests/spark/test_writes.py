@@ -100,6 +100,19 @@ def test_once(made: Place) -> None:
     assert not leftovers(made)
 
 
+def test_the_terms_of_a_commit(made: Place) -> None:
+    with made.open() as lake:
+        before = lake.snapshots()[-1].snapshot_id
+        options = {"catalog": made.url, "path": TARGET, "expected": before}
+        write(rows(1), author="ann", message="hello", **options)
+        last = lake.snapshots()[-1]
+        assert (last.author, last.message) == ("ann", "hello")
+        with pytest.raises(Conflict):
+            write(rows(2), **options)
+    assert ids(made) == [1]
+    assert not leftovers(made)
+
+
 def test_what_fails_leaves_nothing(made: Place) -> None:
     job = Write(rows(1), rows(2), catalog=made.url, path=TARGET)
     messages = job.run()

@@ -24,10 +24,10 @@ class BatchWriter(DataSourceArrowWriter):
     knows the catalog: the driver keeps it in its vault, under a word that the copies have."""
 
     def __init__(self, options: SourceOptions, schema: StructType, overwrite: bool) -> None:
+        options.refuse(("query_id",), "but in a stream")
         with lake_of(options) as lake:
             self._wanted = RowWrite.of(lake, options, schema, overwrite)
             self._task = self._wanted.task(lake)
-            self._once = options.text("once")
             self._word = vault.keep(lake)
             self._task.lease.renew(lake.session.store)
 
@@ -39,7 +39,7 @@ class BatchWriter(DataSourceArrowWriter):
         with vault.recall(self._word) as lake:
             vault.forget(self._word)
             try:
-                self._wanted.land(lake, files, self._task.target, once=self._once)
+                self._wanted.land(lake, files, self._task.target)
             finally:
                 self._task.lease.end(lake.session.store)
 

@@ -36,7 +36,10 @@ _STREAM = (
     "max_files_per_trigger",
     "max_rows_per_trigger",
 )
-_WRITE = ("merge_schema", "overwrite_where", "merge_on", "once", "query_id")
+_WRITE = (
+    *("merge_schema", "overwrite_where", "merge_on", "query_id"),
+    *("once", "expected", "author", "message"),
+)
 _KNOWN = ("path", "table", *_ADDRESS, *_READ, *_STREAM, *_WRITE)
 _BY_KEY = {name.replace("_", ""): name for name in _KNOWN}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as t
@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, fold
-from tidelake.model.terms import Purpose, Terms
+from tidelake.model.terms import NO_TERMS, Purpose, Terms
 from tidelake.session.replay import write
 from tidelake.spark.file_task import ROWS, FileTask, task_for
 from tidelake.write.files import (
@@ -40,6 +40,7 @@ class RowWrite:
     where: str | None = None
     merge_on: tuple[str, ...] | None = None
     add: t.StructType | None = None
+    terms: Terms = NO_TERMS
 
     @staticmethod
     def of(lake: Lake, options: SourceOptions, schema: t.StructType, overwrite: bool) -> RowWrite:
@@ -54,7 +55,15 @@ class RowWrite:
             )
         name = options.table
         added = _new_fields(lake, name, schema) if merges else None
-        return RowWrite(name, schema, overwrite, where, tuple(on) if on else None, added)
+        terms = Terms.of(
+            {
+                "once": options.text("once"),
+                "expected": options.moment("expected"),
+                "author": options.text("author"),
+                "message": options.text("message"),
+            }
+        )
+        return RowWrite(name, schema, overwrite, where, tuple(on) if on else None, added, terms)
 
     def task(self, lake: Lake) -> FileTask:
         """What the executors do. NotFound or Invalid if the table cannot take such rows."""
@@ -85,7 +94,7 @@ class RowWrite:
             done = write(
                 lake.session,
                 run,
-                terms=Terms.of({"once": once}),
+                terms=self.terms if once is None else replace(self.terms, once=once),
                 purpose=Purpose(self._doing, (str(self.table),)),
             )
         except (Conflict, Invalid, NotFound):

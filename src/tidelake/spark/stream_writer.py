@@ -36,7 +36,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     executors know of no lake."""
 
     def __init__(self, options: SourceOptions, schema: StructType, overwrite: bool) -> None:
-        options.refuse(("once",), "in a stream, where every batch is in the lake once")
+        options.refuse(("once", "expected"), "in a stream, where every batch is in the lake once")
         if options.text("query_id") is None and options.checkpoint is None:
             raise Invalid("nothing tells this stream from others", hint=_HINT)
         self._options = options
