@@ -170,6 +170,23 @@ class SharedLease:
         with suppress(TidelakeError):
             store.put(self.uri, f"{open_for} {_NOWHERE} 0".encode())
 
+    @contextmanager
+    def renewing(self, store: Store) -> Iterator[None]:
+        """It is renewed again and again while something is done, and once more after it."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(BEAT_S):
+                self.renew(store)
+
+        self.renew(store)
+        threading.Thread(target=beat, name="tidelake-lease", daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+            self.renew(store)
+
     def end(self, store: Store) -> None:
         with suppress(TidelakeError):
             store.delete([self.uri])

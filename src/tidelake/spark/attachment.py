@@ -7,6 +7,7 @@ attached; the data source `tidelake` reads it, every query at the newest snapsho
 
 from __future__ import annotations
 
+import atexit
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -223,7 +224,9 @@ def _by_place(names: Iterable[TableName]) -> dict[str, TableName]:
 def _kept(spark: SparkSession, lake: Lake) -> str:
     """The word for the lake in the vault of the driver, which on Connect is elsewhere."""
     if not _is_remote(spark):
-        return vault.keep(lake)
+        word = vault.keep(lake)
+        atexit.register(vault.forget, word)
+        return word
     session = lake.session
     storage = {f"storage.{key}": str(value) for key, value in session.local.options.items()}
     reader = spark.read.format("tidelake").options(

@@ -13,7 +13,7 @@ from tidelake.engine.spark.frames import empty_table
 from tidelake.engine.spark.tasks import ROWS, RowsQuery, unpickle_all
 from tidelake.model.change import NewFile
 from tidelake.plan.target import Target
-from tidelake.session.leases import SharedLease, Work
+from tidelake.session.leases import SharedLease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,6 @@ class FileTask:
 
     query: RowsQuery
     target: Target
-    data_path: str
     lease: SharedLease
 
     @property
@@ -50,17 +49,12 @@ class FileTask:
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> FilesMessage:
         """While it writes, and for some minutes after it, nobody takes the files for orphans."""
-        work = Work(self.local.store, self.data_path)
-        work.begin()
-        try:
+        with self.lease.renewing(self.local.store):
             rows = [
                 [batch.column(0)[0].as_py()]
                 for batch in self.query.write(batches, self.target, False)
             ]
             files = tuple(unpickle_all(rows))
-            self.lease.renew(self.local.store)
-        finally:
-            work.end()
         return FilesMessage(files, self.target, self.lease)
 
     def discard(self, files: Iterable[NewFile]) -> None:
@@ -78,8 +72,7 @@ def task_for(session: Session, order: FileOrder, schema: StructType, doing: str)
         bring(connection, "arrow_rows", data, order.columns, table=table, defaults=order.defaults)
     names = tuple(schema.fieldNames())
     query = RowsQuery(session.local, doing, table, names, order.columns, order.sql, order.defaults)
-    lease = SharedLease.of(session.data_path)
-    return FileTask(query, order.target, session.data_path, lease)
+    return FileTask(query, order.target, SharedLease.of(session.data_path))
 
 
 def written_files(messages: Sequence[WriterCommitMessage | None]) -> tuple[NewFile, ...]:

@@ -22,7 +22,7 @@ from tidelake.lake.lake import Lake
 from tidelake.scratch import VARIABLE
 
 _WORD = re.compile(r"[0-9a-f]{32}")
-_LONGEST_S = 30 * 24 * 3600
+_LONGEST_S = 14 * 24 * 3600
 """What nobody has looked at for so long was left by somebody who was killed."""
 
 
