@@ -177,3 +177,25 @@ def test_connect(spark_connect, tmp_path):
     check(spark_connect, lake, by_arrow(plan))
     query = SparkEngine(spark_connect, LocalEngine()).query("SELECT max(id) FROM t0", {"t0": plan})
     assert query.to_arrow().column(0).to_pylist() == [50]
+
+
+def test_files_are_told_apart_by_their_sizes_or_else_by_their_paths(spark, tmp_path):
+    """A size that is not the catalog's must stop the read, not bring deleted rows back."""
+    lake = DuckLake(tmp_path)
+    lake.run("CREATE TABLE t (id INTEGER, v VARCHAR)")
+    for start, count in ((0, 50), (100, 700)):
+        lake.run(f"INSERT INTO t SELECT {start} + range, 'v' || range FROM range({count})")
+    lake.run("DELETE FROM t WHERE id % 10 = 3")
+    plan = lake.plan()
+    one, other = plan.files
+    assert one.bytes != other.bytes
+    assert all(file.has_deletes for file in plan.files)
+    check(spark, lake, plan)
+    engine = SparkEngine(spark, LocalEngine())
+    assert "file_size" in scan_of(engine.frame(plan))
+    alike = replace(plan, files=(one, replace(other, bytes=one.bytes)))
+    assert "file_size" not in scan_of(engine.frame(alike))
+    check(spark, lake, alike)
+    wrong = replace(plan, files=(one, replace(other, bytes=other.bytes + 1)))
+    with pytest.raises(Corrupt, match="not of the size that the catalog says"):
+        engine.read(wrong).to_arrow()

@@ -70,6 +70,8 @@ _LINEAGE = {
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
 _INT = 2**31 - 1
+# It does not say which: to have the path at hand would cost every row.
+_OTHER_SIZE = "tidelake.errors.Corrupt: a file is not of the size that the catalog says"
 _NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
 
 
@@ -252,11 +254,9 @@ class FileNumbers:
         if self.values == (0,):
             return position
         known = ", ".join(str(value % _INT) for value in self.values)
-        message = "concat('tidelake.errors.Corrupt: not of the size that the catalog says: ', {})"
         return (
             f"IF(CAST(_metadata.file_size % {_INT} AS INT) IN ({known}),"
-            f" _metadata.file_size * {self.factor} + {position},"
-            f" raise_error({message.format('_metadata.file_path')}))"
+            f" _metadata.file_size * {self.factor} + {position}, raise_error('{_OTHER_SIZE}'))"
         )
 
 
