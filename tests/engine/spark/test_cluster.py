@@ -63,3 +63,38 @@ def test_both_ways_of_reading_on_two_workers(
     printed = spark_cluster.run_python(READ, f"sqlite:///{tmp_path}/c.db")
     answers = json.loads(printed.strip().splitlines()[-1])
     assert answers == {f"main.{name}": found for name, found in truth.items()}
+
+
+WRITE = """
+import sys
+
+from pyspark.sql import SparkSession
+
+import tidelake
+from tidelake.engine.spark import executors
+from tidelake.errors import Unsupported
+
+spark = SparkSession.builder.getOrCreate()
+with tidelake.connect(sys.argv[1], engine="spark", spark=spark) as lake:
+    table = lake.create_table("t", "id BIGINT")
+    here = executors.versions()
+    executors.versions = lambda: {**here, "duckdb": "0.0"}
+    try:
+        table.append(spark.range(8))
+    except Unsupported as error:
+        print(error)
+    executors.versions = lambda: here
+    table.append(spark.range(8))
+    print(table.count())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_executors_are_asked_before_they_write(
+    tmp_path: Path, spark_cluster: "SparkCluster"
+) -> None:
+    said = spark_cluster.run_python(WRITE, f"sqlite:///{tmp_path}/lake.db").splitlines()
+    assert said[0].startswith("Spark's executors differ from the driver: duckdb ")
+    assert said[0].endswith("pip install the same versions where the executors run works too)")
+    assert said[1] == "8"
