@@ -24,8 +24,11 @@ ROWS = pa.table({"id": pa.array([1, 2], pa.int64())})
 
 
 @pytest.fixture
-def guarded(new_place: Callable[[str], Place]) -> Place:
-    """A lake whose address has a password in it."""
+def guarded(
+    new_place: Callable[[str], Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Place:
+    """A lake whose address has a password in it, and a vault that goes with the test."""
+    monkeypatch.setenv("TIDELAKE_TEMP_DIRECTORY", str(tmp_path / "vault"))
     place = new_place("postgresql")
     place = replace(place, url=place.url.replace("postgres@", f"postgres:{PASSWORD}@"))
     assert PASSWORD in place.url
