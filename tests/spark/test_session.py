@@ -1,5 +1,6 @@
 """The session that suits a lake."""
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -31,6 +32,28 @@ def test_a_session_that_is_there_gets_the_settings(spark: Any) -> None:
 def test_nonsense_is_refused_before_a_session_is_made(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(Invalid, match=message):
         tidelake.spark.session(**wrong)
+
+
+LOCAL = """
+import pyarrow, sys, tidelake
+config = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+spark = tidelake.spark.session(master="local[1]", config={**config, "spark.ui.enabled": "false"})
+def where(batches):
+    import sys
+    for batch in batches:
+        yield pyarrow.record_batch([[sys.executable]], ["python"])
+print(spark.range(1).mapInArrow(where, "python STRING").first()[0] == sys.executable)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_tasks_run_with_the_python_of_the_program() -> None:
+    """Also where it is not the first one in the path."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_PYTHON", "VIRTUAL_ENV")}
+    program = [sys.executable, "-W", "ignore", "-c", LOCAL]
+    done = subprocess.run(program, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True"], done.stderr
 
 
 PROGRAM = """

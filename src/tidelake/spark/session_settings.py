@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +46,8 @@ def session(
     `remote` is the address of a Spark Connect server (`sc://host:15002`); without it the session is
     in this process, on `master` if one is given. With `s3` the packages of S3A are fetched, so
     that Spark opens `s3://` files by itself. `config` wins over all else. `format("tidelake")` is
-    registered.
+    registered. Tasks on this machine run with the Python of this process, unless PYSPARK_PYTHON
+    names another.
     """
     _check_version()
     wanted = {**_SETTINGS, _ZONE: _checked_zone(time_zone)}
@@ -61,6 +64,8 @@ def session(
         builder = builder.master(master)
     for key, value in wanted.items():
         builder = builder.config(key, value)
+    if (master or "").startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         found = builder.getOrCreate()
     except PySparkRuntimeError as error:
