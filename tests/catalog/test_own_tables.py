@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every
 from tidelake.catalog import create, own_tables
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
@@ -43,7 +44,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", every(3, OWN))
 def test_made_once_when_needed(database: Database, name: str) -> None:
     for _ in range(2):
         with database.writing() as writer:

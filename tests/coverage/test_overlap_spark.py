@@ -44,10 +44,8 @@ def stray(lake: tidelake.Lake, tmp_path: Path) -> set[str]:
     return {p.name for p in (tmp_path / "data").rglob("*.parquet")} - known
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [each if each == "reject" else pytest.param(each, marks=pytest.mark.slow) for each in POLICIES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
 def test_frames(lake: tidelake.Lake, spark: "SparkSession", tmp_path: Path, policy: str) -> None:
     table = make(lake, policy, partition_by="s")
     table.append(spark.createDataFrame(as_arrow(FIRST)).repartition(2))

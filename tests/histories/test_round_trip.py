@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.cases import every
 from tidelake.testing.histories import actions
 from tidelake.testing.histories.action import Action, Maker
 from tidelake.testing.histories.kinds import STRUCT, ddl
@@ -84,7 +85,7 @@ def _begun(place: Place, chance: Random) -> Trial:
     return trial
 
 
-@pytest.mark.parametrize("catalog", CATALOGS)
+@pytest.mark.parametrize("catalog", every(2, CATALOGS))
 def test_every_operation_between_two_writers(
     catalog: str, new_place: Callable[[str], Place]
 ) -> None:

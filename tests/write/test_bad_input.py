@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import tidelake
+from tests.cases import every
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.testing.faces import lake_of
 from tidelake.testing.place import Place
@@ -72,7 +73,7 @@ BAD_DATA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("data", BAD_DATA.values(), ids=BAD_DATA.keys())
+@pytest.mark.parametrize("data", every(2, BAD_DATA.values(), BAD_DATA))
 def test_bad_data_is_refused_by_every_write_that_takes_data(
     place: Place, t: tidelake.Table, data: Any
 ) -> None:

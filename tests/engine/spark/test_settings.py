@@ -2,6 +2,7 @@
 does when they change after it was made."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ def plan_of(frame: Any, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_all_of_it_where_nothing_can_be_set(
     refusing: Any, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,8 +144,13 @@ def test_nothing_is_set_for_columns_that_kept_their_names(without_ids: Any, plac
             assert "GreaterThan(v" not in pushed
 
 
-def test_many_files_are_looked_at_by_few_tasks(spark: Any, place: Place) -> None:
+def test_many_files_are_looked_at_by_few_tasks(
+    spark: Any, place: Place, request: pytest.FixtureRequest
+) -> None:
     """Spark would have a task look at each; what the session had set it has again."""
+    most = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    request.addfinalizer(partial(spark.conf.set, most, spark.conf.get(most)))
+    spark.conf.set(most, "32")
     tasks = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
     before = spark.conf.get(tasks)
     with place.open(engine="spark", spark=spark) as lake:

@@ -11,6 +11,7 @@ from tidelake.engine.incoming.csv_files import problem as csv_problem
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 
 _OBSTORE = "Error performing"
+_ABSENT = re.compile(r"HTTP (code )?404\b|: 404 \(|\b404 Not Found")
 _REFUSED = re.compile(r"HTTP (code )?40[13]\b")
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
@@ -56,7 +57,7 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     if isinstance(error, duckdb.HTTPException):
         if _REFUSED.search(text):
             return Denied(f"{doing}: {text}", hint="check the storage_options")
-        if "404" in text:
+        if _ABSENT.search(text):
             return _missing(doing, text)
         return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
     if isinstance(error, duckdb.IOException):
