@@ -144,7 +144,7 @@ class Keep:
 
     def file_ids(self) -> list[int]:
         sql = "SELECT data_file_id FROM ducklake_data_file ORDER BY data_file_id"
-        with self._lake._reading() as reader:
+        with self._lake.session.reading() as reader:
             return [row[0] for row in reader.rows(sql)]
 
     def bucket(self, moment: datetime) -> int:
@@ -162,7 +162,7 @@ class Keep:
             )
             for file_id, each in found.items()
         ]
-        with self._lake._database.writing() as writer:
+        with self._lake.session.database.writing() as writer:
             coverage.put(writer, self._scope, kept)
 
     def _text(self, number: int) -> str:

@@ -137,7 +137,7 @@ def _checkpoint(part: Part, place: Path) -> None:
             for path in Path(mirror.root, "_delta_log").glob("*.checkpoint.parquet"):
                 path.unlink()
             began = perf_counter()
-            publishing._checkpointed(lake, mirror)
+            publishing._checkpointed(lake.session, mirror)
             times.append(perf_counter() - began)
     best = min(times)
     part.rows.append([f"checkpoint of {_FILES:,} files", "-", milliseconds(best), "-", "ms"])
