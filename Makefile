@@ -8,6 +8,8 @@ DATABASES := $(VENV)/.databases
 JAVA := $(VENV)/.java
 # Delta follows new versions of Spark late: the newest Spark that its newest release fits.
 DELTA_SPARK := $(VENV)/delta-spark-4.2.1
+# The newest Spark that Delta and Iceberg both fit: tables are compared on it.
+PEERS_SPARK := $(VENV)/peers-spark-4.1.4
 PYTEST := $(BIN)/python -m pytest
 
 export UV_PYTHON_DOWNLOADS := never
@@ -66,8 +68,9 @@ stores: $(INSTALLED)
 test-stores: $(DATABASES) stores  ## the tests of other object stores: Google's, Azure's, two more S3
 	$(PYTEST) -m stores
 
-bench: $(INSTALLED) $(DATABASES) $(JAVA)  ## the benchmarks, as ratios
-	$(BIN)/python -m bench
+# With BENCH_JVM=1 also beside Delta's and Iceberg's own, from Maven Central.
+bench: $(INSTALLED) $(DATABASES) $(JAVA) $(if $(BENCH_JVM),$(PEERS_SPARK))  ## the benchmarks, as ratios
+	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS)
 
 lint: $(INSTALLED)  ## style, format and types
 	$(BIN)/ruff check .
@@ -125,10 +128,11 @@ $(JAVA): | $(INSTALLED)
 	  exit 1; \
 	fi
 
-$(DELTA_SPARK): | $(INSTALLED)
+# A Spark of its own, of the version that the folder has in its name.
+$(DELTA_SPARK) $(PEERS_SPARK): | $(INSTALLED)
 	if [ -x $(BIN)/uv ]; then install="$(BIN)/uv pip install --python $(BIN)/python"; \
 	else install="$(BIN)/python -m pip install"; fi; \
-	$$install --quiet --no-deps --target $@.new pyspark==4.2.1 py4j==0.10.9.9 && mv $@.new $@
+	$$install --quiet --no-deps --target $@.new pyspark==$(lastword $(subst -, ,$@)) py4j==0.10.9.9 && mv $@.new $@
 
 # Ivy ships inside PySpark and knows where Maven Central is.
 maven-answers: $(INSTALLED)

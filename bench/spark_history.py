@@ -1,14 +1,12 @@
 """History and checks on Spark: how long they take on a few million rows, and what the driver's
 Python needs for it."""
 
-import resource
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import sleep
-from typing import Any, Self
+from typing import Any
 
+from bench.memory import Peak
 from bench.report import Part, Verdict
 from bench.timing import seconds
 
@@ -70,30 +68,8 @@ def _series(part: Part, spark: Any, lake: Any) -> None:
     _measure(part, "append of the same under skip", lambda: table.append(rows))
 
 
-class _Peak:
-    """The most memory that this process had while something ran, in MB."""
-
-    def __enter__(self) -> Self:
-        self.megabytes = 0.0
-        self._over = False
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over = True
-        self._thread.join()
-
-    def _watch(self) -> None:
-        pages = resource.getpagesize()
-        while not self._over:
-            resident = int(Path("/proc/self/statm").read_text().split()[1])
-            self.megabytes = max(self.megabytes, resident * pages / 2**20)
-            sleep(0.05)
-
-
 def _measure(part: Part, what: str, call: Callable[[], Any]) -> None:
-    with _Peak() as peak:
+    with Peak() as peak:
         taken = seconds(call)
     part.rows.append([what, f"{taken:.1f}", f"{peak.megabytes:,.0f}"])
     part.numbers[what] = {"seconds": taken, "driver MB": peak.megabytes}

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules are compiled once and then kept, as in any installation that is in use.
-_ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+COMPILING = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -46,10 +46,10 @@ def best_of(measure: Callable[[str], dict[str, Any]], names: Sequence[str], roun
     return best
 
 
-def in_new_process(*arguments: str) -> dict[str, Any]:
-    """What a function of `bench.child` measured in a process of its own."""
-    command = [sys.executable, "-m", "bench.child", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=_ENVIRONMENT, capture_output=True, text=True)
+def in_new_process(*arguments: str, module: str = "bench.child") -> dict[str, Any]:
+    """What a function of `bench.child`, or another module, measured in a process of its own."""
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=COMPILING, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -61,7 +61,7 @@ def new_python(code: str, *arguments: str) -> dict[str, float]:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     command = [sys.executable, "-c", code, *arguments]
-    subprocess.run(command, cwd=ROOT, env=_ENVIRONMENT, check=True)
+    subprocess.run(command, cwd=ROOT, env=COMPILING, check=True)
     wall = perf_counter() - start
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"wall": wall, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime}
