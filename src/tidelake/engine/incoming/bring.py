@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.engine.incoming import from_dicts as incoming_rows
 from tidelake.engine.incoming import from_files as incoming_files
 from tidelake.engine.incoming.arrow_shapes import arrow_shape, cast_batches, readable, scan
+from tidelake.engine.incoming.arrow_zeros import may_have_negative_zeros
 from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql, match
 from tidelake.engine.incoming.csv_files import CsvSource
 from tidelake.engine.incoming.pandas_frame import (
@@ -39,6 +40,7 @@ _ACCEPTED = (
 )
 
 _END: Any = object()
+_BESIDE = 3
 _AS_USUAL = SourceFiles(())
 
 
@@ -48,12 +50,14 @@ class IncomingData:
 
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
     again: a stream is gone once it has been read. `csv` are the files that it reads as text.
+    Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it.
     """
 
     sql: str
     present: frozenset[str]
     rereadable: bool
     csv: tuple[CsvSource, ...] = ()
+    has_no_negative_zeros: bool = False
 
 
 def bring(
@@ -253,11 +257,12 @@ class _Taking:
             stream = cast_batches(iter(batches), schema, self.place)
             data = pa.RecordBatchReader.from_batches(schema, stream)
             data = self._cast_now(data) if whole else data
-        if whole:
-            self.connection.register(self.name, data)
-        else:
+        if not whole:
             self._register(data)
-        return IncomingData(sql, present, whole)
+            return IncomingData(sql, present, False)
+        self.connection.register(self.name, data)
+        clean = not converted and not may_have_negative_zeros(data)
+        return IncomingData(sql, present, True, has_no_negative_zeros=clean)
 
     def _register(self, reader: pa.RecordBatchReader) -> None:
         if self.supply is None:
@@ -315,11 +320,17 @@ class _Taking:
         if not shapes:
             raise self.empty()
         found = match([shape.name for shape in shapes], self.columns, self.place)
+        told = [
+            (shape.name, f"c{at}")
+            for at, shape in enumerate(shapes[: 2 * _BESIDE])
+            if not shape.children and shape.type not in ("text", "converted", "blob")
+        ]
         chosen = []
         for index, column in enumerate(self.columns):
             if index in found:
                 at = found[index]
-                value = conformed_sql(column, shapes[at], f"c{at}", self.place)
+                beside = [(name, ref) for name, ref in told if ref != f"c{at}"][:_BESIDE]
+                value = conformed_sql(column, shapes[at], f"c{at}", self.place, beside)
             else:
                 value = filler_sql(column, self.place, defaults=self.defaults)
             chosen.append(f"{value} AS {quote(column.name)}")

@@ -6,7 +6,7 @@ values survive is made value by value, and the first that would change is refuse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.engine.declare.type_fit import (
@@ -24,6 +24,7 @@ from tidelake.errors import Invalid
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
 from tidelake.model.types import FRACTION_DIGITS
+from tidelake.plan.expression import default_sql
 
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
@@ -92,23 +93,32 @@ def default(column: Column) -> str:
     if text is None:
         value = "NULL"
     else:
-        value = f"({text})" if column.default_is_expression else text_literal(text)
+        value = default_sql(text) if column.default_is_expression else text_literal(text)
     return f"CAST({value} AS {column.duckdb_type})"
 
 
-def conformed_sql(column: Column, shape: DataShape, reference: str, place: str) -> str:
-    """An expression of the column's type over the data's; null only where the column may be."""
-    where = f"{place}: column {column.name!r}"
-    return not_null_sql(column, expression(column, shape, reference, where), reference, place)
-
-
-def not_null_sql(column: Column, value: str, reference: str, place: str) -> str:
-    """The value, which is null where the reference is: if the column may not be, an error."""
+def conformed_sql(
+    column: Column,
+    shape: DataShape,
+    reference: str,
+    place: str,
+    beside: Sequence[tuple[str, str]] = (),
+) -> str:
+    """An expression of the column's type over the data's; null only where the column may be: else
+    an error, which tells the row by what is `beside` the null, a name and an expression each."""
+    value = expression(column, shape, reference, f"{place}: column {column.name!r}")
     if column.nullable:
         return value
-    message = f"{place}: column {column.name!r} may not be null"
-    told = text_literal(refusal(message, "fill the nulls, or leave those rows out"))
-    return f"CASE WHEN {reference} IS NULL THEN error({told}) ELSE {value} END"
+    message = f"{place}: column {column.name!r} may not be null\0"
+    before, after = refusal(message, "fill the nulls, or leave those rows out").split("\0")
+    told = [text_literal(before), *_row(beside), text_literal(after)]
+    return f"CASE WHEN {reference} IS NULL THEN error(concat({', '.join(told)})) ELSE {value} END"
+
+
+def _row(beside: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for at, (name, reference) in enumerate(beside):
+        yield text_literal(f"{', ' if at else ', in the row with '}{name} = ")
+        yield f"coalesce(left(TRY(CAST({reference} AS VARCHAR)), 100), 'NULL')"
 
 
 def expression(column: Column, shape: DataShape, ref: str, where: str, depth: int = 0) -> str:

@@ -134,6 +134,8 @@ def _shapes(
 
     try:
         relation = connection.sql(f"FROM {reading}")
+    except duckdb.PermissionException:
+        raise
     except duckdb.Error as error:
         raise _unreadable(path, error, place) from error
     return tuple(map(shape_of, relation.columns, relation.types))

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.local.reshape import Source, rebuild
+from tidelake.engine.parquet.zeros import ZeroMark, has_floats
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_ID_FIELD, ROW_NUMBER, ROW_SNAPSHOT_FIELD, Column
 from tidelake.model.types import FLOATS
+from tidelake.plan.expression import sort_sql
 from tidelake.plan.partitioning.sql import allow_keys, key_column, key_sql, partition_values
 from tidelake.plan.target import Target
 from tidelake.store.files import is_local, local_path
@@ -44,26 +46,27 @@ def write_files(
     *,
     carries_row_ids: bool,
     carries_snapshots: bool = False,
+    zeros: bool = True,
 ) -> tuple[NewFile, ...]:
     """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
-    row number; if they carry the snapshots that wrote them, also those. No rows, no file."""
+    row number; if they carry the snapshots that wrote them, also those. No rows, no file. With
+    `zeros` there may be a `-0.0` among the values."""
     carried = (*(_ROW_IDS if carries_row_ids else ()), *(_SNAPSHOTS if carries_snapshots else ()))
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
+    mark = ZeroMark.drawn() if zeros else None
     if target.partitioning is None:
-        files = _copy(work, _columns(target, sql, carried), target, carried)
+        files = _copy(work, _columns(target, sql, carried, mark), target, carried)
     else:
-        whole = _copy_partitions(work, sql, target, carried)
+        whole = _copy_partitions(work, sql, target, carried, mark)
         files = tuple(part for file in whole for part in _divided(work, file, target, carried))
-    return _observed(work, files, target) if target.observers else files
-
-
-def _observed(work: Workbench, files: tuple[NewFile, ...], target: Target) -> tuple[NewFile, ...]:
-    """The files as the observers have seen them; if one of these fails no file stays."""
+    made = list(files)
     try:
-        return tuple(_seen(work, file, target) for file in files)
+        for place, file in enumerate(files):
+            made[place] = _with_zeros(work, file, target, carried, mark)
+        return tuple(_seen(work, file, target) for file in made)
     except BaseException:
-        work.store.delete([file.path for file in files])
+        work.store.delete([file.path for file in made])
         raise
 
 
@@ -73,9 +76,9 @@ def _seen(work: Workbench, file: NewFile, target: Target) -> NewFile:
     return file
 
 
-def _columns(target: Target, sql: str, carried: Carried) -> str:
+def _columns(target: Target, sql: str, carried: Carried, mark: ZeroMark | None) -> str:
     chosen = [*_written_columns(target), *_carried_columns(carried)]
-    return f"SELECT {', '.join(chosen)} FROM {_sorted(sql, target)} AS r"
+    return f"SELECT {', '.join(chosen)} FROM {_marked(_sorted(sql, target), target, mark)} AS r"
 
 
 def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[NewFile, ...]:
@@ -88,7 +91,7 @@ def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[
 
 
 def _copy_partitions(
-    work: Workbench, sql: str, target: Target, carried: Carried
+    work: Workbench, sql: str, target: Target, carried: Carried, mark: ZeroMark | None
 ) -> tuple[NewFile, ...]:
     """A file for each partition. Rows are sorted by partition first: otherwise many partitions
     would each come in many files, as DuckDB keeps only so many open. It is one sort for both
@@ -100,13 +103,14 @@ def _copy_partitions(
     options = [f"PARTITION_BY ({', '.join(keys)})", "HIVE_FILE_PATTERN false"]
     keyed = f"SELECT r.*, {', '.join(_partition_keys(target))} FROM ({sql}) AS r"
     order = ", ".join([*keys, *_order(target)])
-    rows = _run(
+    rows = _marked(f"(SELECT * FROM ({keyed}) AS s ORDER BY {order})", target, mark)
+    found = _run(
         work,
-        f"SELECT {', '.join(chosen)} FROM (SELECT * FROM ({keyed}) AS s ORDER BY {order}) AS r",
+        f"SELECT {', '.join(chosen)} FROM {rows} AS r",
         target,
         _options(target, carried) + options,
     )
-    return tuple(_new_file(row, target, len(keys), carried) for row in rows)
+    return tuple(_new_file(row, target, len(keys), carried) for row in found)
 
 
 def _divided(
@@ -116,12 +120,37 @@ def _divided(
     DuckDB cannot keep to a size while it writes partitions."""
     if file.bytes <= 2 * target.file_bytes:
         return (file,)
-    sql = (
-        f"SELECT * FROM read_parquet({text_literal(_place(file.path))}, hive_partitioning = false)"
-    )
-    parts = _copy(work, sql, target, carried)
+    parts = _copy(work, f"SELECT * FROM {_rows_of(file)}", target, carried)
     work.store.delete([file.path])
     return tuple(replace(part, partition_values=file.partition_values) for part in parts)
+
+
+def _with_zeros(
+    work: Workbench, file: NewFile, target: Target, carried: Carried, mark: ZeroMark | None
+) -> NewFile:
+    """A file with marks for `-0.0` is written again with the zeros."""
+    columns = [physical(column, target.physical) for column in target.columns]
+    if mark is None or not mark.may_be_in(columns, file):
+        return file
+    told = work.connection.execute(f"SELECT {mark.found_sql(columns)} FROM {_rows_of(file)}")
+    if told.fetchall() == [(False,)]:
+        return file
+    chosen = [
+        f"{mark.restored_sql(c, quote(c.name)) if has_floats(c) else quote(c.name)}"
+        f" AS {quote(c.name)}"
+        for c in columns
+    ]
+    chosen += [name for _, name, _ in carried]
+    sql = f"SELECT {', '.join(chosen)} FROM {_rows_of(file)}"
+    options = [*_options(target, carried), "DICTIONARY_SIZE_LIMIT 0"]
+    (row,) = _run_into_one(work, sql, target, options)
+    work.store.delete([file.path])
+    written = _new_file(row, target, 0, carried)
+    return replace(written, partition_values=file.partition_values)
+
+
+def _rows_of(file: NewFile) -> str:
+    return f"read_parquet({text_literal(_place(file.path))}, hive_partitioning = false)"
 
 
 def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
@@ -168,6 +197,18 @@ def _place(path: str) -> str:
     return str(local_path(path)) if is_local(path) else path.rstrip("/")
 
 
+def _marked(rows: str, target: Target, mark: ZeroMark | None) -> str:
+    """The rows of a query in brackets, with marks for `-0.0`."""
+    if mark is None:
+        return rows
+    marked = [
+        f"{mark.marked_sql(c, f'm.{quote(c.name)}')} AS {quote(c.name)}"
+        for c in target.columns
+        if has_floats(c)
+    ]
+    return f"(SELECT * REPLACE ({', '.join(marked)}) FROM {rows} AS m)" if marked else rows
+
+
 def _written_columns(target: Target) -> Iterator[str]:
     """Every column under its physical name, at every depth."""
     for column in target.columns:
@@ -201,11 +242,7 @@ def _sorted(sql: str, target: Target) -> str:
 
 
 def _order(target: Target) -> list[str]:
-    return [
-        f"{key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
-        for key in target.sorting
-        if key.dialect == "duckdb"
-    ]
+    return [sort_sql(key) for key in target.sorting if key.dialect == "duckdb"]
 
 
 def _options(target: Target, carried: Carried) -> list[str]:
