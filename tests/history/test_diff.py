@@ -225,3 +225,20 @@ def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> 
         assert told(other.table("t"), ids[-1], ids[2]) == expected(lake, ids[-1], ids[2])
         frame = other.table("t").diff(ids[0], ids[1]).rows.to_spark()
         assert frame.columns[:2] == ["rowid", "change_type"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_what_was_counted_on_spark_is_not_compared_again(
+    place: Place, lake: tidelake.Lake, spark: Any
+) -> None:
+    written(lake)
+    ids = snapshot_ids(lake)
+    wanted = lake.table("t").diff(ids[2], ids[-1])
+    rows = wanted.rows.to_arrow().to_pylist()
+    with place.open(engine="spark", spark=spark) as other:
+        found = other.table("t").diff(ids[2], ids[-1])
+        assert found.counts == wanted.counts
+        lake.session.local.store.delete([file.path for file in wanted.rows.files()])
+        assert found.rows.to_arrow().to_pylist() == rows
+        assert found.rows.to_spark().count() == found.rows.count() == len(rows)

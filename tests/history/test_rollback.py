@@ -197,6 +197,54 @@ def test_across_maintenance(
     agree()
 
 
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("upkeep", [None, "merge_adjacent_files", "rewrite_data_files"])
+def test_on_spark(
+    upkeep: str | None, place: Place, duck: duckdb.DuckDBPyConnection, agree: Agree, spark: Any
+) -> None:
+    """Rows that files have lost, rows that were updated, files that came and files that went; and
+    once a file that holds rows of then and of later."""
+    with place.open(engine="spark", spark=spark) as lake:
+        t = lake.create_table("t", "id BIGINT, v VARCHAR")
+        t.append(numbers(0, 40))
+        then = t.delete("id % 3 = 0").snapshot_id
+        before = state(t)
+        t.append(numbers(100, 130))
+        t.merge([{"id": n, "v": "merged"} for n in range(10, 35)], on="id")
+        t.delete("id % 7 = 1")
+        if upkeep:
+            threshold = ", delete_threshold => 0.01" if upkeep.startswith("rewrite") else ""
+            duck.execute(f"CALL ducklake_{upkeep}('lake'{threshold})")
+        after, head = state(t), lake.snapshots()[-1].snapshot_id
+        done = t.rollback(to=then)
+        assert done.inserted - done.deleted == len(before) - len(after)
+        assert state(t) == before
+        assert state(t.known_at(head)) == after
+        assert t.rollback(to=head).snapshot_id == done.snapshot_id + 1
+        assert state(t) == after
+    agree()
+
+
+@pytest.mark.parametrize("limit", [0, 50])
+def test_after_deletes_of_the_same_transaction(
+    lake: tidelake.Lake, agree: Agree, limit: int
+) -> None:
+    lake.set_option("data_inlining_row_limit", limit)
+    t = lake.create_table("t", "id BIGINT, v VARCHAR")
+    t.append(numbers(0, 100))
+    then = t.delete("id < 5").snapshot_id
+    before = state(t)
+    t.delete("id > 90")
+    with lake.transaction() as tx:
+        x = tx.table("t")
+        x.delete("id % 3 = 0")
+        x.update({"v": "'x'"}, where="id % 7 = 1")
+        x.rollback(to=then)
+    assert state(t) == before
+    agree()
+
+
 def test_a_renamed_table_keeps_its_name(lake: tidelake.Lake, agree: Agree) -> None:
     t = lake.create_table("t", "id BIGINT, v VARCHAR")
     then = t.append(numbers(0, 3)).snapshot_id

@@ -120,6 +120,7 @@ def test_names_at_a_moment(session: Any, lake: tidelake.Lake) -> None:
             assert rows(session.sql(f"SELECT * FROM {name}")) == canonical.rows(wanted), name
 
 
+@pytest.mark.slow
 def test_an_insert_never_goes_to_another_table(session: Any, lake: tidelake.Lake) -> None:
     """What is selected from a table bears its label, and Spark keeps it on the way."""
     with tidelake.spark.attach(session, lake), pytest.raises(Exception, match="Unsupported"):

@@ -34,16 +34,25 @@ def test_slices_together_are_like_one(seed: int) -> None:
     cut = chance.randrange(len(lives) + 1)
     slices = [lives[:cut], lives[cut:]]
     inside = [alone(work, each) for each in slices]
-    ids = [ids_of(_table(work, each), "lives") for each in slices]
-    between = {row_id for row_id, _, _ in shared_between(ids)}
+    found = [ids_of(_table(work, each), "lives") for each in slices]
+    between = {row_id for row_id, _, _ in shared_between(ids for ids, _ in found)}
     assert set().union(*inside) | between == alone(work, lives)
+    for each, (ids, repeats) in zip(inside, found, strict=True):
+        assert repeats or each == {row_id for row_id, _, _ in shared_between([ids])}
 
 
 def test_since_and_until_when() -> None:
     work = LocalEngine().workbench()
-    one = ids_of(_table(work, [(n, 1, 9) for n in range(1000)]), "lives")
-    two = ids_of(_table(work, [(5, 3, 7), (2000, 3, 7)]), "lives")
+    one, _ = ids_of(_table(work, [(n, 1, 9) for n in range(1000)]), "lives")
+    two, repeats = ids_of(_table(work, [(5, 3, 7), (2000, 3, 7)]), "lives")
+    assert not repeats
     assert list(shared_between([one, two])) == [(5, 3, 7)]
     assert list(shared_between([one])) == []
-    gone = ids_of(_table(work, [(5, 9, 12)]), "lives")
+    gone, _ = ids_of(_table(work, [(5, 9, 12)]), "lives")
     assert list(shared_between([one, gone])) == []
+
+
+def test_twice_in_one_life() -> None:
+    work = LocalEngine().workbench()
+    _, repeats = ids_of(_table(work, [(5, 3, 7), (6, 3, 7), (5, 3, 7)]), "lives")
+    assert repeats

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.engine import Engine, Reading
 from tidelake.event_time import history_sql as plan_of
-from tidelake.event_time.history_sql import HistoryPlan
+from tidelake.event_time.history_sql import HistoryPlan, Outline
 from tidelake.event_time.key import key_is
 from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.state import check_placed
@@ -45,7 +46,7 @@ class History(LazyRows):
         """Which files and rows tell of the key."""
         with self._session.reading() as reader:
             plan, doubtful = self._planned(reader)
-        check_placed(self._session, doubtful, plan.event)
+        check_placed(self._session, doubtful, plan.outline.event)
         return plan
 
     def _planned(self, reader: Reader) -> tuple[HistoryPlan, ScanPlan | None]:
@@ -57,7 +58,8 @@ class History(LazyRows):
         changes = plan_changes(reader, span, info.schema.columns, where)
         first = snapshots.by_id(reader, span.after)
         dated = tuple((each.snapshot_id, each.time) for each in (first, *span.known))
-        plan = HistoryPlan(changes, event, where.sql, dated, self._as_of)
+        outline = Outline(changes.columns, event, dated, self._as_of)
+        plan = HistoryPlan(changes, where.sql, outline)
         return plan, plan_unplaced(reader, span.until, span.facts, event)
 
     def files(self) -> list[DataFile]:
@@ -69,11 +71,10 @@ class History(LazyRows):
         job = engine.job(f"cannot read the history of {self._name}")
         define(job, plan.changes)
         job.define(plan_of.OF_KEY, plan_of.of_key_sql(plan))
-        job.keep(plan_of.LIVES, plan_of.lives_sql(plan))
-        job.define(plan_of.VERSIONS, plan_of.versions_sql(plan))
-        found = job.rows(plan_of.numbered_sql())
-        job.scan(plan_of.BELIEFS, plan_of.beliefs_plan(plan, found))
-        return job.reading(plan_of.history_sql(plan, ordered=ordered))
+        job.gather(plan_of.LIVES, plan_of.lives_sql(plan), plan_of.ALL)
+        tell = partial(plan_of.tell, outline=plan.outline)
+        job.pick(plan_of.TOLD, f"SELECT * FROM {plan_of.LIVES}", tell)
+        return job.reading(plan_of.history_sql(plan.outline, ordered=ordered))
 
     def __repr__(self) -> str:
         return f"<History of {self._key!r} in {self._name}>"

@@ -1,7 +1,8 @@
 """The history of a key as a plan and SQL: when each version of its rows was in the lake.
 
 Which of them was the answer, for which times and while the lake knew what, is arithmetic on
-whole numbers (`model.belief`); the values themselves stay with the engine.
+whole numbers (`event_time.values.belief`). It is done where the rows are: in this process, or by a
+task of Spark's.
 """
 
 from __future__ import annotations
@@ -10,43 +11,57 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tidelake.event_time.values.belief import Belief, Fact, beliefs
 from tidelake.history import changes_sql as feed
 from tidelake.history.changes_sql import AT, ChangePlan
 from tidelake.model.event_time import EventTime
-from tidelake.model.file import InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
-from tidelake.plan.scan import ScanPlan
 
-LIVES, VERSIONS, BELIEFS = "_tidelake_lives", "_tidelake_versions", "_tidelake_beliefs"
-OF_KEY = "_tidelake_of_key"
-_ENDED, _HOLDS = "_tidelake_ended", "_tidelake_holds"
+if TYPE_CHECKING:
+    from tidelake.engine.local.workbench import Workbench
+
+LIVES, TOLD, OF_KEY = "_tidelake_lives", "_tidelake_told", "_tidelake_of_key"
+ALL = "_tidelake_all"
+"""A column in which all versions have the same value, by which they come together."""
+_ENDED, _HOLDS, _TIME, _ENDS_KEY = (
+    "_tidelake_ended",
+    "_tidelake_holds",
+    "_tidelake_time",
+    "_tidelake_ends_key",
+)
 _NEXT_ROW, _NEXT_AT = "_tidelake_next_row", "_tidelake_next_at"
+_KNOWN_FROM, _KNOWN_TO = "_tidelake_known_from", "_tidelake_known_to"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 _STARTS, _ENDS = "_tidelake_starts", "_tidelake_ends"
+_VERSIONS, _BELIEFS = "_tidelake_versions", "_tidelake_beliefs"
 NAMES = ("valid_from", "valid_to", "known_from", "known_to")
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPlan:
-    """`changes` tell of the key's rows, for which `where` is true; `snapshots` are those that are
+class Outline:
+    """What makes the versions of a key's rows into its history. `snapshots` are those that are
     left, oldest first. With `moment`, only what was the answer for that moment is wanted."""
 
-    changes: ChangePlan
+    columns: tuple[Column, ...]
     event: EventTime
-    where: str
     snapshots: tuple[tuple[int, datetime], ...]
     moment: int | None = None
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        return self.changes.columns
-
-    @property
     def names(self) -> tuple[str, ...]:
         return feed.free_names(NAMES, self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlan:
+    """`changes` tell of the key's rows, for which `where` is true."""
+
+    changes: ChangePlan
+    where: str
+    outline: Outline
 
 
 def of_key_sql(plan: HistoryPlan) -> str:
@@ -56,24 +71,34 @@ def of_key_sql(plan: HistoryPlan) -> str:
 
 
 def lives_sql(plan: HistoryPlan) -> str:
-    """Every version of the key's rows, with the snapshots at which it came and went."""
-    listed = "".join(f"{_A}.{quote(column.name)}, " for column in plan.columns)
+    """Every version of the key's rows, with the snapshots at which it came and went; and room for
+    what the history tells."""
+    own = plan.changes.columns
+    listed = "".join(f"{_A}.{quote(column.name)}, " for column in own)
     same = bool(plan.changes.window.unknown)
     first = f"CAST({plan.changes.window.after} AS BIGINT)"
-    columns = "".join(f"{quote(column.name)}, " for column in plan.columns)
+    columns = "".join(f"{quote(column.name)}, " for column in own)
     return (
         f"WITH {_STARTS} AS (SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT} FROM {OF_KEY} AS {_A}"
         f"{_unmoved(same)} UNION ALL SELECT {columns}{ROW_NUMBER}, {first} AS {AT}"
         f" FROM {feed.BASE}),"
         f" {_ENDS} AS (SELECT {_A}.{ROW_NUMBER}, {_A}.{AT} FROM {feed.WENT} AS {_A}"
         f"{_unmoved(same)})"
-        f" SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_B}.{_ENDED} FROM {_STARTS} AS {_A}"
+        f" SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_B}.{_ENDED}, TRUE AS {ALL},"
+        f" {_room(plan.outline)} FROM {_STARTS} AS {_A}"
         f" LEFT JOIN (SELECT {_C}.{ROW_NUMBER}, {_C}.{AT}, min({_D}.{AT}) AS {_ENDED}"
         f" FROM {_STARTS} AS {_C} JOIN {_ENDS} AS {_D}"
         f" ON {_C}.{ROW_NUMBER} = {_D}.{ROW_NUMBER} AND {_D}.{AT} > {_C}.{AT}"
         f" GROUP BY {_C}.{ROW_NUMBER}, {_C}.{AT}) AS {_B}"
         f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER} AND {_A}.{AT} = {_B}.{AT}"
     )
+
+
+def _room(outline: Outline) -> str:
+    time = f"{_A}.{quote(outline.event.time.name)}"
+    values = (time, time, *["CAST(NULL AS TIMESTAMPTZ)"] * 2)
+    names = map(quote, outline.names)
+    return ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
 
 
 def _unmoved(same: bool) -> str:
@@ -85,44 +110,62 @@ def _unmoved(same: bool) -> str:
     )
 
 
-def versions_sql(plan: HistoryPlan) -> str:
-    """What decides about each version, and whether it is a fact at the moment asked for."""
-    time, end = plan.event.time, plan.event.tombstone
-    holds = "TRUE" if plan.moment is None else plan.event.until(plan.moment).sql()
+def tell(work: Workbench, sql: str, outline: Outline) -> str:
+    """A query of what the lake answered, from one of all versions as `lives_sql` has them. It has
+    the same columns."""
+    work.connection.execute(f"CREATE TEMP TABLE {_VERSIONS} AS {_versions_sql(sql, outline)}")
+    rows = work.connection.execute(
+        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, {_TIME}, {_ENDS_KEY}, {_HOLDS} FROM {_VERSIONS}"
+    ).fetchall()
+    _keep(work, _told(outline, rows))
+    listed = "".join(f"{_A}.{quote(column.name)}, " for column in outline.columns)
+    time = quote(outline.event.time.name)
+    valid_from, valid_to, known_from, known_to = map(quote, outline.names)
+    return (
+        f"SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{_ENDED}, {_A}.{ALL},"
+        f" {_A}.{time} AS {valid_from}, {_C}.{time} AS {valid_to},"
+        f" {_B}.{_KNOWN_FROM} AS {known_from}, {_B}.{_KNOWN_TO} AS {known_to}"
+        f" FROM {_BELIEFS} AS {_B} JOIN {_VERSIONS} AS {_A}"
+        f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER} AND {_A}.{AT} = {_B}.{AT}"
+        f" LEFT JOIN {_VERSIONS} AS {_C}"
+        f" ON {_C}.{ROW_NUMBER} = {_B}.{_NEXT_ROW} AND {_C}.{AT} = {_B}.{_NEXT_AT}"
+    )
+
+
+def _versions_sql(sql: str, outline: Outline) -> str:
+    """The versions, each with the place of its event time among all of them, whether it ends its
+    key, and whether it is a fact at the moment asked for."""
+    time, end = quote(outline.event.time.name), outline.event.tombstone
+    holds = "TRUE" if outline.moment is None else outline.event.until(outline.moment).sql()
     ends = "FALSE" if end is None else quote(end.name)
     return (
-        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, {quote(time.name)} AS {_A}, {ends} AS {_B},"
-        f" {holds} AS {_HOLDS} FROM {LIVES}"
+        f"SELECT *, dense_rank() OVER (ORDER BY {time}) AS {_TIME}, {ends} AS {_ENDS_KEY},"
+        f" {holds} AS {_HOLDS} FROM ({sql}) AS {_A} WHERE {time} IS NOT NULL"
     )
 
 
-def numbered_sql() -> str:
-    """The versions in whole numbers: the place of their event time instead of the time."""
-    return (
-        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, dense_rank() OVER (ORDER BY {_A}) AS {_C}, {_B},"
-        f" {_HOLDS} FROM {VERSIONS} WHERE {_A} IS NOT NULL"
+def _keep(work: Workbench, rows: Iterable[tuple[object, ...]]) -> None:
+    """A table of what `_told` says."""
+    numbers = (ROW_NUMBER, AT, _NEXT_ROW, _NEXT_AT)
+    kinds = dict.fromkeys(numbers, "BIGINT") | {_KNOWN_FROM: "VARCHAR", _KNOWN_TO: "VARCHAR"}
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
+    listed = ", ".join(
+        f"unnest(${place}::{kind}[]) AS {name}"
+        for place, (name, kind) in enumerate(kinds.items(), 1)
+    )
+    times = ", ".join(f"{name}::TIMESTAMPTZ AS {name}" for name in (_KNOWN_FROM, _KNOWN_TO))
+    work.connection.execute(
+        f"CREATE TEMP TABLE {_BELIEFS} AS SELECT {', '.join(numbers)}, {times}"
+        f" FROM (SELECT {listed})",
+        columns,
     )
 
 
-def beliefs_plan(plan: HistoryPlan, rows: Iterable[Sequence[object]]) -> ScanPlan:
-    """A read of what the lake answered, from the numbered versions."""
-    kinds = ("int64", "int64", "int64", "int64", "timestamptz", "timestamptz")
-    labels = (ROW_NUMBER, AT, _NEXT_ROW, _NEXT_AT, *NAMES[2:])
-    columns = tuple(
-        Column(place, name, kind)
-        for place, (name, kind) in enumerate(zip(labels, kinds, strict=True), 1)
-    )
-    told = tuple(
-        (place, 0, *(None if value is None else str(value) for value in row))
-        for place, row in enumerate(_told(plan, rows))
-    )
-    inlined = (InlinedRows(columns, told),) if told else ()
-    return ScanPlan(plan.changes.came.table, 0, columns, labels, inlined=inlined)
-
-
-def _told(plan: HistoryPlan, rows: Iterable[Sequence[object]]) -> Iterator[tuple[object, ...]]:
-    ids = [snapshot_id for snapshot_id, _ in plan.snapshots]
-    times = [time.isoformat() for _, time in plan.snapshots]
+def _told(outline: Outline, rows: Iterable[Sequence[object]]) -> Iterator[tuple[object, ...]]:
+    """What the lake answered: the row of each answer, the row that follows it in time, and from
+    when to when it was known."""
+    ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
+    times = [time.isoformat() for _, time in outline.snapshots]
     born: dict[Fact, int] = {}
     at: dict[int, tuple[Fact, bool]] = {}
     for row, came, went, time, ends, holds in rows:
@@ -136,7 +179,7 @@ def _told(plan: HistoryPlan, rows: Iterable[Sequence[object]]) -> Iterator[tuple
         born[fact] = _number(came)
         at[fact.time] = fact, bool(holds)
     for belief in beliefs(born):
-        if plan.moment is not None and not _contains(belief, at):
+        if outline.moment is not None and not _contains(belief, at):
             continue
         following = None if belief.until is None else at[belief.until][0]
         yield (
@@ -165,16 +208,8 @@ def _number(value: object) -> int:
     return value
 
 
-def history_sql(plan: HistoryPlan, *, ordered: bool) -> str:
-    listed = "".join(f"{_A}.{quote(column.name)}, " for column in plan.columns)
-    time = quote(plan.event.time.name)
-    valid_from, valid_to, known_from, known_to = map(quote, plan.names)
+def history_sql(outline: Outline, *, ordered: bool) -> str:
+    names = (*(column.name for column in outline.columns), *outline.names)
+    valid_from, _, known_from, _ = map(quote, outline.names)
     order = f" ORDER BY {known_from}, {valid_from}" if ordered else ""
-    return (
-        f"SELECT {listed}{_A}.{time} AS {valid_from}, {_C}.{time} AS {valid_to},"
-        f" {_B}.{NAMES[2]} AS {known_from}, {_B}.{NAMES[3]} AS {known_to}"
-        f" FROM {BELIEFS} AS {_B} JOIN {LIVES} AS {_A}"
-        f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER} AND {_A}.{AT} = {_B}.{AT}"
-        f" LEFT JOIN {LIVES} AS {_C}"
-        f" ON {_C}.{ROW_NUMBER} = {_B}.{_NEXT_ROW} AND {_C}.{AT} = {_B}.{_NEXT_AT}{order}"
-    )
+    return f"SELECT {', '.join(map(quote, names))} FROM {TOLD}{order}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined_data, snapshots
@@ -30,6 +31,7 @@ from tidelake.session.planning import TableMeta, mappings_of, plan_all
 from tidelake.session.session import Session
 
 Moment = int | str | datetime
+_FEW = 2_000_000
 
 
 class DiffRows(LazyRows):
@@ -40,6 +42,7 @@ class DiffRows(LazyRows):
         self._session = session
         self._name = name
         self._plan = plan
+        self._kept: tuple[Any, Job] | None = None
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that differ."""
@@ -50,8 +53,13 @@ class DiffRows(LazyRows):
         """How many rows differ, and in which way."""
         if not self._plan.has_rows:
             return RowDifference()
-        found = dict(self._job(self._session.engine).rows(plan_of.counts_sql(self._plan)))
+        job = self._job(self._session.engine, keeps=True)
+        found = dict(job.rows(plan_of.counts_sql(self._plan)))
         return RowDifference(*(found.get(kind, 0) for kind in ("insert", "update", "delete")))
+
+    def count(self) -> int:
+        """How many rows: two for each that was updated."""
+        return self.counts.inserted + self.counts.deleted + 2 * self.counts.updated
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         _, _, row_id, kind = feed_names(self._plan.columns)
@@ -59,9 +67,25 @@ class DiffRows(LazyRows):
         if ordered:
             order = f"{quote(row_id)}, {quote(kind)} DESC"
             sql = f"SELECT * FROM ({sql}) AS _tidelake_rows ORDER BY {order}"
-        return self._job(engine).reading(sql)
+        return self._job(engine, keeps=ordered).reading(sql)
 
-    def _job(self, engine: Engine) -> Job:
+    def _job(self, engine: Engine, *, keeps: bool) -> Job:
+        """Where rows are computed elsewhere, those that differ are kept there if they cannot be
+        many, so that who counts them and then reads them, or has them in order, has them compared
+        once."""
+        if self._kept is not None and self._kept[0] is engine.session:
+            return self._kept[1]
+        job = self._defined(engine)
+        if self._plan.source is None:
+            compare = differing_sql(self._plan.columns)
+            if keeps and not job.in_process and self._plan.most <= _FEW:
+                job.keep(plan_of.DIFFERING, compare)
+                self._kept = engine.session, job
+            else:
+                job.define(plan_of.DIFFERING, compare)
+        return job
+
+    def _defined(self, engine: Engine) -> Job:
         job = engine.job(f"cannot compare the rows of {self._name}")
         if self._plan.changes is None:
             assert self._plan.one is not None
@@ -74,7 +98,6 @@ class DiffRows(LazyRows):
             else:
                 job.gather(plan_of.EVENTS, plan_of.events_sql(self._plan), ROW_NUMBER)
                 job.define(PAIRS, plan_of.pairs_at_once_sql(self._plan))
-            job.define(plan_of.DIFFERING, differing_sql(self._plan.columns))
         return job
 
     def __repr__(self) -> str:

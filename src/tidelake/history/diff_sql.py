@@ -48,6 +48,17 @@ class DiffPlan:
         return self.changes.files
 
     @property
+    def most(self) -> int:
+        """No more rows than these can have come or gone."""
+        if self.changes is None:
+            return sum(file.rows for file in self.files)
+        came, went = self.changes.came, self.changes.went
+        kept = sum(len(part.rows) for plan in (came, went) for part in plan.inlined)
+        return (
+            kept + sum(file.rows for file in came.files) + sum(map(_most_gone, self.changes.lives))
+        )
+
+    @property
     def source(self) -> tuple[str, str] | None:
         """A relation all of whose rows differ in one way, and that way."""
         if self.changes is None:
@@ -56,6 +67,12 @@ class DiffPlan:
             return None
         gained = self.changes.gains
         return (CAME if gained else WENT), "insert" if gained != self.backwards else "delete"
+
+
+def _most_gone(file: DataFile) -> int:
+    if file.end_snapshot is not None:
+        return file.rows
+    return len(file.deleted_positions) + sum(delete.rows for delete in file.deletes)
 
 
 def file_difference(touched: Sequence[DataFile], before: int, after: int) -> FileDifference:

@@ -2,8 +2,10 @@
 
 Rows that the table did not have then leave it, rows that it had come back under their own ids,
 and the columns are declared as they were. What was only added since is ended without being read;
-only rows that have to come back are written. A file is never named twice in the catalog: when
-DuckDB expires the first name it would remove the file from under the second.
+only rows that have to come back are written. Of a file that was there then and still is, these are
+the rows that were deleted from it since: the others are not looked at again. A file is never named
+twice in the catalog: when DuckDB expires the first name it would remove the file from under the
+second.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from datetime import datetime
 from typing import Any
 
 from tidelake.catalog.read import tables as read
+from tidelake.engine import Job
+from tidelake.engine.parquet.deletions import DELETED_AT
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.file import DataFile
@@ -30,6 +34,8 @@ from tidelake.session.planning import BoundRequest, ReadRequest, TableMeta, plan
 from tidelake.write import rows as writes
 
 _THEN, _NOW = "_tidelake_then", "_tidelake_now"
+_GONE_FILES, _SHARED = "_tidelake_gone_files", "_tidelake_shared"
+_DELETED = "_tidelake_deleted"
 _PLACE = (ROW_FILE, ROW_POSITION, ROW_NUMBER)
 
 
@@ -54,7 +60,7 @@ def rollback(tx: DraftSession, name: TableName, to: int | str | datetime) -> Wri
         _end(draft, now.files)
     else:
         now, then = _without_common(now, then)
-    if not (then.plan.files or then.plan.inlined):
+    if not (then.plan.files or then.plan.inlined or then.lost):
         gone = writes.clear(tx, draft, now)
         return writes.result([], rows=gone, deleted=gone)
     return _exchange(tx, draft, now, then, whole=whole)
@@ -62,11 +68,14 @@ def rollback(tx: DraftSession, name: TableName, to: int | str | datetime) -> Wri
 
 @dataclass(frozen=True, slots=True)
 class _Then:
-    """The table as it was, and the read of its rows."""
+    """The table as it was, and the read of its rows; but of `lost`, files of now that have only
+    lost rows since, and that were `shared` then, only such rows count."""
 
     snapshot_id: int
     table: TableInfo
     plan: ScanPlan
+    shared: tuple[DataFile, ...] = ()
+    lost: tuple[DataFile, ...] = ()
 
 
 def _then(tx: DraftSession, draft: TableDraft, to: int | str | datetime) -> _Then:
@@ -136,11 +145,15 @@ def _partitioning(tx: DraftSession, now: TableInfo, then: TableInfo) -> Any:
 
 
 def _without_common(now: ScanPlan, then: _Then) -> tuple[ScanPlan, _Then]:
-    """Leave out files, and rows of the catalog, that were there then and are there now."""
-    before = {file.id for file in then.plan.files}
-    files = {
-        file.id for file in now.files if file.id in before and _is_whole(file, then.snapshot_id)
+    """Leave out files, and rows of the catalog, that were there then and are there now. What such
+    a file has lost since comes back; it cannot have got anything."""
+    were = {file.id: file for file in then.plan.files}
+    common = {
+        file.id: file
+        for file in now.files
+        if file.id in were and not file.is_partial_at(then.snapshot_id)
     }
+    lost = tuple(file for file in common.values() if _has_lost(file, were[file.id]))
     rows = _rows(now) & _rows(then.plan)
 
     def rest(plan: ScanPlan) -> ScanPlan:
@@ -150,15 +163,18 @@ def _without_common(now: ScanPlan, then: _Then) -> tuple[ScanPlan, _Then]:
         )
         return replace(
             plan,
-            files=tuple(file for file in plan.files if file.id not in files),
+            files=tuple(file for file in plan.files if file.id not in common),
             inlined=tuple(part for part in inlined if part.rows),
         )
 
-    return rest(now), replace(then, plan=rest(then.plan))
+    shared = tuple(were[file.id] for file in lost)
+    return rest(now), replace(then, plan=rest(then.plan), shared=shared, lost=lost)
 
 
-def _is_whole(file: DataFile, at: int) -> bool:
-    return not file.has_deletes and not file.is_partial_at(at)
+def _has_lost(now: DataFile, then: DataFile) -> bool:
+    """Whether rows may have been deleted from a file since. What a delete file holds may be of any
+    snapshot."""
+    return bool(now.deletes) or set(now.deleted_positions) != set(then.deleted_positions)
 
 
 def _rows(plan: ScanPlan) -> set[tuple[object, ...]]:
@@ -171,25 +187,48 @@ def _exchange(
 ) -> WriteResult:
     columns = draft.columns
     with tx.job(f"cannot roll {draft.after.name} back") as job:
-        changed = "TRUE" if whole else _changed(columns, exact=job.in_process)
-        job.scan(_THEN, then.plan)
+        _define_then(job, draft, then)
         job.scan(_NOW, now)
-        back = job.keep("back", _only(_THEN, _NOW, changed))
-        gone = job.keep("gone", _only(_NOW, _THEN, changed))
+        if whole or not (job.in_process or _meet(now, then.plan)):
+            back, gone = f"SELECT * FROM {_THEN}", f"SELECT {', '.join(_PLACE)} FROM {_NOW}"
+        else:
+            changed = _changed(columns, exact=job.in_process)
+            back, gone = _only(_THEN, _NOW, changed), _only(_NOW, _THEN, changed)
+        come, go = job.keep("back", back), job.keep("gone", gone)
         ((both,),) = job.rows(
             f"SELECT count(*) FROM back AS b JOIN gone AS g ON b.{ROW_NUMBER} = g.{ROW_NUMBER}"
         )
         staging.remove(tx, draft, job, "gone", now)
         listed = ", ".join(quote(column.name) for column in columns)
         sql = f"SELECT {listed}, {ROW_NUMBER} FROM back"
-        files = staging.add(tx, draft, job, sql, count=back, numbered=True)
+        files = staging.add(tx, draft, job, sql, count=come, numbered=True)
     return writes.result(
-        files,
-        rows=back + gone - both,
-        inserted=back - both,
-        updated=both,
-        deleted=gone - both,
+        files, rows=come + go - both, inserted=come - both, updated=both, deleted=go - both
     )
+
+
+def _define_then(job: Job, draft: TableDraft, then: _Then) -> None:
+    """The rows of then that may have to come back."""
+    if not then.lost:
+        job.scan(_THEN, then.plan)
+        return
+    job.scan(_GONE_FILES, then.plan)
+    job.scan(_SHARED, replace(then.plan, files=then.shared, inlined=()))
+    job.deletions(_DELETED, then.lost)
+    names = [quote(name) for name in then.plan.output]
+    job.define(
+        _THEN,
+        f"SELECT {', '.join(names)} FROM {_GONE_FILES} UNION ALL"
+        f" SELECT {', '.join(f'{_SHARED}.{name}' for name in names)}"
+        f" FROM {_SHARED} JOIN {_DELETED} ON {_SHARED}.{ROW_FILE} = {_DELETED}.{ROW_FILE}"
+        f" AND {_SHARED}.{ROW_POSITION} = {_DELETED}.{ROW_POSITION}"
+        f" WHERE {_DELETED}.{DELETED_AT} <= {draft.stamp}",
+    )
+
+
+def _meet(now: ScanPlan, then: ScanPlan) -> bool:
+    """Whether a row of now may lie where it lay then."""
+    return not {file.id for file in now.files}.isdisjoint(file.id for file in then.files)
 
 
 def _only(these: str, others: str, changed: str) -> str:

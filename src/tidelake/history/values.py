@@ -68,6 +68,12 @@ class LogEntry(Snapshot):
     bytes: int | None = None
     seconds: float | None = None
 
+    def as_snapshot(self) -> Snapshot:
+        """What was committed, without what it did."""
+        return Snapshot(
+            self.snapshot_id, self.time, self.schema_version, (), self.author, self.message
+        )
+
     def __str__(self) -> str:
         who = f" by {self.author}" if self.author else ""
         where = f" {', '.join(self.tables)}" if self.tables else ""

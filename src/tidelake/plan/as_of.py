@@ -9,7 +9,7 @@ the time, may go first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.comparable import domain
@@ -128,6 +128,23 @@ def together(parts: Sequence[Predicate]) -> Where | None:
         return None
     whole = parts[0] if len(parts) == 1 else And(tuple(parts))
     return Where(whole, whole.sql(), whole.columns())
+
+
+def share_of_keys(plan: AsOfPlan, number: int, shares: int) -> AsOfPlan:
+    """The state of some of the keys: all shares together are the state. Each reads all files.
+
+    DuckDB's `hash` is the same for all that it takes for one key in a group, as 0.0 and -0.0; but
+    another version of DuckDB may hash otherwise.
+    """
+    keys = ", ".join(quote(column.name) for column in plan.event.key)
+    mine = Opaque(f"hash({keys}) % {shares} = {number}", frozenset(c.name for c in plan.event.key))
+    return replace(plan, parts=tuple(_with_condition(part, mine) for part in plan.parts))
+
+
+def _with_condition(part: ScanPlan, condition: Predicate) -> ScanPlan:
+    where = together([condition] if part.predicate is None else [part.predicate, condition])
+    assert where is not None
+    return replace(part, where=where.sql, predicate=where.predicate)
 
 
 def winners_sql(plan: AsOfPlan, relation: str) -> str:

@@ -13,17 +13,19 @@ import pyarrow as pa
 from pyspark.sql import types as t
 from pyspark.sql.datasource import InputPartition
 
+from tidelake.duck import duckdb_version
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.errors import refusal
 from tidelake.engine.spark.arrow_reader import arrow_type, cast_batch, nullable
+from tidelake.engine.spark.errors import SHIP
 from tidelake.engine.spark.worker import WORKER
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, Unsupported
 from tidelake.history import changes_sql
 from tidelake.history.changes import define
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
-from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.as_of import AsOfPlan, share_of_keys
 from tidelake.plan.scan import ScanPlan
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from tidelake.model.file import DataFile
 
 _BYTES_OF_A_PIECE = 32 * 1024 * 1024
+_BYTES_OF_A_SHARE = 32 * 1024 * 1024
+_MOST_SHARES = 4
 _BATCH_ROWS = 40_960
 
 
@@ -41,6 +45,24 @@ class ScanPiece(InputPartition):
     plan: ScanPlan | AsOfPlan
 
     def reading(self, local: LocalEngine) -> Reading:
+        return local.read(self.plan)
+
+
+@dataclass(frozen=True)
+class StatePiece(InputPartition):
+    """The state of some keys as of a moment. `version` is the driver's DuckDB: with another one
+    keys might be in no piece, or in two."""
+
+    plan: AsOfPlan
+    version: str
+
+    def reading(self, local: LocalEngine) -> Reading:
+        if (here := duckdb_version()) != self.version:
+            raise Unsupported(
+                f"Spark's executors differ from the driver: duckdb {here}, and {self.version} on"
+                f" the driver; {self.plan.table} as of a moment cannot be read in several tasks",
+                hint=SHIP,
+            )
         return local.read(self.plan)
 
 
@@ -87,15 +109,15 @@ class ChangesPiece(InputPartition):
         return f"CASE WHEN {kind} = 'insert' THEN true ELSE error({text_literal(message)}) END"
 
 
-Piece = ScanPiece | QueryPiece | ChangesPiece
+Piece = ScanPiece | StatePiece | QueryPiece | ChangesPiece
 _NOTHING = InputPartition(None)
 """Spark asks for at least one piece."""
 
 
 def scan_pieces(plan: ScanPlan | AsOfPlan) -> list[InputPartition]:
-    """A plan in pieces. What is the state as of a moment is decided by one task."""
+    """A plan in pieces."""
     if isinstance(plan, AsOfPlan):
-        return [ScanPiece(plan)]
+        return state_pieces(plan)
     lean = replace(plan, pruned=())
     found: list[InputPartition] = [
         ScanPiece(replace(lean, files=part, inlined=())) for part in divide(plan.files)
@@ -103,6 +125,18 @@ def scan_pieces(plan: ScanPlan | AsOfPlan) -> list[InputPartition]:
     if any(inlined.rows for inlined in plan.inlined):
         found.append(ScanPiece(replace(lean, files=())))
     return found or [_NOTHING]
+
+
+def state_pieces(plan: AsOfPlan, share: int = _BYTES_OF_A_SHARE) -> list[InputPartition]:
+    """A state in pieces of some keys each. Every task has to read all files for it, so there is
+    one for so many bytes, and there are few."""
+    lean = replace(plan, pruned=(), parts=tuple(replace(part, pruned=()) for part in plan.parts))
+    size = sum(file.bytes for part in plan.parts for file in part.files)
+    shares = min(size // share + 1, _MOST_SHARES)
+    if shares == 1:
+        return [ScanPiece(lean)]
+    version = duckdb_version()
+    return [StatePiece(share_of_keys(lean, n, shares), version) for n in range(shares)]
 
 
 def change_pieces(

@@ -42,7 +42,8 @@ def live(
     *,
     hashed: bool,
 ) -> None:
-    """A table of (id, born, died, upper, lower): every row that the epoch has seen.
+    """A view of (id, born, died, upper, lower): every row that the epoch has seen. It is read as
+    often as it is asked: a file may have more rows than memory has room for.
 
     Requires: the plan's files have their whole lives, and it filters nothing. `ends` are of
     rows in the catalog: (row id, begin, end).
@@ -57,7 +58,7 @@ def live(
     digest = _digest(every.columns) if hashed else "repeat('0', 32)"
     own = f"CASE WHEN f.c = 1 THEN r.{ROW_SNAPSHOT} ELSE 0 END"
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT id, born, died,"
+        f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT id, born, died,"
         " ('0x' || substring(digest, 1, 16))::UBIGINT::HUGEINT AS upper,"
         " ('0x' || substring(digest, 17, 16))::UBIGINT::HUGEINT AS lower"
         f" FROM (SELECT r.{ROW_NUMBER} AS id, {digest} AS digest,"
@@ -118,9 +119,11 @@ def shared_ids(work: Workbench, name: str, most: int = 1000) -> list[tuple[int, 
 def differences(work: Workbench, name: str, epoch: Epoch) -> dict[int, Content]:
     """What came and went at each snapshot, as what to add to the content before."""
     rows = work.connection.execute(
-        "SELECT snapshot, sum(n), sum(u), sum(l) FROM ("
-        f"SELECT born AS snapshot, 1 AS n, upper AS u, lower AS l FROM {name} UNION ALL"
-        f" SELECT died, -1, -upper, -lower FROM {name} WHERE died < {epoch.until})"
+        "WITH spans AS MATERIALIZED (SELECT born, died, count(*) AS n, sum(upper) AS u,"
+        f" sum(lower) AS l FROM {name} GROUP BY born, died)"
+        " SELECT snapshot, sum(n), sum(u), sum(l) FROM ("
+        "SELECT born AS snapshot, n, u, l FROM spans UNION ALL"
+        f" SELECT died, -n, -u, -l FROM spans WHERE died < {epoch.until})"
         " GROUP BY snapshot ORDER BY snapshot"
     ).fetchall()
     return {row[0]: Content(int(row[1]), int(row[2]), int(row[3])) for row in rows}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidelake.engine.local.workbench import Workbench
 
 Span = tuple[int, int]
@@ -18,21 +21,36 @@ Ids = dict[Span, bytes]
 Shared = tuple[int, int, int]
 """An id that two rows have, and since and until when both do."""
 
-_AT_ONCE = 10_000
+_AT_ONCE = 500_000
 
 
-def ids_of(work: Workbench, name: str) -> Ids:
-    """The ids in a table of lives (`fingerprint_sql.live`), which mostly follow each other."""
+def ids_of(work: Workbench, name: str) -> tuple[Ids, bool]:
+    """The ids in a relation of lives (`fingerprint_sql.live`), and whether one of them is there
+    twice in the same life. They go by as they lie, some at a time: files have many."""
     found: dict[Span, BitMap64] = defaultdict(BitMap64)
-    rows = work.connection.execute(
-        "SELECT born, died, min(id), max(id) FROM (SELECT born, died, id,"
-        " id - dense_rank() OVER (PARTITION BY born, died ORDER BY id) AS run"
-        f" FROM {name} WHERE id >= 0) GROUP BY born, died, run"
-    )
-    while some := rows.fetchmany(_AT_ONCE):
-        for born, died, first, last in some:
-            found[born, died].add_range(first, last + 1)
-    return {span: known.serialize() for span, known in found.items()}
+    counts: Counter[Span] = Counter()
+    rows = work.connection.execute(f"SELECT born, died, id::BIGINT AS id FROM {name} WHERE id >= 0")
+    for batch in rows.to_arrow_reader(_AT_ONCE):
+        for span, ids in _by_span(batch):
+            counts[span] += len(ids)
+            found[span].update(ids)
+    for known in found.values():
+        known.run_optimize()
+    repeats = any(len(known) < counts[span] for span, known in found.items())
+    return {span: known.serialize() for span, known in found.items()}, repeats
+
+
+def _by_span(batch: pa.RecordBatch) -> Iterator[tuple[Span, array[int]]]:
+    import pyarrow as pa
+
+    grouped = pa.Table.from_batches([batch]).group_by(["born", "died"], use_threads=False)
+    table = grouped.aggregate([("id", "list")])
+    spans = zip(table["born"].to_pylist(), table["died"].to_pylist(), strict=True)
+    for span, some in zip(spans, table["id_list"], strict=True):
+        values = some.values
+        ids = array("Q")
+        ids.frombytes(values.buffers()[1][8 * values.offset : 8 * (values.offset + len(values))])
+        yield span, ids
 
 
 def shared_between(slices: Iterable[Ids]) -> Iterator[Shared]:

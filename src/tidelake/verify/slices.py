@@ -78,7 +78,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class EpochReport:
-    """What came and went at each snapshot of an epoch, and whose ids."""
+    """What came and went at each snapshot of an epoch, and whose ids; `shared` are those that are
+    there twice in one life, and others."""
 
     changes: dict[int, Content]
     ids: row_ids.Ids
@@ -143,8 +144,9 @@ def _lived(work: Workbench, table: LifeOfTable, asked: Question, epoch: Epoch) -
     changes = fingerprint_sql.differences(work, "lives", epoch)
     if not asked.deep:
         return EpochReport(changes, {}, ())
-    shared = fingerprint_sql.shared_ids(work, "lives")
-    return EpochReport(changes, row_ids.ids_of(work, "lives"), tuple(shared))
+    ids, repeats = row_ids.ids_of(work, "lives")
+    shared = fingerprint_sql.shared_ids(work, "lives") if repeats else ()
+    return EpochReport(changes, ids, tuple(shared))
 
 
 def _bring_to_life(work: Workbench, table: LifeOfTable, epoch: Epoch, *, hashed: bool) -> None:

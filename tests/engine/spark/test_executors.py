@@ -1,6 +1,7 @@
 """What is checked of executors before they work for us, what their Python keeps from task to task,
 and what jobs are called."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,22 @@ def test_tasks_of_a_worker_share_a_duckdb_and_nothing_in_it() -> None:
         assert after is not other
 
 
+def test_what_a_worker_has_loaded_is_not_looked_through_after_every_task() -> None:
+    worker = Worker()
+    gc.unfreeze()
+    try:
+        for _ in range(2):
+            assert gc.get_freeze_count() == 0
+            with worker.engine(LocalEngine()):
+                pass
+        settled = gc.get_freeze_count()
+        assert settled > 1000
+        with worker.engine(LocalEngine()):
+            assert gc.get_freeze_count() <= settled
+    finally:
+        gc.unfreeze()
+
+
 @pytest.fixture
 def lake(spark: Any, place: Place) -> Iterator[Any]:
     with place.open(engine="spark", spark=spark) as lake:
@@ -55,6 +72,7 @@ def lake(spark: Any, place: Place) -> Iterator[Any]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_worker_keeps_its_duckdb_also_after_a_task_failed(lake: Any, spark: Any) -> None:
     """Values that do not fit make tasks fail; those that come after them are right."""
     table = lake.create_table("t", "id INTEGER")
@@ -96,6 +114,7 @@ def _names_of_jobs(spark: Any) -> set[str]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_jobs_have_tags_on_connect(spark_connect: Any) -> None:
     with naming(spark_connect, "cannot merge into main.a,b"):
         assert spark_connect.getTags() == {"tidelake: merge into main.a b"}

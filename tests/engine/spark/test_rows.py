@@ -6,6 +6,7 @@ import pytest
 
 from tests.engine.plans import DuckLake, by_arrow, differences, sorted_rows
 from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.arrow_reader import read_deletions
 from tidelake.engine.spark.engine import SparkEngine
 from tidelake.errors import Corrupt, Unsupported
 
@@ -21,6 +22,31 @@ def check(spark, lake, plan):
 
 def scan_of(frame):
     return frame._jdf.queryExecution().toString()
+
+
+def with_many_deletes(plan):
+    """The plan as if so many rows were deleted that Spark reads the delete files."""
+    return replace(
+        plan,
+        files=tuple(
+            replace(file, deletes=tuple(replace(d, rows=10**6) for d in file.deletes))
+            for file in plan.files
+        ),
+    )
+
+
+def test_deletes_are_read_here_if_they_are_few_and_else_by_spark(spark, tmp_path):
+    lake = DuckLake(tmp_path)
+    lake.run("CREATE TABLE t (id INTEGER, v VARCHAR)")
+    for start in (0, 100):
+        lake.run(f"INSERT INTO t SELECT {start} + range, 'v' || range FROM range({50 + start})")
+    lake.run("DELETE FROM t WHERE id % 10 = 0", "DELETE FROM t WHERE id % 10 = 1")
+    *_, before, last = lake.snapshots()
+    engine = SparkEngine(spark, LocalEngine())
+    for plan in (lake.plan(at=before), lake.plan(at=last, columns=LINEAGE)):
+        for each in (plan, with_many_deletes(plan)):
+            check(spark, lake, each)
+            assert ("__tidelake_staged" in scan_of(engine.frame(each))) == (each is not plan)
 
 
 @pytest.mark.slow
@@ -40,12 +66,33 @@ def test_deletes_updates_and_merged_files_at_every_snapshot(spark, tmp_path):
     plans = [lake.plan(at=snapshot, columns=LINEAGE) for snapshot in lake.snapshots()]
     for plan in plans:
         check(spark, lake, plan)
+        check(spark, lake, with_many_deletes(plan))
     assert any(file.deletes for file in plans[-1].files)
     assert any(f.is_partial_at(plan.snapshot_id) for plan in plans for f in plan.files)
     check(spark, lake, by_arrow(plans[-1]))
     plain = lake.plan()
     check(spark, lake, plain)
     assert "Join LeftAnti" in scan_of(SparkEngine(spark, LocalEngine()).frame(plain))
+
+
+def test_spark_knows_how_large_is_what_python_reads(spark, tmp_path):
+    """Else it would broadcast it to all executors, whatever its size."""
+    lake = DuckLake(tmp_path)
+    lake.run("CREATE TABLE t (id BIGINT, v VARCHAR)")
+    for start in (0, 50_000):
+        lake.run(f"INSERT INTO t SELECT {start} + range, md5(range::VARCHAR) FROM range(50000)")
+    lake.run("DELETE FROM t WHERE id % 3 = 0")
+    plan = lake.plan()
+    frame = SparkEngine(spark, LocalEngine()).frame(by_arrow(plan))
+    assert claimed(frame) >= sum(file.bytes for file in plan.files)
+    assert frame.count() == 66_666
+    deletions = read_deletions(spark, LocalEngine(), plan.files)
+    assert claimed(deletions) >= 33_334 * 24
+    assert deletions.distinct().count() == 33_334
+
+
+def claimed(frame):
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def test_rows_and_deletes_that_the_catalog_keeps(spark, tmp_path):
@@ -136,7 +183,7 @@ def test_what_cannot_be_read_is_said_in_our_words(spark, tmp_path):
         engine.read(nowhere).to_arrow()
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 this is no Parquet PAR1")
     bad = replace(plan, files=(replace(plan.files[0], path=str(tmp_path / "bad.parquet")),))
-    with pytest.raises(Corrupt, match=r"broken: .*bad\.parquet"):
+    with pytest.raises(Corrupt, match=r"damaged: .*bad\.parquet"):
         engine.read(bad).to_arrow()
 
 
@@ -146,7 +193,8 @@ def test_a_path_that_spark_spells_otherwise_stops_the_read(spark, tmp_path, monk
     place = "tidelake.engine.spark.native_reader.metadata_path"
     monkeypatch.setattr(place, lambda path: path + "?")
     engine = SparkEngine(spark, LocalEngine())
-    for plan in (lake.plan(), lake.plan(columns=["rowid"]), lake.plan(columns=["snapshot_id"])):
+    plans = [lake.plan(), lake.plan(columns=["rowid"]), lake.plan(columns=["snapshot_id"])]
+    for plan in map(with_many_deletes, plans):
         with pytest.raises(Corrupt, match="not a file of this read"):
             engine.read(plan).to_arrow()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every
 from tidelake.engine.spark.settings import FIELD_IDS
 from tidelake.errors import Unsupported
 from tidelake.testing.place import Place
@@ -74,6 +75,7 @@ def test_all_of_it_where_nothing_can_be_set(
         assert seen(past) == seen(refusing.createDataFrame(then))
 
 
+@pytest.mark.slow
 def test_renamed_columns_where_nothing_can_be_set(
     refusing: Any, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +103,9 @@ def test_times_where_nothing_can_be_set(refusing: Any, place: Place) -> None:
         assert lake.table("t").scan(columns=["id"]).to_spark().collect() == [(1,)]
 
 
-@pytest.mark.parametrize("witness", ["id BIGINT", "id TIMESTAMPTZ", "id VARCHAR", "id DOUBLE"])
+@pytest.mark.parametrize(
+    "witness", every(4, ["id BIGINT", "id TIMESTAMPTZ", "id VARCHAR", "id DOUBLE"])
+)
 def test_the_setting_is_switched_off_before_a_dataframe_runs(
     without_ids: Any, place: Place, witness: str
 ) -> None:

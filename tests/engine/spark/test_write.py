@@ -181,6 +181,7 @@ def write_history(lake: tidelake.Lake, spark: Any) -> None:
         staged.update({"k": "'tx'"}, where="id % 10 = 7")
 
 
+@pytest.mark.slow
 def test_a_history_of_writes(far_away: Any, place: Place, new_duck: Any) -> None:
     with place.open(engine="spark", spark=far_away) as lake:
         write_history(lake, far_away)
@@ -201,6 +202,7 @@ def test_a_history_of_writes(far_away: Any, place: Place, new_duck: Any) -> None
         assert changed == [{"id": 1000, "ts": None}]
 
 
+@pytest.mark.slow
 def test_the_same_on_connect(spark_connect: Any, place: Place, new_duck: Any) -> None:
     spark_connect.conf.set(ZONE, "Asia/Kolkata")
     try:

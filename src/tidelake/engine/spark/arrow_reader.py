@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _SLICE_BYTES = 32 * 1024 * 1024
 _BATCH_ROWS = 122_880
+_NUMBER_BYTES, _DELETION_BYTES = 8, 32
+_MOST_CLAIMED = 256 * 1024 * 1024
+"""Of what is larger than this Spark need not know how large it is."""
 
 
 def output_columns(plan: ScanPlan | AsOfPlan) -> tuple[Column, ...]:
@@ -49,7 +52,7 @@ def read_files(
     wanted = replace(plan, output=tuple(c.name for c in columns), inlined=(), pruned=())
     tasks = [pickle.dumps(replace(wanted, files=part)) for part in _slices(files)]
     read = _reader(local, tasks, arrow_schema(columns))
-    ids = spark.range(0, len(tasks), 1, len(tasks))
+    ids = _numbers(spark, len(tasks), sum(file.bytes for file in files))
     return user_rows(ids.mapInArrow(read, nullable(columns)), columns)
 
 
@@ -57,6 +60,7 @@ def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[Data
     """What `deletions.deletions_sql` says of these files."""
     touched = [file for file in files if file.has_deletes]
     tasks = [pickle.dumps(part) for part in _slices(touched)]
+    count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in touched)
     schema = arrow_schema(deletions.COLUMNS)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,7 +68,7 @@ def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[Data
             for number in batch.column(0).to_pylist():
                 yield from _deletions(local, pickle.loads(tasks[number]), schema)
 
-    ids = spark.range(0, len(tasks), 1, max(len(tasks), 1))
+    ids = _numbers(spark, len(tasks), count * _DELETION_BYTES)
     return ids.mapInArrow(read, nullable(deletions.COLUMNS))
 
 
@@ -131,6 +135,18 @@ def _deletions(
     with WORKER.engine(local) as engine:
         for found in deletions.batches(engine.workbench(), files, _BATCH_ROWS):
             yield cast_batch(found, schema)
+
+
+def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
+    """A number for each task, and a claim of so many bytes.
+
+    Spark takes what Python makes for as large as what Python is given. Of a number for each task
+    it would think little, and broadcast millions of rows; a hint is lost where relations become
+    parts of SQL. So it begins with as many numbers as the rows are large, and leaves most out.
+    """
+    each = min(size, _MOST_CLAIMED) // _NUMBER_BYTES // max(count, 1) + 1
+    numbers = spark.range(0, count * each, 1, max(count, 1)).where(f"id % {each} = 0")
+    return numbers.selectExpr(f"id DIV {each} AS id")
 
 
 def _slices(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:

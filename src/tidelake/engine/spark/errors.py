@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelake import errors
-from tidelake.engine.local.errors import refusal_in
+from tidelake.engine.local.errors import RESTORE, missing_file, refusal_in
+from tidelake.engine.spark.paths import plain_path
 
 _CARRIED = re.compile(r"tidelake\.errors\.([A-Z]\w+): \x02(.*?)\x1f(.*?)\x03", re.DOTALL)
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: |$)", re.DOTALL)
-_OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*)")
+_OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*?)(?: \(hint: ([^\n]*)\))?(?:\n|$)")
 _BEYOND = re.compile(r"Class (\S*Codec) was not found|\[(UNKNOWN_PRIMITIVE_TYPE_IN_VARIANT)\]")
 _LACKS = re.compile(r"No module named '(tidelake|duckdb|pyarrow)")
+_DATA = re.compile(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] ([^\n]*?)SQLSTATE: 22\w+")
+_OWN_FRAME = "/tidelake/engine/"
 SHIP = (
     "give the executors the environment of the driver: pack it (venv-pack, conda-pack) and name it"
     " in spark.archives with spark.pyspark.python, or send it with spark.addArtifacts(…,"
     " archive=True); pip install the same versions where the executors run works too"
 )
 _BROKEN = re.compile(r"\[(PATH_NOT_FOUND|FAILED_READ_FILE[\w.]*|CANNOT_READ_FILE\w*)\] ([^\n]*)")
+_FILE = re.compile(r"(\w+:/.*?)\.(?: (.*))?$")
 
 
 @contextmanager
@@ -43,7 +47,9 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
     if own := refusal_in(text):
         return own
     if told := _OURS.search(text):
-        return _kind(told[1])(f"{doing}: {told[2].strip()}")
+        said = told[2].strip()
+        message = said if said.startswith("cannot ") else f"{doing}: {said}"
+        return _kind(told[1])(message, hint=told[3])
     if raised := _RAISED.search(text):
         return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
     if beyond := _BEYOND.search(text):
@@ -52,11 +58,7 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
             hint="read it with engine='local'",
         )
     if broken := _BROKEN.search(text):
-        what = "is missing" if "NOT_EXIST" in broken[1] or "NOT_FOUND" in broken[1] else "is broken"
-        return errors.Corrupt(
-            f"{doing}: a file that the catalog names {what}: {broken[2].strip()}",
-            hint="was the data moved, or cleaned up by another tool? Restore it from a copy",
-        )
+        return _unreadable(doing, broken[1], broken[2].partition(" SQLSTATE")[0].strip())
     if lacks := _LACKS.search(text):
         return errors.Unsupported(
             f"{doing}: Spark's executors run Tidelake, and do not have {lacks[1]}", hint=SHIP
@@ -68,13 +70,34 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
     return None
 
 
+def _unreadable(doing: str, kind: str, text: str) -> errors.Corrupt:
+    """Of a file that Spark's own reader cannot read: as the local engine says it."""
+    found = _FILE.search(text)
+    path, more = (plain_path(found[1]), (found[2] or "").strip()) if found else (text, "")
+    if "NOT_EXIST" in kind or "NOT_FOUND" in kind:
+        return missing_file(doing, path)
+    said = f"{doing}: a data file is damaged: {path}" + (f": {more}" if more else "")
+    return errors.Corrupt(said, hint=RESTORE)
+
+
 def _refused(doing: str, error: Exception) -> errors.TidelakeError | None:
-    """What Spark says of a statement, not of data."""
+    """What Spark says of a statement, and of what callers' own DataFrames compute."""
     text = str(error)
     if "[SCALAR_SUBQUERY_TOO_MANY_ROWS]" in text:
         return errors.Invalid(
             f"{doing}: a subquery that stands for a value gives more than one row",
             hint="add LIMIT 1, or an aggregate",
+        )
+    if computed := _DATA.search(text):
+        return errors.Invalid(
+            f"{doing}: Spark cannot compute a value: {computed[1].strip()}",
+            hint="correct the data, or what computes it",
+        )
+    if type(error).__name__ == "PythonException" and _OWN_FRAME not in text:
+        last = text.partition("\n\nJVM stacktrace")[0].strip().splitlines()[-1]
+        return errors.Invalid(
+            f"{doing}: a Python function of the DataFrame failed: {last}",
+            hint="its traceback is in the cause of this error",
         )
     if type(error).__name__ in ("AnalysisException", "ParseException"):
         return errors.Unsupported(

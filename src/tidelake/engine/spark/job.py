@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
-_FEW_DELETIONS = 1_000_000
 _BYTES_OF_A_TASK = 64 * 1024 * 1024
 
 
@@ -84,9 +83,7 @@ class SparkJob(Closable):
         life (`catalog.files.whole_life`)."""
         with self._translated():
             frame = read_deletions(self._frames.spark, self._local, files)
-            count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
-            few = count <= _FEW_DELETIONS
-            self._relations.add(name, Relation(frame.hint("broadcast") if few else frame, COLUMNS))
+            self._relations.add(name, Relation(frame, COLUMNS))
 
     def define(self, name: str, sql: str) -> None:
         """A relation of the query's rows, computed when they are asked for."""

@@ -3,9 +3,9 @@
 A file that needs nothing but its columns is read by one plain `spark.read`, and one whose rows
 are asked for nothing but their ids by little more. Where rows were deleted, each row learns its
 place from `_metadata`: the size of its file, if all sizes differ, and its position make one number,
-and a join leaves out the numbers that were deleted. Files with rows newer than the snapshot, or
-whose rows are asked for where they lie, are traced: each row learns the number of its file from a
-small table of files.
+and a join leaves out the numbers that were deleted, which are read here if they are few. Files with
+rows newer than the snapshot, or whose rows are asked for where they lie, are traced: each row
+learns the number of its file from a small table of files.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
+from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.spark.columns import field_of, lineage_field
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.field_ids import Witness
 from tidelake.engine.spark.paths import escape_globs, metadata_path
 from tidelake.engine.spark.settings import listing
+from tidelake.errors import TidelakeError
 from tidelake.model.schema import (
     ROW_BEGAN,
     ROW_ENDED,
@@ -34,10 +36,12 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT_FIELD,
 )
 from tidelake.plan.spark_literal import backtick
+from tidelake.store.files import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidelake.engine.local.engine import LocalEngine
     from tidelake.model.file import DataFile, DeleteFile
     from tidelake.plan.scan import ScanPlan
 
@@ -69,6 +73,8 @@ _LINEAGE = {
 }
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
+_DELETES_HERE = 100_000
+_DELETE_FILES_HERE = 64
 _INT = 2**31 - 1
 # It does not say which: to have the path at hand would cost every row.
 _OTHER_SIZE = "tidelake.errors.Corrupt: a file is not of the size that the catalog says"
@@ -85,11 +91,13 @@ class NativeReader:
     def __init__(
         self,
         spark: SparkSession,
+        local: LocalEngine,
         plan: ScanPlan,
         uris: dict[str, str],
         witness: Witness | None = None,
     ) -> None:
         self._spark = spark
+        self._local = local
         self._plan = plan
         self._uris = uris
         self._witness = witness
@@ -202,6 +210,9 @@ class NativeReader:
 
     def _deletes(self, files: Sequence[DataFile], numbers: FileNumbers) -> DataFrame:
         """The place of every deleted row, each perhaps more than once."""
+        count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
+        if (here := self._deletes_here(files, numbers, count)) is not None:
+            return self._small((_PLACE, pa.int64(), here)).hint("broadcast")
         parts = []
         numbered = list(zip(numbers.values, files, strict=True))
         if stored := [(n, delete) for n, file in numbered for delete in file.deletes]:
@@ -213,9 +224,29 @@ class NativeReader:
         ]
         if listed:
             parts.append(self._small((_PLACE, pa.int64(), listed)))
-        count = len(listed) + sum(delete.rows for _, delete in stored)
         united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
         return united.hint("broadcast") if count <= _FEW_DELETES else united
+
+    def _deletes_here(
+        self, files: Sequence[DataFile], numbers: FileNumbers, count: int
+    ) -> pa.Array | None:
+        """The places, if they are so few that to read them here is quicker than a job of Spark's;
+        None also if only Spark can open the delete files."""
+        paths = [delete.path for file in files for delete in file.deletes]
+        known = self._local.options or all(map(is_local, paths))
+        if count > _DELETES_HERE or len(paths) > _DELETE_FILES_HERE or not known:
+            return None
+        work = self._local.workbench()
+        values = ", ".join(map(str, numbers.values))
+        place = f"([{values}]::BIGINT[])[CAST(file AS BIGINT) + 1] * {numbers.factor} + pos"
+        try:
+            with work.connection as connection, translate_duckdb_errors("cannot read deletes"):
+                work.reach(paths)
+                sql = work.deletes_sql(files, self._plan.snapshot_id)
+                found = connection.execute(f"SELECT DISTINCT {place} AS p FROM ({sql}) ORDER BY p")
+                return found.to_arrow_table().column(0).combine_chunks().cast(pa.int64())
+        except TidelakeError:
+            return None
 
     def _stored_deletes(self, deletes: list[tuple[int, DeleteFile]], factor: int) -> DataFrame:
         """By name, where DuckDB goes by place: in every delete file known the two agree, and a
@@ -236,7 +267,7 @@ class NativeReader:
             .selectExpr(f"{_checked(place)} AS {_PLACE}")
         )
 
-    def _small(self, *columns: tuple[str, pa.DataType, list[Any]]) -> DataFrame:
+    def _small(self, *columns: tuple[str, pa.DataType, Any]) -> DataFrame:
         arrays = [pa.array(values, kind) for _, kind, values in columns]
         return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
 

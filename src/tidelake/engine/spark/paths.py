@@ -6,7 +6,7 @@ import posixpath
 import re
 import string
 import unicodedata
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 _GLOB = re.compile(r"([\\\[\]{}*?])")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
@@ -42,6 +42,12 @@ def metadata_path(path: str) -> str:
     clean = posixpath.normpath(re.sub("/+", "/", rest))
     quoted = "".join(c if _stays(c) else quote(c, safe="") for c in clean)
     return f"{scheme}:{quoted}" if scheme == "file" else f"{scheme}://{host}{quoted}"
+
+
+def plain_path(uri: str) -> str:
+    """What users call a file that Spark names in a message."""
+    rest = uri.removeprefix("file:")
+    return uri if rest == uri else f"/{unquote(rest).lstrip('/')}"
 
 
 def _stays(character: str) -> bool:

@@ -105,7 +105,7 @@ class PlanFrames:
     ) -> list[DataFrame]:
         if not files:
             return []
-        reader = NativeReader(self.spark, plan, uris, _witness(plan))
+        reader = NativeReader(self.spark, self.local, plan, uris, _witness(plan))
         lineage = _lineage(plan)
         ways: dict[str, list[DataFile]] = {"plain": [], "remaining": [], "traced": []}
         for file in files:

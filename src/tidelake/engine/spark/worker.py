@@ -6,6 +6,7 @@ with all that it refers to, and would bring a `WORKER` of its own.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,10 +19,14 @@ _MEMORY = "1GB"
 class Worker:
     """The one DuckDB of this process, as small as a task should be: to open one takes longer than
     many a task. Tasks share nothing in it, as each has a connection of its own. One that failed
-    leaves no DuckDB behind, and other credentials or folders get another."""
+    leaves no DuckDB behind, and other credentials or folders get another.
+
+    After every task Spark has Python look for garbage, among all that the libraries have made:
+    longer than a small task takes. From the second task on what is there then is left out."""
 
     def __init__(self) -> None:
         self._kept: tuple[Any, LocalEngine] | None = None
+        self._is_settled = False
 
     @contextmanager
     def engine(self, local: LocalEngine) -> Iterator[LocalEngine]:
@@ -38,8 +43,13 @@ class Worker:
         if self._kept is None or self._kept[0] != local.identity:
             self._forget()
             with local.workbench().connection as connection:
-                connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
+                if local.confinement is None:  # else nobody can change its settings
+                    connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
             self._kept = local.identity, local
+        elif not self._is_settled:
+            self._is_settled = True
+            gc.collect()
+            gc.freeze()
         return self._kept[1]
 
     def _forget(self) -> None:
