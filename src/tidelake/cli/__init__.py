@@ -33,6 +33,7 @@ from tidelake.cli import (
     sql,
     tables,
     tag,
+    tenants,
     undrop,
     verify,
 )
@@ -69,6 +70,7 @@ for _command in (
     sql.sql,
     tables.tables,
     tag.tag,
+    tenants.tenants,
     undrop.undrop,
     verify.verify,
 ):

@@ -1,0 +1,135 @@
+"""Making, listing and dropping tenants."""
+
+from __future__ import annotations
+
+from tidelake.catalog import own_tables
+from tidelake.catalog.database.database import Reader, Writer
+from tidelake.engine.cell.engine import CellEngine
+from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.namespace import Namespace, checked_role, checked_tenant
+from tidelake.model.sandbox import Confinement, Sandbox
+from tidelake.session.drafting import DraftSession
+from tidelake.session.replay import write
+from tidelake.session.session import Session
+from tidelake.tenants import records
+from tidelake.tenants.records import TenantRecord
+from tidelake.tenants.usage import every_table, usage_of
+from tidelake.tenants.values import Quota, TenantDrop, TenantState
+from tidelake.write import definitions
+
+
+def create_tenant(session: Session, name: str, quota: Quota | None) -> None:
+    """A new tenant with its first schema, in one commit."""
+    _check_owner(session)
+    namespace = Namespace(checked_tenant(name))
+    inside = session.within(namespace, session.local)
+    with session.reading() as reader:
+        _check_free(reader, session, namespace)
+    with session.database.writing() as writer:
+        own_tables.ensure(writer, records.TABLE)
+
+    def create(tx: DraftSession) -> WriteResult:
+        with tx.reading() as reader:
+            _check_free(reader, session, namespace)
+        tx.in_commit = lambda writer: records.put(writer, name, quota or Quota())
+        return definitions.create_schema(tx, "main")
+
+    write(inside, create)
+
+
+def _check_free(reader: Reader, session: Session, namespace: Namespace) -> None:
+    if records.find(reader, str(namespace.tenant)) is not None:
+        raise Invalid(f"there is a tenant {namespace.tenant} already", hint="use lake.tenant(…)")
+    taken = [s.name for s in session.view.schemas(reader, session.at(reader))]
+    if found := [schema for schema in taken if namespace.holds(schema)]:
+        raise Invalid(
+            f"the lake has a schema {found[0]} already, which would be the tenant's",
+            hint="choose another name, or rename the schema's tables into another",
+        )
+
+
+def find_tenant(session: Session, name: str) -> TenantRecord:
+    with session.reading() as reader:
+        found = records.find(reader, name)
+        known = [each.name for each in records.every(reader)]
+    if found is None:
+        raise NotFound(
+            f"there is no tenant {name!r}", hint=f"there are: {', '.join(known) or 'none'}"
+        )
+    return found
+
+
+def open_tenant(session: Session, name: str, role: str, sandbox: Sandbox | None) -> Session:
+    """The lake for one tenant, confined to its folder."""
+    namespace = Namespace(find_tenant(session, name).name, checked_role(role))
+    walls = Confinement.around(
+        sandbox or Sandbox(),
+        f"{session.data_path}{namespace.folder}",
+        beside=(f"{session.data_path}_tidelake/",),
+    )
+    options, temp, _ = session.local.identity
+    return session.within(namespace, CellEngine(options, temp, walls))
+
+
+def set_quota(session: Session, name: str, quota: Quota) -> None:
+    _check_owner(session)
+    find_tenant(session, name)
+    with session.database.writing() as writer:
+        records.set_quota(writer, name, quota)
+
+
+def tenants(session: Session) -> list[TenantState]:
+    """All tenants, by name, and what they have."""
+    _check_owner(session)
+    with session.reading() as reader:
+        return [_state(reader, session, each) for each in records.every(reader)]
+
+
+def _state(reader: Reader, session: Session, record: TenantRecord) -> TenantState:
+    namespace = Namespace(record.name)
+    usage = usage_of(reader, every_table(reader, namespace))
+    tables = _tables(reader, session, namespace)
+    rows = sum(session.view.row_count(reader, session.at(reader), name) or 0 for name in tables)
+    return TenantState(
+        record.name, record.quota, record.created_at, len(tables), rows, usage.files, usage.bytes
+    )
+
+
+def _tables(reader: Reader, session: Session, namespace: Namespace) -> list[TableName]:
+    found = session.view.names(reader, session.at(reader), "table")
+    return [name for _, name in found if namespace.holds(name.schema)]
+
+
+def drop_tenant(session: Session, name: str, *, dry_run: bool) -> TenantDrop:
+    """Drop all that a tenant has, in one commit. Its past stays until it expires."""
+    _check_owner(session)
+    namespace = Namespace(find_tenant(session, name).name)
+    with session.reading() as reader:
+        tables = _tables(reader, session, namespace)
+        at = session.at(reader)
+        rows = sum(session.view.row_count(reader, at, each) or 0 for each in tables)
+    told = TenantDrop(name, tuple(map(str, tables)), rows, dry_run)
+    if not dry_run:
+        write(session, lambda tx: _drop(tx, namespace))
+    return told
+
+
+def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
+    tenant = str(namespace.tenant)
+
+    def forget(writer: Writer) -> None:
+        records.remove(writer, tenant)
+
+    tx.in_commit = forget
+    with tx.reading() as reader:
+        known = tx.view.schemas(reader, tx.base)
+    for schema in [each for each in known if namespace.holds(each.name)]:
+        definitions.drop_schema(tx, schema.name, cascade=True)
+    return definitions.DONE
+
+
+def _check_owner(session: Session) -> None:
+    if not session.namespace.is_whole:
+        raise Denied("tenants are their lake's owner's to see", hint="ask the lake's owner")
