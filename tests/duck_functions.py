@@ -5,6 +5,8 @@ from random import Random
 
 import duckdb
 
+from tidelake.syntax.harmless import is_harmless
+
 COLUMNS = {
     "id": "BIGINT",
     "z": "BOOLEAN",
@@ -143,7 +145,7 @@ def functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str
         "SELECT DISTINCT function_name, parameter_types, varargs FROM duckdb_functions()"
         " WHERE function_type = 'scalar' AND stability = 'CONSISTENT' ORDER BY ALL"
     ).fetchall()
-    return [(name, types, more) for name, types, more in found if name not in _NEVER]
+    return [each for each in found if each[0] not in _NEVER and is_harmless(each[0].lower())]
 
 
 def condition(function: tuple[str, list[str], str | None], random: Random) -> str:

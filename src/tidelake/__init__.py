@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from tidelake.lake.table import Table
     from tidelake.model.literal import lit
     from tidelake.model.predicate import col
+    from tidelake.model.sandbox import Sandbox
     from tidelake.model.snapshot import Snapshot
+    from tidelake.tenants.values import Quota
 
 __version__ = "0.1.0"
 
@@ -35,6 +37,8 @@ __all__ = [
     "Coverage",
     "Interval",
     "Lake",
+    "Quota",
+    "Sandbox",
     "Scan",
     "Snapshot",
     "Table",
@@ -54,6 +58,8 @@ _HOMES = {
     "Coverage": "tidelake.coverage.answer",
     "Interval": "tidelake.coverage.values.interval",
     "Lake": "tidelake.lake.lake",
+    "Quota": "tidelake.tenants.values",
+    "Sandbox": "tidelake.model.sandbox",
     "Scan": "tidelake.lake.scan",
     "Snapshot": "tidelake.model.snapshot",
     "Table": "tidelake.lake.table",

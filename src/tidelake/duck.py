@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 def interrupt_in(error: BaseException) -> BaseException | None:
     """What a signal's handler raised while DuckDB worked: DuckDB puts an error over it."""
     return error.__cause__ if str(error) == "Query interrupted" else None
+
+
+def duckdb_version() -> str:
+    import duckdb
+
+    return duckdb.__version__
 
 
 def open_duckdb(
@@ -40,3 +47,14 @@ def open_duckdb(
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
+
+
+def confine(connection: duckdb.DuckDBPyConnection, places: Iterable[str], memory: int) -> None:
+    """From now on this DuckDB opens no files but below these places, takes no names for objects of
+    the program around it, loads nothing, and nobody can change that."""
+    listed = ", ".join("'" + place.replace("'", "''") + "'" for place in places)
+    connection.execute(
+        f"SET GLOBAL allowed_directories = [{listed}]; SET GLOBAL memory_limit = '{memory}B';"
+        " SET GLOBAL python_enable_replacements = false;"
+        " SET GLOBAL enable_external_access = false; SET GLOBAL lock_configuration = true"
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelake
+from tests.cases import every
 from tidelake.catalog.read import zones
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ CONDITIONS = [
 ]
 
 
-@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+@pytest.fixture(params=every(3, ["sqlite", "duckdb", "postgresql"]))
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """The lake's address for us and for DuckDB."""
     if request.param == "postgresql":

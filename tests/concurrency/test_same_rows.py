@@ -63,7 +63,7 @@ def test_the_last_overwrite_wins_and_there_is_no_union(place: Place, rows: int) 
     ("kind", "limit"),
     [
         ("sqlite", 10),
-        ("postgresql", 0),
+        pytest.param("postgresql", 0, marks=pytest.mark.slow),
         pytest.param("sqlite", 0, marks=pytest.mark.slow),
         pytest.param("postgresql", 10, marks=pytest.mark.slow),
     ],

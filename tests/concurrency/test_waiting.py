@@ -118,6 +118,7 @@ def durable(tmp_path: Path) -> Iterator[tuple[PostgresServer, Place]]:
     postgres.stop()
 
 
+@pytest.mark.slow
 def test_the_server_crashes_again_and_again(durable: tuple[PostgresServer, Place]) -> None:
     postgres, place = durable
     with place.open() as lake:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelake
+from tests.cases import every
 from tests.coverage.oracle import by_catalog, by_rows
 from tidelake.coverage import records as coverage
 from tidelake.coverage.records import Scope
@@ -45,7 +46,7 @@ def unknown(lake: tidelake.Lake, table: tidelake.Table) -> dict[int, int]:
         )
 
 
-@pytest.mark.parametrize("parted", [[], ["k", "day(ts)"]])
+@pytest.mark.parametrize("parted", every(2, [["k", "day(ts)"], []]))
 def test_files_bring_it_in_their_commit(
     parted: list[str], place: Place, lake: tidelake.Lake, spark: "SparkSession"
 ) -> None:

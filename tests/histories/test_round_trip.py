@@ -85,7 +85,7 @@ def _begun(place: Place, chance: Random) -> Trial:
     return trial
 
 
-@pytest.mark.parametrize("catalog", every(2, CATALOGS))
+@pytest.mark.parametrize("catalog", every(4, CATALOGS))
 def test_every_operation_between_two_writers(
     catalog: str, new_place: Callable[[str], Place]
 ) -> None:

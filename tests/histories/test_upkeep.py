@@ -81,6 +81,7 @@ class Keepers(OnTrial):
         self.step(kind, seed)
 
 
+@pytest.mark.slow
 class TestKeepers(Keepers.TestCase):
     settings = settings(SETTINGS, max_examples=3, stateful_step_count=10, derandomize=True)
 

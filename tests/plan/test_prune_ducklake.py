@@ -124,7 +124,7 @@ def connection(tmp_path_factory) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize(
-    "recipe", every(2, RECIPES), ids=lambda r: f"{r.kind}-{r.partition}-{r.promoted}"
+    "recipe", every(4, RECIPES), ids=lambda r: f"{r.kind}-{r.partition}-{r.promoted}"
 )
 def test_no_file_with_a_matching_row_is_pruned(connection, recipe):
     lake = _made(connection, recipe)

@@ -54,7 +54,7 @@ def is_one_of(script: Script, parts: int, part: int = 0) -> bool:
 
 def is_usual(script: Script, catalog: str, limit: int) -> bool:
     """Whether a case is run by default. On SQLite every tenth script is; so is, of
-    those that inlining stores in another way, every other one with inlining, and of those that are
+    those that inlining stores in another way, every fourth with inlining, and of those that are
     about it every other one on one catalog of all."""
     if "inline" in script.tags:
         catalogs = ("sqlite", "duckdb", "postgresql")
@@ -63,5 +63,5 @@ def is_usual(script: Script, catalog: str, limit: int) -> bool:
     if catalog != "sqlite":
         return False
     if script.inline is not None or script.tags & _FORMS_DIFFER:
-        return is_one_of(script, 2) and (limit > 0 or script.inline is not None)
+        return is_one_of(script, 4) and (limit > 0 or script.inline is not None)
     return limit == 0 and is_one_of(script, 10)

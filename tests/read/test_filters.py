@@ -73,7 +73,7 @@ def _cases() -> list[object]:
         pytest.param(
             script,
             id=script.name,
-            marks=[] if is_one_of(script, 14, 1) else [pytest.mark.slow],
+            marks=[] if is_one_of(script, 28, 1) else [pytest.mark.slow],
         )
         for script in CORPUS.values()
     ]

@@ -419,6 +419,7 @@ def test_what_is_not_supported_says_so_and_changes_nothing(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_on_spark_the_executors_write_what_a_query_gives(tmp_path: Path, spark: object) -> None:
     with tidelake.connect(
         f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/files", engine="spark", spark=spark

@@ -276,7 +276,7 @@ EVOLUTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("changes", cases.every(2, EVOLUTIONS.values(), EVOLUTIONS))
+@pytest.mark.parametrize("changes", cases.every(3, EVOLUTIONS.values(), EVOLUTIONS))
 def test_columns_evolve_over_rows_in_files_and_catalog(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree, changes: dict[str, Any]
 ) -> None:

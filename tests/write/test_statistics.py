@@ -165,7 +165,7 @@ def asked(place: Place, lake: tidelake.Lake, duck: Duck) -> Ask:
     return lambda kind: Asked(place, lake, duck, kind)
 
 
-@pytest.mark.parametrize("kind", every(2, VALUES))
+@pytest.mark.parametrize("kind", every(4, VALUES))
 def test_every_type_is_found_again_however_it_was_written(asked: Ask, kind: str) -> None:
     it = asked(kind)
     t, values = it.table, VALUES[kind]

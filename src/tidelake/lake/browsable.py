@@ -21,6 +21,7 @@ from tidelake.model.tag import Tag
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.session import Session
 from tidelake.session.source import Source
+from tidelake.tenants import own_log
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
@@ -35,13 +36,14 @@ class Browsable:
 
     @property
     def url(self) -> str:
-        """The catalog's address, without its password."""
-        return str(self.session.database.url)
+        """The catalog's address, without its password; a tenant is not told it."""
+        tenant = self.session.namespace.tenant
+        return str(self.session.database.url) if tenant is None else f"tenant {tenant}"
 
     @property
     def data_path(self) -> str:
-        """The folder that the lake's files are in."""
-        return self.session.data_path
+        """The folder that the lake's files are in, or the tenant's."""
+        return f"{self.session.data_path}{self.session.namespace.folder}"
 
     @property
     def encrypted(self) -> bool:
@@ -56,7 +58,8 @@ class Browsable:
     def schemas(self) -> list[str]:
         self.session.reads.names("schema")
         with self.session.reading() as reader:
-            return [s.name for s in self.session.view.schemas(reader, self.session.at(reader))]
+            found = self.session.view.schemas(reader, self.session.at(reader))
+        return [self.session.namespace.inner(schema.name) for schema in found]
 
     def tables(self) -> list[str]:
         """Qualified names, each fit for `table()`."""
@@ -66,6 +69,7 @@ class Browsable:
         return self._names("view")
 
     def macros(self) -> list[MacroInfo]:
+        self.session.namespace.check_whole("macros")
         self.session.reads.names("macro")
         with self.session.reading() as reader:
             return read.macros(reader, self.session.at(reader))
@@ -74,18 +78,22 @@ class Browsable:
         self.session.reads.names(kind)
         with self.session.reading() as reader:
             found = self.session.view.names(reader, self.session.at(reader), kind)
-        return [str(name) for _, name in found]
+        return [str(self.session.namespace.inner_table(name)) for _, name in found]
 
     def names(self) -> dict[int, str]:
         """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
         table, view and macro that ever was."""
+        self.session.namespace.check_whole("names")
         self.session.reads.everything()
         with self.session.reading() as reader:
             return read.every_name(reader)
 
     def snapshots(self) -> list[Snapshot]:
-        """Every snapshot that has not been expired, oldest first."""
+        """Every snapshot that has not been expired, oldest first; for a tenant those that changed
+        something of its own."""
         self.session.reads.everything()
+        if not self.session.namespace.is_whole:
+            return [entry.as_snapshot() for entry in self.log()]
         with self.session.reading() as reader:
             at = self.session.at(reader)
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
@@ -95,12 +103,17 @@ class Browsable:
         `limit` of them."""
         self.session.reads.everything()
         with self.session.reading() as reader:
-            found = snapshots.newest(reader, self.session.at(reader), checked_limit(limit))
+            most = checked_limit(limit)
+            if not self.session.namespace.is_whole:
+                return own_log.own_log(
+                    reader, self.session.at(reader), self.session.namespace, most
+                )
+            found = snapshots.newest(reader, self.session.at(reader), most)
             return log.entries(reader, found)
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
-        parsed = TableName.parse(name)
+        parsed = self.session.namespace.parse(name)
         with self.session.reading() as reader:
             at = self.session.at(reader)
             if self.session.view.find(reader, at, "table", parsed) is None:
@@ -109,7 +122,7 @@ class Browsable:
 
     def view(self, name: str) -> ViewInfo:
         """A view's definition; its rows come from `sql("SELECT * FROM …")`."""
-        parsed = TableName.parse(name)
+        parsed = self.session.namespace.parse(name)
         with self.session.reading() as reader:
             at = self.session.at(reader)
             view_id = self.session.view.find(reader, at, "view", parsed)
@@ -159,7 +172,7 @@ class Browsable:
         """
         from tidelake.write import definitions
 
-        parsed = TableName.parse(name)
+        parsed = self.session.namespace.parse(name)
         checked = definitions.known_settings(settings)
         self._write(
             "create_table",
@@ -190,7 +203,7 @@ class Browsable:
         from tidelake.sql.query import check_view
         from tidelake.write import definitions
 
-        parsed = TableName.parse(name)
+        parsed = self.session.namespace.parse(name)
         return self._write(
             "create_view",
             parsed,
@@ -204,7 +217,7 @@ class Browsable:
         """Drop a table or a view. Its past stays readable."""
         from tidelake.write import definitions
 
-        parsed = TableName.parse(name)
+        parsed = self.session.namespace.parse(name)
         return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
 
     def undrop(
@@ -222,7 +235,7 @@ class Browsable:
         from tidelake.write import definitions
         from tidelake.write.undrop import undrop
 
-        old = TableName.parse(name)
+        old = self.session.namespace.parse(name)
         new = old if as_ is None else definitions.target_name(old, as_)
         return self._write(
             "undrop", old, terms, lambda tx: undrop(tx, old, new, known_at, check_view)
@@ -232,7 +245,7 @@ class Browsable:
         """Give a table another name, in the same schema or (`schema.name`) in another."""
         from tidelake.write import definitions
 
-        old = TableName.parse(name)
+        old = self.session.namespace.parse(name)
         target = definitions.target_name(old, new)
         return self._write("rename", old, terms, lambda tx: definitions.rename(tx, old, target))
 
@@ -265,12 +278,14 @@ class Browsable:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
         from tidelake.history.diff import diff_lake
 
+        self.session.namespace.check_whole("diff")
         self.session.reads.everything()
         return diff_lake(self.session.committed, a, self.session.last if b is None else b)
 
     def mirrors(self) -> list[MirrorStatus]:
         """All mirrors by the names of their tables: what is published, what stands in the way, and
         how far behind they are."""
+        self.session.namespace.check_whole("mirrors")
         found = [one for each in self.session.formats for one in each.statuses(self.session)]
         return sorted(found, key=lambda each: (each.table, each.kind))
 
@@ -280,17 +295,20 @@ class Browsable:
         version: not yet, or because the mirror began later."""
         from tidelake.delta.mirror.status import delta_versions
 
+        self.session.namespace.check_whole("delta_versions")
         return delta_versions(self.session, known_at)
 
     def consumers(self) -> list[ConsumerState]:
         """All consumers, how far they have come and who holds them."""
         from tidelake.history import consumer_records as consumers
 
+        self.session.namespace.check_whole("consumers")
         with self.session.reading() as reader:
             return consumers.every(reader)
 
     def tags(self) -> list[Tag]:
         """All tags, by snapshot."""
+        self.session.namespace.check_whole("tags")
         with self.session.reading() as reader:
             return tags.every(reader)
 

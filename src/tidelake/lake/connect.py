@@ -27,6 +27,7 @@ from tidelake.errors import Invalid, NotFound, TidelakeError, TidelakeWarning
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.lake.lake import Lake
 from tidelake.model.address import mask_secrets
+from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
 from tidelake.session.features import FeatureSet
@@ -179,6 +180,7 @@ def connect(
     override_data_path: bool = False,
     share_data_path: bool = False,
     temp_directory: str | None = None,
+    sandbox: bool | Sandbox = False,
 ) -> Lake:
     """Open a lake, or create it where there is none.
 
@@ -194,6 +196,10 @@ def connect(
 
     What does not fit into memory goes into a private folder below `temp_directory`, by default
     below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
+
+    With `sandbox` SQL reaches nothing but the lake: its relations, functions that are known to be
+    harmless, files below its data path. Each query has a process of its own, with a limit of
+    memory, time and rows; `Sandbox(…)` sets others.
     """
     wishes = Wishes(
         read_only=read_only,
@@ -203,6 +209,7 @@ def connect(
         override_data_path=override_data_path,
         share_data_path=share_data_path,
         temp_directory=temp_directory,
+        sandbox=sandbox,
     )
     return open_lake(resolve(url, data_path, storage_options), wishes)
 
@@ -218,9 +225,14 @@ class Wishes:
     override_data_path: bool = False
     share_data_path: bool = False
     temp_directory: str | None = None
+    sandbox: bool | Sandbox = False
     tuning: Tuning = field(default_factory=Tuning)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sandbox, bool | Sandbox):
+            raise Invalid(
+                f"sandbox={self.sandbox!r} is none", hint="give True, or a tidelake.Sandbox(…)"
+            )
         if self.engine not in _ENGINES:
             raise Invalid(
                 f"there is no engine {self.engine!r}", hint="use engine='local' or 'spark'"
@@ -238,10 +250,18 @@ def open_lake(settings: Address, wishes: Wishes) -> Lake:
                 _create(database, settings, wanted=wishes.create, share=wishes.share_data_path)
             given = wishes.temp_directory
             temp = settings.temp_directory if given is None else str(given)
-            local = LocalEngine(settings.storage_options, temp)
-            override = wishes.override_data_path or settings.override_data_path
-            engine = (wishes.engine, wishes.spark)
-            session = _opened(database, local, engine, settings.data_path, override)
+            path, encrypted, marked = _checked_lake(database, settings, wishes)
+            local = _engine(settings, temp, _confinement(wishes, path))
+            session = Session(
+                database,
+                path,
+                local,
+                wishes.engine,
+                wishes.spark,
+                encrypted=encrypted,
+                wired=load_features,
+            )
+            session.is_marked = marked
             if not exists:
                 mark(session)
             return Lake(session)
@@ -258,26 +278,34 @@ def _is_lake(database: Database) -> bool:
         return create_lake.is_lake(reader)
 
 
-def _opened(
-    database: Database,
-    local: LocalEngine,
-    engine: tuple[str, Any],
-    data_path: str | None,
-    override: bool,
-) -> Session:
+def _confinement(wishes: Wishes, data_path: str) -> Confinement | None:
+    if wishes.sandbox is False:
+        return None
+    return Confinement.around(Sandbox() if wishes.sandbox is True else wishes.sandbox, data_path)
+
+
+def _engine(settings: Address, temp: str | None, walls: Confinement | None) -> LocalEngine:
+    if walls is None:
+        return LocalEngine(settings.storage_options, temp)
+    from tidelake.engine.cell.engine import CellEngine
+
+    return CellEngine(settings.storage_options, temp, walls)
+
+
+def _checked_lake(database: Database, settings: Address, wishes: Wishes) -> tuple[str, bool, bool]:
+    """Where its files are, whether they are encrypted, and whether that place is marked."""
     with database.reading() as reader:
         info = read.lake_info(reader)
         lost = tags.lost_tags(reader)
         marked = identity.marked_path(reader)
     path = stored = absolute(info.data_path)
-    if data_path is not None:
-        path = _checked(absolute(data_path), stored, override)
-    if engine[0] == "local":
+    if settings.data_path is not None:
+        override = wishes.override_data_path or settings.override_data_path
+        path = _checked(absolute(settings.data_path), stored, override)
+    if wishes.engine == "local":
         check_usable(path)
     _report(lost)
-    session = Session(database, path, local, *engine, encrypted=info.encrypted, wired=load_features)
-    session.is_marked = marked == path
-    return session
+    return path, info.encrypted, marked == path
 
 
 def load_features() -> FeatureSet:
@@ -313,7 +341,12 @@ def _create(database: Database, settings: Address, *, wanted: bool | None, share
     if wanted is None:
         _check_empty(database)
     if not share:
-        check_free(Store(settings.storage_options), place)
+        try:
+            check_free(Store(settings.storage_options), place)
+        except Invalid:
+            if _is_lake(database):  # somebody else has just made it, and marked the place
+                return
+            raise
     create_lake.create_lake(database, place)
 
 

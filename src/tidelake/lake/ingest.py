@@ -8,6 +8,7 @@ from typing import Any
 
 from tidelake.ingestion import run
 from tidelake.ingestion.values import IngestResult, IngestWish
+from tidelake.lake.data_path import absolute
 from tidelake.lake.lake import Lake
 from tidelake.model.names import TableName
 from tidelake.model.source_files import CsvFormat
@@ -47,11 +48,11 @@ def ingest(
     `delimiter`, `header`, `encoding`, `null`. A commit takes as many files, and bytes, as
     `batch_files` and `batch_bytes` say.
     """
-    name = TableName.parse(table)
+    name = lake.session.namespace.parse(table)
     beside = TableName(name.schema, f"{name.name}_quarantine")
     wish = IngestWish(
         name,
-        beside if quarantine is None else TableName.parse(quarantine),
+        beside if quarantine is None else lake.session.namespace.parse(quarantine),
         format,
         types or {},
         new_columns,
@@ -63,5 +64,7 @@ def ingest(
         creation,
     )
     patterns = [paths] if isinstance(paths, str | Path) else list(paths)
+    if (walls := lake.session.local.confinement) is not None:
+        walls.check(absolute(str(each)) for each in patterns)
     terms = Terms.of({"author": author, "message": message})
     return run.ingest(lake.session, wish, [str(each) for each in patterns], terms)

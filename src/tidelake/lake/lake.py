@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from tidelake.catalog.read import tags
 from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.browsable import Browsable
 from tidelake.model.closable import Closable
 from tidelake.model.mirror import MirrorStatus
-from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
+    from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
+    from tidelake.tenants.values import Quota, TenantDrop, TenantState
 
 
 class Lake(Browsable, Closable):
@@ -36,7 +37,7 @@ class Lake(Browsable, Closable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies, in this process or another, open the lake again."""
-        return Lake, (self.session,)
+        return type(self), (self.session,)
 
     def set_option(
         self, name: str, value: object, *, table: str | None = None, schema: str | None = None
@@ -46,7 +47,8 @@ class Lake(Browsable, Closable):
         tables are to be mirrored. This makes no snapshot."""
         from tidelake.write.options import set_option
 
-        of = None if table is None else TableName.parse(table)
+        self.session.namespace.check_whole("set_option")
+        of = None if table is None else self.session.namespace.parse(table)
         set_option(self.session, name, value, table=of, schema=schema)
 
     def transaction(
@@ -76,14 +78,14 @@ class Lake(Browsable, Closable):
         terms = Terms.of({"author": author, "message": message, "once": once, "expected": expected})
         guard = Guard.of(self.session, terms, Purpose())
         tx = DraftSession(self.session, terms=terms, guard=guard, isolation=isolation)
-        return Transaction(tx, Lake)
+        return Transaction(tx, type(self))
 
-    def known_at(self, moment: int | str | datetime) -> Lake:
+    def known_at(self, moment: int | str | datetime) -> Self:
         """The whole lake as it was known at a snapshot id, a time (UTC if it has no zone), or a
         tag."""
         with self.session.reading() as reader:
             snapshot_id = self.session.resolve(reader, moment).snapshot_id
-        return Lake(self.session.known_at(snapshot_id))
+        return type(self)(self.session.known_at(snapshot_id))
 
     def tag(
         self,
@@ -95,6 +97,7 @@ class Lake(Browsable, Closable):
     ) -> Tag:
         """Name a snapshot, the newest unless another is given. A tag stands wherever `known_at`
         does, and what is tagged does not expire."""
+        self.session.namespace.check_whole("tag")
         wanted = checked_name(name)
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
@@ -104,6 +107,7 @@ class Lake(Browsable, Closable):
 
     def untag(self, name: str) -> Tag:
         """Forget a tag; its snapshot may expire then. Gives what it was."""
+        self.session.namespace.check_whole("untag")
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
             return tags.remove(writer, name)
@@ -116,6 +120,7 @@ class Lake(Browsable, Closable):
         Only one can hold it: until it is closed, or silent for as long as its lease."""
         from tidelake.history.consumer import Consumer
 
+        self.session.namespace.check_whole("consumer")
         self.session.check_writable()
         return Consumer(self.session, name, since, lease_seconds)
 
@@ -131,8 +136,9 @@ class Lake(Browsable, Closable):
         """Publish a table as a Delta table beside its files, from now on with every commit: as it
         is now, or with `history` as it was at every snapshot. A mirror that is there already, or
         was stopped, goes on in its log."""
+        self.session.namespace.check_role("maintain")
         found = self.session.mirror_format(kind)
-        return found.mirror(self.session, TableName.parse(name), history=history)
+        return found.mirror(self.session, self.session.namespace.parse(name), history=history)
 
     @overload
     def mirrored(self, name: str, kind: Literal["delta"] = "delta") -> DeltaMirror: ...
@@ -142,10 +148,13 @@ class Lake(Browsable, Closable):
 
     def mirrored(self, name: str, kind: str = "delta") -> TableMirror:
         """The mirror of a table that has one."""
-        return self.session.mirror_format(kind).mirrored(self.session, TableName.parse(name))
+        return self.session.mirror_format(kind).mirrored(
+            self.session, self.session.namespace.parse(name)
+        )
 
     def sync_mirrors(self) -> list[MirrorStatus]:
         """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        self.session.namespace.check_whole("sync_mirrors")
         self.session.check_writable()
         for each in self.session.formats:
             each.sync_all(self.session)
@@ -159,6 +168,7 @@ class Lake(Browsable, Closable):
         without their history, and are mirrored again in the same logs."""
         from tidelake.delta.recover import recover
 
+        self.session.namespace.check_whole("recover")
         places = [from_delta] if isinstance(from_delta, str) else from_delta
         return recover(self.session, places, dry_run=dry_run)
 
@@ -166,6 +176,7 @@ class Lake(Browsable, Closable):
         """Compact every table, as `Table.compact` does."""
         from tidelake.upkeep.compact import compact_all
 
+        self.session.namespace.check_role("maintain")
         if not dry_run:
             self.session.check_writable()
         with self.session.reading() as reader:
@@ -188,6 +199,7 @@ class Lake(Browsable, Closable):
         """
         from tidelake.upkeep.expire import expire
 
+        self.session.namespace.check_whole("expire")
         if not dry_run:
             self.session.check_writable()
         return expire(
@@ -200,6 +212,7 @@ class Lake(Browsable, Closable):
         matter. Nobody else should have the lake open."""
         from tidelake.lake.move import move
 
+        self.session.namespace.check_whole("move")
         return move(self.session, data_path, force=force)
 
     def cleanup(
@@ -220,6 +233,7 @@ class Lake(Browsable, Closable):
         """
         from tidelake.upkeep.cleanup import cleanup
 
+        self.session.namespace.check_whole("cleanup")
         if not dry_run:
             self.session.check_writable()
         return cleanup(self.session, older_than=older_than, orphans=orphans, dry_run=dry_run)
@@ -237,7 +251,51 @@ class Lake(Browsable, Closable):
         problem says how to."""
         from tidelake.verify.verify import verify
 
+        self.session.namespace.check_whole("verify")
         return verify(self.session, deep=deep, fingerprint=fingerprint, tables=tables)
+
+    def create_tenant(self, name: str, quota: Quota | None = None) -> Self:
+        """A new tenant: schemas and a folder of its own, which it cannot see beyond. `quota` is
+        the most that it may have."""
+        from tidelake.tenants.manage import create_tenant
+
+        self.session.namespace.check_whole("create_tenant")
+        self.session.check_writable()
+        create_tenant(self.session, name, quota)
+        return self.tenant(name)
+
+    def tenant(self, name: str, role: str = "write", *, sandbox: Sandbox | None = None) -> Self:
+        """The lake as a tenant sees it, to `read`, to `write`, or to `maintain` too: it can name
+        its own schemas and nothing else. Its SQL is in a sandbox, with these limits."""
+        from tidelake.tenants.manage import open_tenant
+
+        self.session.namespace.check_whole("tenant")
+        return type(self)(open_tenant(self.session, name, role, sandbox))
+
+    def tenants(self) -> list[TenantState]:
+        """All tenants, by name, with what they have."""
+        from tidelake.tenants.manage import tenants
+
+        self.session.namespace.check_whole("tenants")
+        return tenants(self.session)
+
+    def set_quota(self, name: str, quota: Quota) -> None:
+        """The most that a tenant may have from now on."""
+        from tidelake.tenants.manage import set_quota
+
+        self.session.namespace.check_whole("set_quota")
+        self.session.check_writable()
+        set_quota(self.session, name, quota)
+
+    def drop_tenant(self, name: str, *, dry_run: bool = False) -> TenantDrop:
+        """Drop a tenant with all that it has, in one commit; `dry_run` tells what that is. Its
+        past goes when it expires."""
+        from tidelake.tenants.manage import drop_tenant
+
+        self.session.namespace.check_whole("drop_tenant")
+        if not dry_run:
+            self.session.check_writable()
+        return drop_tenant(self.session, name, dry_run=dry_run)
 
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.
@@ -247,13 +305,18 @@ class Lake(Browsable, Closable):
         """
         from tidelake.upkeep.reindex import reindex
 
+        self.session.namespace.check_whole("reindex")
         reindex(self.session)
 
     def close(self) -> None:
-        """Give the catalog connections back. Pinned lakes and tables made from it close too."""
+        """Give the catalog connections back. Pinned lakes and tables made from it close too, and
+        so do its tenants'; of a tenant's lake, only what it has for itself."""
+        if not self.session.namespace.is_whole:
+            self.session.local.close()
+            return
         leases.settle(self.data_path)
         self.session.close()
 
     def __repr__(self) -> str:
         pinned = "" if self.session.pinned is None else f" known at {self.session.pinned}"
-        return f"<Lake {self.session.database.url}{pinned}>"
+        return f"<Lake {self.url}{pinned}>"

@@ -22,6 +22,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
+from tidelake.tenants.own_log import own_entries
 from tidelake.upkeep.values import CompactResult
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ class Table(TableCoverage, TableWrites, LazyRows):
         self.source.session.note_rows(self.source.name, self.source.snapshot_id)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
-            return log.entries_of(reader, self.source.info(reader, at).id, at, checked_limit(limit))
+            table_id = self.source.info(reader, at).id
+            found = log.entries_of(reader, table_id, at, checked_limit(limit))
+        namespace = self.source.session.namespace
+        return found if namespace.is_whole else list(own_entries(found, namespace))
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
@@ -212,6 +216,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         """
         from tidelake.upkeep.compact import compact
 
+        self.source.session.namespace.check_role("maintain")
         self.source.check_unpinned()
         return compact(self.source.session, self.source.name, dry_run=dry_run)
 

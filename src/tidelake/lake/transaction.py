@@ -126,5 +126,20 @@ class Transaction(Browsable):
     def verify(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("verify() looks at what is committed", hint="call it on the lake")
 
+    def create_tenant(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
+
+    def tenant(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
+
+    def tenants(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
+
+    def set_quota(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("quotas are not part of a transaction", hint="set them on the lake")
+
+    def drop_tenant(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("tenants are not part of a transaction", hint="drop them on the lake")
+
     def reindex(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("reindex() is no part of a transaction", hint="call it on the lake")

@@ -15,6 +15,7 @@ from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
 from tidelake.session.once_annex import OnceAnnex
 from tidelake.session.session import Session
+from tidelake.tenants.quota import QuotaHook
 from tidelake.verify.annex import FingerprintsAnnex
 
 _ANNEXES = (
@@ -42,7 +43,7 @@ class Features:
         return observers
 
     def hooks(self, session: Session, /) -> tuple[Hook, ...]:
-        return tuple(each.hook(session) for each in self.formats)
+        return (QuotaHook(session), *(each.hook(session) for each in self.formats))
 
 
 FEATURES = Features()

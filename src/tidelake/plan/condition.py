@@ -14,6 +14,7 @@ from tidelake.model.predicate import And, Not, Opaque, Or, Predicate
 from tidelake.model.schema import ROW_ID, ROW_SNAPSHOT, Column, Schema
 from tidelake.plan.understand import understand
 from tidelake.syntax import tree
+from tidelake.syntax.harmless import refuse_harmful_calls
 from tidelake.syntax.tokens import Token, depths, tokens, without_comments
 from tidelake.syntax.tree import Node
 
@@ -64,7 +65,9 @@ def find_column(name: str, schema: Schema) -> Column | None:
 
 
 def refuse_more_than_a_row(node: Node, what: str) -> None:
-    """Invalid if it looks at anything but the columns of one row."""
+    """Invalid if it looks at anything but the columns of one row; Denied if it could look beyond
+    the lake."""
+    refuse_harmful_calls(node, what)
     for each in tree.walk(node):
         if held := _more_than_a_row(each):
             raise Invalid(

@@ -6,10 +6,12 @@ They are DuckDB's SQL over one row, or in a merge over a row of the table and on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Corrupt, Invalid, NotFound
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Schema
+from tidelake.model.table import SortKey
 from tidelake.plan.condition import is_called, references, refuse_more_than_a_row
 from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, apply_edits, tokens, without_comments
@@ -104,3 +106,30 @@ def _tree(written: str, text: str) -> Node:
             f"cannot read the expression {text!r}: {error.message.rsplit(': ', 1)[-1]}",
             hint=f"write DuckDB's SQL; {_QUOTES}",
         ) from None
+
+
+def sort_sql(key: SortKey) -> str:
+    """A key to sort by, which others may have written into the catalog: nothing but an expression
+    over one row, and its way."""
+    _check_stored(key.expression, "the sort key")
+    if key.direction not in _WAYS or key.nulls not in _NULLS:
+        raise Corrupt(
+            f"the catalog sorts by {key.expression!r} {key.direction} {key.nulls}",
+            hint="declare it anew: t.set_sorting([…])",
+        )
+    return f"({key.expression}) {key.direction} {key.nulls.replace('_', ' ')}"
+
+
+def default_sql(text: str) -> str:
+    """A column's default, which others may have written: nothing but an expression."""
+    _check_stored(text, "the default")
+    return f"({text})"
+
+
+_WAYS = ("ASC", "DESC")
+_NULLS = ("NULLS_FIRST", "NULLS_LAST")
+
+
+@lru_cache(maxsize=1024)
+def _check_stored(text: str, what: str) -> None:
+    refuse_more_than_a_row(tree.expression(text), f"{what} {text!r}")

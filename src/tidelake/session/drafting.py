@@ -22,6 +22,7 @@ from tidelake.errors import Conflict, Invalid, TidelakeError
 from tidelake.model.change import Origin, WriteResult
 from tidelake.model.column_rules import check_characters
 from tidelake.model.names import TableName
+from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
@@ -36,6 +37,8 @@ from tidelake.session.open_transactions import watch
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import SNAPSHOT, reads_of
 from tidelake.session.session import Session
+from tidelake.syntax import tree
+from tidelake.syntax.harmless import refuse_growth
 
 _SEVERAL = "transaction"
 
@@ -62,6 +65,7 @@ class DraftSession(Session):
             committed.spark,
             encrypted=committed.encrypted,
             wired=committed.wired,
+            namespace=committed.namespace,
         )
         self._committed = committed
         self._pid = os.getpid()
@@ -79,7 +83,7 @@ class DraftSession(Session):
     def _start(self) -> None:
         """Nothing has been done yet."""
         self.drafts = Drafts()
-        self.view = DraftedView(self.data_path, self.drafts, self.reads)
+        self.view = DraftedView(self.data_path, self.namespace, self.drafts, self.reads)
         self.written: list[str] = []
         self.work = Work(self.store, self.data_path)
         self._watch = watch(self, self.drafts, self.work)
@@ -231,6 +235,7 @@ class DraftSession(Session):
 
     def draft(self, name: TableName) -> TableDraft:
         """The table as this transaction sees it, ready to be changed."""
+        name = self.namespace.table(name)
         kept, key = self._committed.caches.declarations, repr((self.schema_version, name))
         found = None if self.drafts.are_of_tables else kept.get(key)
         if found is None:
@@ -269,6 +274,16 @@ class DraftSession(Session):
 
     def drop_table(self, name: TableName) -> None:
         self.drafts.drop_table(self.draft(name))
+
+    def check_computed(self, *given: object) -> None:
+        """Denied, in a sandbox, for conditions and expressions that could make much of little:
+        writes compute them in this process."""
+        if not self.is_sandbox:
+            return
+        for each in given:
+            text = each.sql() if isinstance(each, Predicate) else each
+            if isinstance(text, str) and text.strip():
+                refuse_growth(tree.expression(text), f"{text!r}")
 
     def can_inline(self, columns: Sequence[Column]) -> bool:
         """Whether the catalog can keep rows of these columns."""

@@ -9,6 +9,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.errors import Invalid
 from tidelake.model.change import Revival, SchemaChange, TableChange, ViewChange
 from tidelake.model.names import TableName, fold
+from tidelake.model.namespace import Namespace
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 from tidelake.session.draft import TableDraft
 from tidelake.session.reads import Reads
@@ -96,12 +97,13 @@ def _check_alone(others: bool) -> None:
 class DraftedView(View):
     """With the drafts laid over what is committed. What is looked up there counts as read."""
 
-    def __init__(self, data_path: str, drafts: Drafts, reads: Reads) -> None:
-        super().__init__(data_path)
+    def __init__(self, data_path: str, namespace: Namespace, drafts: Drafts, reads: Reads) -> None:
+        super().__init__(data_path, namespace)
         self._drafts = drafts
         self._reads = reads
 
     def find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
+        name = self.namespace.table(name)
         if (own := self._own(kind, name)) is not None:
             return own
         found = super().find(reader, at, kind, name)

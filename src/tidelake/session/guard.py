@@ -32,7 +32,7 @@ class Guard:
         if terms.expected is not None:
             with session.reading() as reader:
                 expected = session.resolve(reader, terms.expected).snapshot_id
-        return Guard(terms.once, expected, purpose)
+        return Guard(session.namespace.token(terms.once), expected, purpose)
 
     @property
     def stands(self) -> bool:

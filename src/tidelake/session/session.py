@@ -20,8 +20,10 @@ from tidelake.engine.spark.session import active_session
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
 from tidelake.model.extras import require
 from tidelake.model.names import TableName
+from tidelake.model.namespace import WHOLE, Namespace
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
+from tidelake.model.tag import parse_moment
 from tidelake.model.tuning import Tuning
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Caches, MemoryT
@@ -52,8 +54,10 @@ class Session:
         *,
         encrypted: bool = False,
         wired: FeatureLoader,
+        namespace: Namespace = WHOLE,
     ) -> None:
         self.wired = wired
+        self.namespace = namespace
         self.database = database
         self.data_path = data_path
         self.local = local
@@ -61,7 +65,7 @@ class Session:
         self.spark = spark
         self.pinned = pinned
         self.encrypted = encrypted
-        self.view = View(data_path)
+        self.view = View(data_path, namespace)
         self.caches = Caches()
         self.reads = Reads()
         self.is_marked = True
@@ -77,7 +81,7 @@ class Session:
         self.check_not_closed()
         opened = (self.database, self.data_path, self.local)
         settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
-        return reopen_session, (*opened, *settings)
+        return reopen_session, (*opened, *settings, self.namespace)
 
     # Where it is, and what it works with.
 
@@ -102,12 +106,17 @@ class Session:
         """The one that works for this lake unless another is asked for."""
         return self.local if self.engine_name == "local" else self.spark_engine(None)
 
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether those who ask are not trusted."""
+        return self.local.confinement is not None
+
     def spark_engine(self, spark: Any) -> SparkEngine:
         """On a Spark session, that of the lake if none is given."""
         require("spark", "the Spark engine", "pyspark")
         from tidelake.engine.spark.engine import SparkEngine
 
-        return SparkEngine(spark or self.spark, self.local)
+        return SparkEngine(spark or self.spark, self.local.for_tasks())
 
     @property
     def annexes(self) -> tuple[Annex, ...]:
@@ -151,6 +160,21 @@ class Session:
             snapshot_id,
             encrypted=self.encrypted,
             wired=self.wired,
+            namespace=self.namespace,
+        )
+
+    def within(self, namespace: Namespace, local: LocalEngine) -> Session:
+        """The same lake for one tenant."""
+        return Session(
+            self.database,
+            self.data_path,
+            local,
+            self.engine_name,
+            self.spark,
+            self.pinned,
+            encrypted=self.encrypted,
+            wired=self.wired,
+            namespace=namespace,
         )
 
     @property
@@ -166,7 +190,7 @@ class Session:
     def moved(self, data_path: str) -> None:
         """The lake's files are somewhere else now."""
         self.data_path = data_path
-        self.view = View(data_path)
+        self.view = View(data_path, self.namespace)
         self.caches.forget()
 
     def close(self) -> None:
@@ -196,6 +220,7 @@ class Session:
             raise Denied(
                 f"{self.database.url} was opened read-only", hint="connect without read_only=True"
             )
+        self.namespace.check_role("write")
 
     # Which moment is read.
 
@@ -220,7 +245,9 @@ class Session:
         return head, self.at(reader) if snapshot_id is None else snapshot_id
 
     def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
-        """The snapshot of an id, a time or a tag."""
+        """The snapshot of an id, a time or a tag. A tenant hears of no tags."""
+        if not self.namespace.is_whole and isinstance(parse_moment(moment), str):
+            raise NotFound(f"there is no snapshot {moment!r}", hint="name a time or a snapshot id")
         found = tags.resolve(reader, moment)
         if self.pinned is not None and found.snapshot_id > self.pinned:
             raise Denied(
@@ -309,10 +336,19 @@ def reopen_session(
     encrypted: bool,
     is_marked: bool,
     wired: FeatureLoader,
+    namespace: Namespace = WHOLE,
 ) -> Session:
     """The catalog is not asked before something is read."""
     session = Session(
-        database, data_path, local, engine, None, pinned, encrypted=encrypted, wired=wired
+        database,
+        data_path,
+        local,
+        engine,
+        None,
+        pinned,
+        encrypted=encrypted,
+        wired=wired,
+        namespace=namespace,
     )
     session.has_moved = True
     session.is_marked = is_marked

@@ -7,25 +7,29 @@ from tidelake.catalog.read import counting, dropped_tables
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName
+from tidelake.model.namespace import WHOLE, Namespace
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
 
 class View:
-    """As it is committed."""
+    """As it is committed. Of a tenant's lake nothing but what is in its namespace."""
 
-    def __init__(self, data_path: str) -> None:
+    def __init__(self, data_path: str, namespace: Namespace = WHOLE) -> None:
         self.data_path = data_path
+        self.namespace = namespace
 
     def find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         """The id of a table or a view."""
-        return read.find(reader, at, kind, name)
+        return read.find(reader, at, kind, self.namespace.table(name))
 
     def names(self, reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
         """All tables or views."""
-        return read.names(reader, at, kind)
+        found = read.names(reader, at, kind)
+        return [each for each in found if self.namespace.holds(each[1].schema)]
 
     def schemas(self, reader: Reader, at: int) -> list[SchemaInfo]:
-        return read.schemas(reader, at, self.data_path)
+        found = read.schemas(reader, at, self.data_path)
+        return [each for each in found if self.namespace.holds(each.name)]
 
     def table_info(self, reader: Reader, at: int, name: TableName) -> TableInfo:
         table_id = self.find(reader, at, "table", name)
@@ -44,7 +48,9 @@ class View:
         """For a name that is no table's."""
         if self.find(reader, at, "view", name) is not None:
             return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
-        known = [str(other) for _, other in self.names(reader, at, "table")]
+        name = self.namespace.table(name)
+        listing = self.names(reader, at, "table")
+        known = [str(self.namespace.inner_table(other)) for _, other in listing]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         gone = [
             each for each in dropped_tables.dropped_by_name(reader, "table", name) if each.at <= at

@@ -15,6 +15,7 @@ from tidelake.sql.moments import MomentReader
 from tidelake.sql.scope import Hint, Scope
 from tidelake.sql.text import Table, Text, read
 from tidelake.syntax import tree
+from tidelake.syntax.harmless import refuse_harm
 from tidelake.syntax.tokens import Edit, apply_edits
 
 DEEPEST_VIEW = 32
@@ -39,6 +40,8 @@ class QueryTables:
         """
         if depth > DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
+        if depth or seen.session.is_sandbox:
+            refuse_harm(text.node, "a view" if depth else "the query")
         edits: list[Edit] = []
         timed = False
         homes: dict[str, list[tuple[TableName, str]]] = {}

@@ -21,6 +21,7 @@ from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
 from tidelake.sql.scope import Scope
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import not_supported
+from tidelake.syntax.harmless import refuse_growth, refuse_harm
 from tidelake.syntax.tokens import apply_edits
 from tidelake.syntax.tree import NotSelect
 
@@ -41,7 +42,9 @@ def written_query(session: Session, text: str, beside: Bindings) -> Query:
 
 def check_view(session: Session, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
-    Query(session, text, *query_of(text))
+    query, values = query_of(text)
+    refuse_harm(query.node, "a view")
+    Query(session, text, query, values)
 
 
 class Query:
@@ -88,6 +91,8 @@ class Query:
     def _bind(self, asked: Text, beside: Bindings) -> bool:
         """Whether one of its tables has an event time."""
         values = self._clock.values
+        if self._written and self.session.is_sandbox:
+            refuse_growth(asked.node, "a query whose rows are written")
         binding = QueryTables(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
         self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])

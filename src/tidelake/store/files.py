@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,9 @@ from urllib.parse import quote, unquote, urlsplit
 from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
 from tidelake.model.address import mask_secrets, without_secrets
 from tidelake.model.ownership import lies_within
+from tidelake.model.sandbox import Confinement
 from tidelake.store.access import StoreAccess
+from tidelake.store.local_files import create_file, replace_file
 from tidelake.store.schemes import check_scheme
 
 _WILD = re.compile(r"[*?\[]")
@@ -63,15 +64,29 @@ class StoredObject:
 class Store:
     """Reads and writes objects; credentials come from `storage_options` in obstore's own words."""
 
-    def __init__(self, storage_options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        storage_options: Mapping[str, str] | None = None,
+        confinement: Confinement | None = None,
+    ) -> None:
         self._options = dict(storage_options or {})
+        self._confinement = confinement
+
+    @contextmanager
+    def _asked(self, verb: str, uri: str) -> Iterator[None]:
+        """Do something with an object. Who is confined asks for none elsewhere, by whatever way."""
+        if self._confinement is not None:
+            path = str(local_path(uri).absolute()) if is_local(uri) else uri
+            self._confinement.check([path, same_place(path)])
+        with _reported(verb, uri):
+            yield
 
     def read(self, uri: str) -> bytes:
         """All bytes of one object. Raises Corrupt when it is not there."""
         import obstore
 
         try:
-            with _reported("read", uri):
+            with self._asked("read", uri):
                 if is_local(uri):
                     return local_path(uri).read_bytes()
                 store, key = self._open(uri)
@@ -86,9 +101,9 @@ class Store:
         """Put an object in place, with the folders above it; one that is there is replaced."""
         import obstore
 
-        with _reported("write", uri):
+        with self._asked("write", uri):
             if is_local(uri):
-                _replaced(local_path(uri), data)
+                replace_file(local_path(uri), data)
                 return
             store, key = self._open(uri)
             obstore.put(store, key, data)
@@ -98,7 +113,7 @@ class Store:
         if not is_local(uri):
             self.write(uri, data)
             return
-        with _reported("write", uri):
+        with self._asked("write", uri):
             path = local_path(uri)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -109,9 +124,9 @@ class Store:
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
-        with _reported("write", uri):
+        with self._asked("write", uri):
             if is_local(uri):
-                return _created(local_path(uri), data, modified)
+                return create_file(local_path(uri), data, modified)
             store, key = self._open(uri)
             try:
                 obstore.put(store, key, data, mode="create")
@@ -122,7 +137,7 @@ class Store:
     def delete(self, uris: Sequence[str]) -> None:
         """Remove objects, many at a time; those that are gone already are no matter."""
         for uri in filter(is_local, uris):
-            with _reported("delete", uri):
+            with self._asked("delete", uri):
                 local_path(uri).unlink(missing_ok=True)
         for some in self._by_root([uri for uri in uris if not is_local(uri)]):
             self._delete_remotely(some)
@@ -132,7 +147,7 @@ class Store:
 
         store, _ = self._open(uris[0])
         keys = [self._key(uri) for uri in uris]
-        with _reported("delete", uris[0]):
+        with self._asked("delete", uris[0]):
             try:
                 obstore.delete(store, keys)
                 return
@@ -158,7 +173,7 @@ class Store:
         """When an object was last written, by the store's own clock."""
         import obstore
 
-        with _reported("look at", uri):
+        with self._asked("look at", uri):
             if is_local(uri):
                 return datetime.fromtimestamp(local_path(uri).stat().st_mtime, UTC)
             store, key = self._open(uri)
@@ -176,14 +191,14 @@ class Store:
     def walk(self, folder: str) -> Iterator[StoredObject]:
         """Every object below a folder, whose URI ends in a slash."""
         if is_local(folder):
-            with _reported("list", folder):
+            with self._asked("list", folder):
                 yield from _walked(folder)
             return
         import obstore
 
         store, key = self._open(folder)
         root = folder[: len(folder) - len(key)]
-        with _reported("list", folder):
+        with self._asked("list", folder):
             for some in obstore.list(store, key.strip("/") or None):
                 for each in some:
                     yield StoredObject(
@@ -196,7 +211,7 @@ class Store:
         if self.exists(pattern):
             found = [str(local_path(pattern).absolute()) if is_local(pattern) else pattern]
         elif is_local(pattern):
-            with _reported("list", pattern):
+            with self._asked("list", pattern):
                 found = _listed_locally(local_path(pattern).absolute())
         else:
             found = self._listed_remotely(pattern)
@@ -211,7 +226,7 @@ class Store:
         import obstore
 
         try:
-            with _reported("look at", uri):
+            with self._asked("look at", uri):
                 if is_local(uri):
                     path = local_path(uri)
                     return path.stat().st_size if path.is_file() else None
@@ -227,7 +242,7 @@ class Store:
         root = pattern[: len(pattern) - len(key)]
         wild = _WILD.search(key)
         folder = key[: wild.start()].rpartition("/")[0] if wild else key.strip("/")
-        with _reported("list", pattern):
+        with self._asked("list", pattern):
             paths = [
                 str(each["path"]) for some in obstore.list(store, folder or None) for each in some
             ]
@@ -303,52 +318,6 @@ def _reported(verb: str, uri: str) -> Iterator[None]:
             raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
         said = without_secrets(str(error).partition("\n")[0], uri)
         raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
-
-
-def _created(path: Path, data: bytes, modified: int | None) -> bool:
-    """A file that is not finished is never seen under its name."""
-    draft = _draft(path)
-    try:
-        _fill(draft, data)
-        if modified is not None:
-            os.utime(draft, ns=(modified * 1_000_000,) * 2)
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return False
-        _synced(path.parent)
-        return True
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _replaced(path: Path, data: bytes) -> None:
-    draft = _draft(path)
-    try:
-        _fill(draft, data)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _draft(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-
-
-def _fill(draft: Path, data: bytes) -> None:
-    with draft.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _synced(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _walked(folder: str) -> Iterator[StoredObject]:

@@ -171,6 +171,13 @@ def aggregates() -> frozenset[str]:
 
 
 @cache
+def functions() -> frozenset[str]:
+    """All that DuckDB has."""
+    rows = _asked("SELECT DISTINCT lower(function_name) FROM duckdb_functions()")
+    return frozenset(name for (name,) in rows)
+
+
+@cache
 def lambdas() -> frozenset[str]:
     """Functions that take a lambda."""
     rows = _asked(

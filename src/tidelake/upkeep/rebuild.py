@@ -19,6 +19,7 @@ from tidelake.model.change import NewDeleteFile, NewFile, RebuiltFiles
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.table import SortKey
+from tidelake.plan.expression import sort_sql
 from tidelake.plan.partitioning.sql import allow_keys, key_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
@@ -123,7 +124,7 @@ def _usable(work: Workbench, target: Target) -> tuple[SortKey, ...]:
     nothing = ", ".join(f"NULL::{c.duckdb_type} AS {quote(c.name)}" for c in target.columns)
     for place, key in enumerate(target.sorting):
         try:
-            work.connection.execute(f"SELECT {key.expression} FROM (SELECT {nothing}) AS s")
+            work.connection.execute(f"FROM (SELECT {nothing}) AS s ORDER BY {sort_sql(key)}")
         except duckdb.Error:
             return target.sorting[:place]
     return target.sorting

@@ -42,13 +42,14 @@ Check = Callable[[DraftSession, str], None]
 def create_schema(tx: DraftSession, name: str) -> WriteResult:
     if not name or not isinstance(name, str):
         raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
+    name = tx.namespace.schema(name)
     check_characters(name, f"the name {name!r} of a schema")
     with tx.reading() as reader:
         known = tx.view.schemas(reader, tx.base)
     if any(fold(schema.name) == fold(name) for schema in known):
         raise Invalid(f"there is a schema {name} already", hint="use it, or choose another name")
     own = str(uuid.uuid4())
-    path = f"{tx.data_path}{_folder(name, own)}"
+    path = f"{tx.data_path}{tx.namespace.folder}{_folder(tx.namespace.inner(name), own)}"
     tx.drafts.new_schemas[name] = SchemaInfo(tx.new_id(), name, path, own)
     return DONE
 
@@ -61,7 +62,7 @@ def _folder(name: str, own: str) -> str:
 
 def drop_schema(tx: DraftSession, name: str, *, cascade: bool) -> WriteResult:
     schema = schema_named(tx, name)
-    if fold(schema.name) == "main":
+    if fold(tx.namespace.inner(schema.name)) == "main":
         raise Invalid("the schema main cannot be dropped", hint="drop its tables instead")
     with tx.reading() as reader:
         inside = {
@@ -82,9 +83,10 @@ def drop_schema(tx: DraftSession, name: str, *, cascade: bool) -> WriteResult:
 
 
 def schema_named(tx: DraftSession, name: str) -> SchemaInfo:
+    name = tx.namespace.schema(str(name))
     with tx.reading() as reader:
         known = tx.view.schemas(reader, tx.base)
-    same = [schema for schema in known if fold(schema.name) == fold(str(name))]
+    same = [schema for schema in known if fold(schema.name) == fold(name)]
     if not same:
         listed = ", ".join(schema.name for schema in known)
         raise NotFound(f"there is no schema {name}", hint=f"there are: {listed}; create_schema()")

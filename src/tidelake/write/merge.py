@@ -6,7 +6,7 @@ first clause whose condition holds. Only files in which something matches are to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -52,6 +52,12 @@ class Clauses:
     matched: tuple[MergeClause, ...] = ()
     unmatched: tuple[MergeClause, ...] = ()
     orphaned: tuple[MergeClause, ...] = ()
+
+    def texts(self) -> Iterator[str]:
+        """All conditions and expressions in them."""
+        for clause in (*self.matched, *self.unmatched, *self.orphaned):
+            values = clause.values.values() if isinstance(clause.values, Mapping) else ()
+            yield from (each for each in (clause.condition, *values) if isinstance(each, str))
 
 
 UPSERT = Clauses((MergeClause("update"),), (MergeClause("insert"),))
@@ -120,6 +126,7 @@ def merge(
     clauses: Clauses = UPSERT,
 ) -> WriteResult:
     draft = writable(tx, name)
+    tx.check_computed(*clauses.texts())
     keys = _keys(draft, on)
     with tx.job(f"cannot merge into {name}", data) as job:
         extras = () if clauses is UPSERT else _extras(draft, job.columns(data))

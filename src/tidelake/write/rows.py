@@ -13,10 +13,11 @@ from tidelake.engine import Job
 from tidelake.engine.incoming.few_rows import plain_rows
 from tidelake.engine.local.errors import refusal
 from tidelake.engine.spark_frame import is_spark_frame
-from tidelake.errors import Invalid, Unsupported
+from tidelake.errors import Denied, Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.literal import Literal
 from tidelake.model.names import TableName, quote, text_literal
+from tidelake.model.ownership import lies_within
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_NUMBER
 from tidelake.plan.expression import expression_sql
@@ -100,6 +101,11 @@ def _plain(
 
 def writable(tx: DraftSession, name: TableName) -> TableDraft:
     draft = tx.draft(name)
+    if not lies_within(f"{draft.after.path}file", tx.data_path):
+        raise Denied(
+            f"{name} has its files at {draft.after.path}, outside of the lake's data path",
+            hint="copy it into a table of its own, or open the lake with the data path above both",
+        )
     if tx.encrypted:
         raise Unsupported(
             "this lake is encrypted, and only DuckDB writes encrypted files",
@@ -218,6 +224,7 @@ def delete(tx: DraftSession, name: TableName, where: Where) -> WriteResult:
             f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
         )
     draft = writable(tx, name)
+    tx.check_computed(where)
     plan = tx.plan(name, None, ReadRequest(POINTERS, where))
     draft.depends_on_inserts = True
     deleted = _remove_all(tx, draft, plan)
@@ -235,6 +242,7 @@ def update(
     itself in `values`."""
     draft = writable(tx, name)
     wanted = _assigned(draft, given, values)
+    tx.check_computed(where, *wanted.expressions.values())
     schema = draft.after.schema
     plan = tx.plan(name, None, ReadRequest([*schema.names, *POINTERS, ROW_NUMBER], where))
     draft.depends_on_inserts = True

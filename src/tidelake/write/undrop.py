@@ -85,7 +85,8 @@ def _nothing(
             f"the {name}{then} that there is has not been dropped",
             hint="t.rollback(to=…) brings its rows back; known_at=… names another one",
         )
-    known = [str(each.name) for each in revival.dropped_objects(reader, "table")]
+    dropped = [each.name for each in revival.dropped_objects(reader, "table")]
+    known = [str(each) for each in dropped if tx.namespace.holds(each.schema)]
     listed = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
     return NotFound(
         f"no {name}{then} has been dropped, or its snapshots have been expired since",

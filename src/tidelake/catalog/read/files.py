@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tidelake.catalog.database.database import Reader, Row
 from tidelake.catalog.read.narrow import StatisticsRule
-from tidelake.catalog.read.tables import join_path, visible
+from tidelake.catalog.read.tables import inner_path, visible
 from tidelake.catalog.read.zones import EVERYTHING, Range
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.statistics import ColumnStats
@@ -90,7 +90,7 @@ def build_files(
     return [
         DataFile(
             id=row[0],
-            path=join_path(table_path, row[1], row[2]),
+            path=inner_path(table_path, row[1], row[2]),
             rows=row[3],
             bytes=row[4],
             footer_size=row[5],
@@ -203,7 +203,7 @@ def _delete_files(
     for row in rows:
         delete = DeleteFile(
             id=row[1],
-            path=join_path(table_path, row[2], row[3]),
+            path=inner_path(table_path, row[2], row[3]),
             format=row[4],
             rows=row[5],
             bytes=row[6],

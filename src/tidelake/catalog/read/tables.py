@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from tidelake.model.table import (
     TableInfo,
     ViewInfo,
 )
+
+_STEP = re.compile(r"[/\\]")
 
 
 def visible(alias: str = "") -> str:
@@ -66,13 +69,24 @@ def join_path(parent: str, path: str | None, relative: object) -> str:
     return f"{parent}{path}" if relative else path
 
 
+def inner_path(parent: str, path: str | None, relative: object) -> str:
+    """The same for what is read and written: a name below a folder that leads out of it is none
+    of ours, and none of DuckDB's."""
+    if relative and path is not None and ".." in path and ".." in _STEP.split(path):
+        raise Corrupt(
+            f"the catalog names {path!r}, which leads out of its folder",
+            hint="somebody has changed the catalog: restore it from a backup",
+        )
+    return join_path(parent, path, relative)
+
+
 def schemas(reader: Reader, at: int, data_path: str) -> list[SchemaInfo]:
     rows = reader.rows(
         "SELECT schema_id, schema_name, path, path_is_relative FROM ducklake_schema"
         f" WHERE {visible()} ORDER BY schema_id",
         at=at,
     )
-    return [SchemaInfo(r[0], r[1], join_path(data_path, r[2], r[3])) for r in rows]
+    return [SchemaInfo(r[0], r[1], inner_path(data_path, r[2], r[3])) for r in rows]
 
 
 def names(reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
@@ -141,7 +155,7 @@ def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
         id=table_id,
         uuid=str(row[0]),
         name=TableName(row[1], row[2]),
-        path=join_path(join_path(data_path, row[3], row[4]), row[5], row[6]),
+        path=inner_path(inner_path(data_path, row[3], row[4]), row[5], row[6]),
         schema=Schema(columns(reader, at, table_id)),
         begin_snapshot=row[7],
         tags=tags(reader, at, table_id),

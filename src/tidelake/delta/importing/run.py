@@ -58,7 +58,7 @@ def import_delta(
         raise Invalid("an import is not part of a transaction", hint="import into the lake itself")
     if not dry_run:
         session.check_writable()
-    job = _begun(session, path, TableName.parse(table), mode, up_to_version, resume=resume)
+    job = _begun(session, path, session.namespace.parse(table), mode, up_to_version, resume=resume)
     job = replace(job, take_over=take_over)
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.engine.local.errors import translate_duckdb_errors
+from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.protocols import Engine, Reading
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.literal import Value
+from tidelake.model.sandbox import Confinement
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
@@ -36,13 +38,17 @@ class LocalEngine:
     bytes_at_once = 2 * 1024**3
 
     def __init__(
-        self, storage_options: Mapping[str, str] | None = None, temp_directory: str | None = None
+        self,
+        storage_options: Mapping[str, str] | None = None,
+        temp_directory: str | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         self.options = dict(storage_options or {})
         self._temp_directory = temp_directory
+        self.confinement = confinement
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
-        self.store = Store(self.options)
+        self.store = Store(self.options, confinement)
         tell_after_fork(self)
 
     def after_fork(self) -> None:
@@ -54,20 +60,32 @@ class LocalEngine:
         self._opening = Lock()
 
     @property
-    def identity(self) -> tuple[dict[str, str], str | None]:
+    def identity(self) -> tuple[dict[str, str], str | None, Confinement | None]:
         """What another engine that does the same has in common with it."""
-        return self.options, self._temp_directory
+        return self.options, self._temp_directory, self.confinement
 
-    def __reduce__(self) -> tuple[type[LocalEngine], tuple[dict[str, str], str | None]]:
+    def __reduce__(self) -> tuple[type[LocalEngine], tuple[Any, ...]]:
         return LocalEngine, self.identity
+
+    def for_tasks(self) -> LocalEngine:
+        """The one that is sent to where each task has a process already."""
+        return self
 
     def workbench(self) -> Workbench:
         with self._opening:
             if self._duck is None:
                 scratch = Scratch(self._temp_directory)
-                self._duck = _duckdb(scratch), scratch
+                self._duck = self._opened(scratch), scratch
             connection, scratch = self._duck
-            return Workbench(connection.cursor(), self.options, scratch)
+            return Workbench(connection.cursor(), self.options, scratch, self.confinement)
+
+    def _opened(self, scratch: Scratch) -> duckdb.DuckDBPyConnection:
+        """What is confined can reach its stores from the beginning, and later no others."""
+        connection = _duckdb(scratch)
+        if (walls := self.confinement) is not None:
+            allow_remote(connection, schemes_of(walls.places), self.options)
+            duck.confine(connection, walls.places, walls.sandbox.memory)
+        return connection
 
     def close(self) -> None:
         """Let DuckDB go, and what it spilled, as soon as the last rows have been read."""
@@ -77,7 +95,7 @@ class LocalEngine:
     def holds(self, _: Iterable[Column]) -> bool:
         return True
 
-    def read(self, plan: ScanPlan | AsOfPlan) -> LocalReading:
+    def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
         work = self.workbench()
         with translate_duckdb_errors(f"cannot read {plan.table}"):
@@ -99,7 +117,7 @@ class LocalEngine:
         sql: str,
         tables: Mapping[str, ScanPlan | AsOfPlan],
         parameters: Mapping[str, Value] | None = None,
-    ) -> LocalReading:
+    ) -> Reading:
         """A DuckDB SELECT over plans, each standing under the name it is given here, and with
         these values for the parameters in it."""
         work = self.workbench()
@@ -115,7 +133,7 @@ class LocalEngine:
         parameters: Mapping[str, Value] | None = None,
     ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives."""
-        relation = self.query(sql, tables, parameters).to_duckdb()
+        relation = LocalEngine.query(self, sql, tables, parameters).to_duckdb()
         return list(zip(relation.columns, relation.types, strict=True))
 
     def incoming(

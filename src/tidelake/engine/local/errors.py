@@ -13,6 +13,10 @@ from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
 _OBSTORE = "Error performing"
 _ABSENT = re.compile(r"HTTP (code )?404\b|: 404 \(|\b404 Not Found")
 _REFUSED = re.compile(r"HTTP (code )?40[13]\b")
+RESTORE = "the file is damaged; restore it from a copy or a backup"
+_VERIFY = "lake.verify(deep=True) says which it is; restore it from a copy or a backup"
+_NAMELESS = ("Out of buffer", "don't know what type:")
+"""What DuckDB says of pages that make no sense, without the name of the file."""
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
 
@@ -55,22 +59,28 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     if _OBSTORE in text:
         return _from_obstore(doing, text)
     if isinstance(error, duckdb.HTTPException):
-        if _REFUSED.search(text):
-            return Denied(f"{doing}: {text}", hint="check the storage_options")
-        if _ABSENT.search(text):
-            return _missing(doing, text)
-        return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
+        return _from_httpfs(doing, text)
+    if isinstance(error, duckdb.PermissionException):
+        return Denied(f"{doing}: {text}", hint="a sandbox reads the lake's own files alone")
     if isinstance(error, duckdb.IOException):
         return _not_written_or_read(doing, text)
     if isinstance(error, duckdb.OutOfMemoryException):
         return Unavailable(f"{doing}: {text}", hint="read in batches with to_batches()")
     if isinstance(error, duckdb.InvalidInputException) and _is_broken_file(text):
-        return Corrupt(
-            f"{doing}: {text}", hint="the file is damaged; restore it from a copy or a backup"
-        )
+        return Corrupt(f"{doing}: {text}", hint=RESTORE)
+    if type(error) is duckdb.Error and text in _NAMELESS:
+        return Corrupt(f"{doing}: a data file is damaged: {text}", hint=_VERIFY)
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
     return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+
+
+def _from_httpfs(doing: str, text: str) -> TidelakeError:
+    if _REFUSED.search(text):
+        return Denied(f"{doing}: {text}", hint="check the storage_options")
+    if _ABSENT.search(text):
+        return missing_file(doing, text)
+    return Unavailable(f"{doing}: {text}", hint="check the endpoint in storage_options")
 
 
 def _from_obstore(doing: str, text: str) -> TidelakeError:
@@ -82,7 +92,7 @@ def _from_obstore(doing: str, text: str) -> TidelakeError:
 
 def _not_written_or_read(doing: str, text: str) -> TidelakeError:
     if "No files found" in text or "No such file" in text:
-        return _missing(doing, text)
+        return missing_file(doing, text)
     if "Permission denied" in text:
         return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
     if "do not support negative intervals" in text:
@@ -95,7 +105,8 @@ def _is_broken_file(text: str) -> bool:
     return any(sign in text for sign in signs)
 
 
-def _missing(doing: str, text: str) -> Corrupt:
+def missing_file(doing: str, text: str) -> Corrupt:
+    """Of a file that the catalog names; the text says which it is."""
     return Corrupt(
         f"{doing}: a data file that the catalog names is missing: {text}",
         hint="was the data moved, or cleaned up by another tool? Check data_path and restore it",

@@ -48,6 +48,7 @@ class LocalJob(Closable):
         self._work = workbench()
         self._doing = doing
         self._csv: tuple[CsvSource, ...] = ()
+        self._zeros: dict[str, bool] = {}
 
     def close(self) -> None:
         self._work.supply.close()
@@ -135,6 +136,7 @@ class LocalJob(Closable):
                 supply=self._work.supply,
             )
             self._csv += found.csv
+            self._zeros[found.sql] = not found.has_no_negative_zeros
             return found
 
     def columns(self, data: Any) -> tuple[Column, ...]:
@@ -178,7 +180,10 @@ class LocalJob(Closable):
 
         def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
-            return write_files(self._work, sql, target, carries_row_ids=carries_row_ids)
+            zeros = self._zeros.get(sql, True)
+            return write_files(
+                self._work, sql, target, carries_row_ids=carries_row_ids, zeros=zeros
+            )
 
         def undo(files: tuple[NewFile, ...]) -> None:
             self._work.store.delete([file.path for file in files])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tidelake.errors import Unsupported
 from tidelake.model.names import text_literal
 from tidelake.store.file_system import file_system
+from tidelake.store.files import is_local
 from tidelake.store.schemes import S3, kind_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 _RETRIES = 5
 _KEYS = ("access_key_id", "secret_access_key")
 _FROM_ENVIRONMENT = (*_KEYS, "session_token", "region", "default_region", "endpoint_url")
+
+
+def schemes_of(paths: Iterable[str]) -> list[str]:
+    """Of all stores that these paths are in."""
+    return sorted({path.partition("://")[0] for path in paths if not is_local(path)})
 
 
 def allow_remote(

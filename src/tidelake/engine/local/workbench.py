@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from tidelake.engine.local import scan_sql
 from tidelake.engine.local.errors import translate_duckdb_errors
-from tidelake.engine.local.object_stores import allow_remote
+from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.local.supply import Answer, Supply
 from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, Denied, TidelakeError
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
+from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
-from tidelake.store.files import Store, is_local
+from tidelake.store.files import Store
 
 if TYPE_CHECKING:
     import duckdb
+
+
+_PATIENCE_S = 0.2
 
 
 class Workbench:
@@ -34,12 +40,14 @@ class Workbench:
         connection: duckdb.DuckDBPyConnection,
         storage_options: Mapping[str, str],
         scratch: Scratch,
+        confinement: Confinement | None = None,
     ) -> None:
         self.connection = connection
         self.scratch = scratch
+        self._confinement = confinement
         self.supply = Supply(connection)
         self._options = dict(storage_options)
-        self.store = Store(storage_options)
+        self.store = Store(storage_options, confinement)
         self._names = (f"inlined_{n}" for n in count())
 
     def run(
@@ -51,10 +59,41 @@ class Workbench:
         """Run what may take long; Ctrl-C ends it. `doing` says what it was, should it fail."""
 
         def run() -> Answer:
-            with translate_duckdb_errors(doing):
+            with self._in_time(doing), translate_duckdb_errors(doing):
                 return statement()
 
         return self.supply.run(run, undo)
+
+    @contextmanager
+    def _in_time(self, doing: str) -> Iterator[None]:
+        """In a sandbox a statement that takes too long is interrupted, until it hears."""
+        if self._confinement is None:
+            yield
+            return
+        seconds, ended, late = self._confinement.sandbox.seconds, Event(), Event()
+
+        def watch() -> None:
+            wait = seconds
+            while not ended.wait(wait):
+                late.set()
+                self.connection.interrupt()
+                wait = _PATIENCE_S
+
+        watcher = Thread(target=watch, name="tidelake clock", daemon=True)
+        watcher.start()
+        try:
+            yield
+        except TidelakeError:
+            if late.is_set():
+                raise Denied(
+                    f"{doing}: it took more than {seconds:g} seconds, which is all that its"
+                    " sandbox has",
+                    hint="do it in smaller parts",
+                ) from None
+            raise
+        finally:
+            ended.set()
+            watcher.join()
 
     def define(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
         self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
@@ -67,7 +106,7 @@ class Workbench:
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
         branches = [
-            scan_sql.group_branch(plan, group, self._deletes(group.files, plan.snapshot_id))
+            scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
             for group in scan_sql.arrange(plan, found)
         ]
         branches += [
@@ -83,8 +122,10 @@ class Workbench:
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""
-        schemes = {path.partition("://")[0] for path in paths if not is_local(path)}
-        allow_remote(self.connection, sorted(schemes), self._options)
+        if self._confinement is not None:
+            self._confinement.check(paths)
+        else:
+            allow_remote(self.connection, schemes_of(paths), self._options)
 
     def _check_field_ids(self, plan: ScanPlan) -> None:
         """Columns of a file without field ids would all be missing, and so read as NULL.
@@ -112,7 +153,8 @@ class Workbench:
                 found[file.path] = named_shape(self.connection.sql(f"FROM {reading}"))
         return found
 
-    def _deletes(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
+    def deletes_sql(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
+        """A query of (file, pos): what has been deleted from the files, by their places here."""
         branches = []
         plain: list[tuple[int, DeleteFile]] = []
         for place, file in enumerate(files):

@@ -1,0 +1,108 @@
+"""The local engine for strangers: what they ask runs in cells, what they write is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tidelake.engine.cell.cell import Cells
+from tidelake.engine.cell.question import Question
+from tidelake.engine.export import as_pandas, as_polars, checked_rows, columns_of_query
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.local.reading import BATCH_ROWS
+from tidelake.engine.protocols import Engine, Reading
+from tidelake.errors import Unsupported
+from tidelake.model.literal import Value
+from tidelake.model.sandbox import Confinement
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+
+class CellEngine(LocalEngine):
+    """Reads plans and runs queries in cells."""
+
+    def __init__(
+        self,
+        storage_options: Mapping[str, str] | None,
+        temp_directory: str | None,
+        confinement: Confinement,
+    ) -> None:
+        super().__init__(storage_options, temp_directory, confinement)
+        inner = LocalEngine(storage_options, temp_directory, confinement)
+        self._cells = Cells(inner, confinement.sandbox)
+
+    def __reduce__(self) -> tuple[type[LocalEngine], tuple[Any, ...]]:
+        return CellEngine, self.identity
+
+    def for_tasks(self) -> LocalEngine:
+        return LocalEngine(*self.identity)
+
+    def close(self) -> None:
+        super().close()
+        self._cells.close()
+
+    def read(self, plan: ScanPlan | AsOfPlan) -> CellReading:
+        return CellReading(self, self._cells, Question(plan))
+
+    def query(
+        self,
+        sql: str,
+        tables: Mapping[str, ScanPlan | AsOfPlan],
+        parameters: Mapping[str, Value] | None = None,
+    ) -> CellReading:
+        question = Question(sql=sql, tables=dict(tables), parameters=parameters)
+        return CellReading(self, self._cells, question)
+
+
+class CellReading:
+    """A query that a cell runs, once for each `to_*`."""
+
+    def __init__(self, local: LocalEngine, cells: Cells, question: Question) -> None:
+        self._local, self._cells, self._question = local, cells, question
+
+    def to_arrow(self) -> pa.Table:
+        return self.to_batches().read_all()
+
+    def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        batches = self._answer(replace(self._question, rows=checked_rows(rows)))
+        empty = next(batches)
+        return pa.RecordBatchReader.from_batches(empty.schema, batches)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        with closing(self._local.workbench().connection) as connection:
+            connection.register("rows", self.to_arrow())
+            sql = "SELECT * FROM rows"
+            return as_pandas(connection, sql, columns_of_query(connection, sql, None), None)
+
+    def to_polars(self) -> polars.DataFrame:
+        return as_polars(self.to_arrow())
+
+    def to_duckdb(self) -> NoReturn:
+        raise Unsupported(
+            "a sandbox gives no relations: they would be read outside of it",
+            hint="take the rows with to_arrow()",
+        )
+
+    def to_spark(self) -> NoReturn:
+        raise Unsupported("these rows are read by DuckDB", hint="ask an engine on Spark for them")
+
+    def count(self) -> int:
+        (batch,) = self._answer(replace(self._question, counts=True))
+        return int(batch["count"][0].as_py())
+
+    def _answer(self, question: Question) -> Iterator[pa.RecordBatch]:
+        with self._cells.one() as cell:
+            yield from cell.answer(question)
+
+
+_ENGINE: type[Engine] = CellEngine
+_READING: type[Reading] = CellReading

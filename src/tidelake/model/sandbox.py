@@ -1,0 +1,74 @@
+"""What SQL may use of the machine, and where its files may be, where whoever writes it is not
+trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidelake.errors import Denied, Invalid
+from tidelake.model.address import mask_secrets
+
+_LEAST_MEMORY = 64 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The limits of one query: bytes of memory, seconds, and rows of its result. `places` are
+    folders beside the lake's data path whose files it may read, such as those of files that were
+    registered there."""
+
+    memory: int = 1024**3
+    seconds: float = 60.0
+    rows: int = 10_000_000
+    places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.memory < _LEAST_MEMORY or self.seconds <= 0 or self.rows < 1:
+            raise Invalid(
+                f"these are no limits to work within: {self}",
+                hint="give at least 64 MB of memory, some time, and room for a row",
+            )
+        object.__setattr__(self, "places", tuple(map(str, self.places)))
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """A sandbox, and the places that it is around: nothing elsewhere is read or written."""
+
+    sandbox: Sandbox
+    places: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    """Where the lake keeps notes of its own, which no query reads."""
+
+    @staticmethod
+    def around(sandbox: Sandbox, data_path: str, beside: tuple[str, ...] = ()) -> Confinement:
+        places = _with_real([data_path, *sandbox.places])
+        return Confinement(sandbox, places, _with_real(beside))
+
+    def check(self, paths: Iterable[str]) -> None:
+        """Denied for a path elsewhere."""
+        for path in paths:
+            if not self.holds(path):
+                raise Denied(
+                    f"{mask_secrets(path)} is outside of the places of this sandbox",
+                    hint="whoever opens the lake can name its folder: Sandbox(places=[…])",
+                )
+
+    def holds(self, path: str) -> bool:
+        """Whether a path, as it is written, is below one of the places and nowhere leads up."""
+        steps = path.replace("\\", "/").split("/")
+        inside = path.startswith((*self.places, *self.beside))
+        return inside and ".." not in steps and "\0" not in path
+
+
+def _with_real(folders: Iterable[str]) -> tuple[str, ...]:
+    """Each as it is written, and as it is when links are followed."""
+    places = [_folder(place) for place in folders]
+    real = [_folder(os.path.realpath(place)) for place in places if "://" not in place]
+    return tuple(dict.fromkeys([*places, *real]))
+
+
+def _folder(path: str) -> str:
+    return path if path.endswith("/") else f"{path}/"
