@@ -37,7 +37,7 @@ test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
 	$(PYTEST) $(TOGETHER) -m "not jvm and not stores"
 
 MINUTES ?= 20
-test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in a random order
+test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in an order that the commit decides
 	$(PYTEST) -m "slow and not jvm and not stores" --share-minutes $(MINUTES)
 
 test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central

@@ -5,6 +5,7 @@ A plugin of pytest, loaded by `conftest.py`.
 
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from random import Random
@@ -28,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--share-minutes",
         type=float,
         metavar="N",
-        help="run the tests in a random order, and begin none after N minutes",
+        help="run the tests in an order that the commit decides, and begin none after N minutes",
     )
     group.addoption("--share-seed", default=None, help="the order of --share-minutes, to repeat it")
 
@@ -115,8 +116,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def _seed(config: pytest.Config) -> str:
+    """Each commit has an order of its own, so that a share which failed can be repeated."""
     if config.option.share_seed is None:
-        config.option.share_seed = str(time.time_ns())
+        head = ("git", "-C", str(config.rootpath), "rev-parse", "HEAD")
+        found = subprocess.run(head, capture_output=True, text=True, check=False)
+        config.option.share_seed = found.stdout.strip() or str(time.time_ns())
     return str(config.option.share_seed)
 
 

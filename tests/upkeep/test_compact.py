@@ -362,6 +362,25 @@ def test_what_duckdb_wrote_merged_and_flushed(lake, duck):
     assert duck.sql("SELECT count(*) FROM d").fetchall()[0] == (t.count(),)
 
 
+def test_bounds_that_duckdb_made_too_narrow_are_mended(lake, duck):
+    """Its rewrite puts NULL for the bounds of a column where a file has none, and its next insert
+    the bounds of its own rows: from then on it passes over all others."""
+    for sql in (
+        "CALL lake.set_option('data_inlining_row_limit', 0)",
+        "CREATE TABLE d(a BIGINT, b BIGINT)",
+        "INSERT INTO d SELECT i, i FROM range(50) r(i)",
+        "INSERT INTO d SELECT i, NULL FROM range(50, 60) r(i)",
+        "DELETE FROM d WHERE a = 7",
+        "CALL ducklake_rewrite_data_files('lake', delete_threshold => 0.01)",
+        "INSERT INTO d VALUES (100, 20)",
+    ):
+        duck.execute(sql)
+    assert duck.sql("SELECT a FROM d WHERE b = 45").fetchall() == []
+    lake.table("d").compact()
+    assert duck.sql("SELECT a FROM d WHERE b = 45").fetchall() == [(45,)]
+    assert lake.verify().ok
+
+
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_a_duckdb_that_began_before_gives_up_its_delete(lake, t, duck):
     t.append(many(0))

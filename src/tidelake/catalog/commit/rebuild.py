@@ -20,7 +20,7 @@ from tidelake.catalog.commit.contents import (
     schedule_delete_file,
 )
 from tidelake.catalog.commit.entries import Entries, Numbers
-from tidelake.catalog.commit.table_statistics import TableStatistics
+from tidelake.catalog.commit.table_statistics import TableStatistics, hold_files
 from tidelake.catalog.database.database import Database, Reader
 from tidelake.catalog.read import paths, registrations, snapshots
 from tidelake.catalog.read.files import among, chunks
@@ -115,6 +115,8 @@ def fill(
         add_file(entries, file, table, (table.id, partition_id, None, None))
     for delete in upkeep.delete_files:
         add_delete_file(entries, delete, table, data_path)
+    written = [*(carried.file for carried in upkeep.carried), *upkeep.fresh]
+    hold_files(entries, statistics, table.schema.columns, written)
     if upkeep.flushed:
         statistics.bytes += sum(carried.file.bytes for carried in upkeep.carried)
         statistics.write(entries)

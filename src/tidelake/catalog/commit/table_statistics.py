@@ -15,7 +15,7 @@ from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.backend import Query
 from tidelake.catalog.database.database import Row
 from tidelake.model.bounds import greatest, least
-from tidelake.model.change import ColumnFacts, Write
+from tidelake.model.change import ColumnFacts, NewFile, Write
 from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS
 
@@ -124,6 +124,28 @@ def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -
             after = _widened(leaves[column_id], before, united[column_id])
             if after != before:
                 _replace(entries, table_id, leaves[column_id], after)
+
+
+def hold_files(
+    entries: Entries,
+    statistics: TableStatistics,
+    columns: Sequence[Column],
+    files: Sequence[NewFile],
+) -> None:
+    """Widen by what other files for the same rows have been found to hold. DuckDB's rewrite may
+    put NULL for bounds, and its next insert puts those of its own rows there: they are too narrow
+    then, and nobody knows before a file is written that has statistics."""
+    leaves = {leaf.id: leaf for column in columns for leaf in column.leaves()}
+    found: dict[int, list[ColumnFacts]] = {}
+    for facts in (facts for file in files for facts in file.columns):
+        if facts.values == 0 or (facts.min is not None and facts.max is not None):
+            found.setdefault(facts.column_id, []).append(facts)
+    for column_id, before in statistics.columns.items():
+        if column_id in leaves and column_id in found:
+            leaf = leaves[column_id]
+            after = _widened(leaf, before, _united(leaf, found[column_id]))
+            if after != before:
+                _replace(entries, statistics.table_id, leaf, after)
 
 
 def _is_vague(leaf: Column, column: _Column) -> bool:
