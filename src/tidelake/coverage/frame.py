@@ -86,6 +86,18 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
+def in_seconds(table: pa.Table) -> pa.Table:
+    """With lengths of time as seconds, for tables of Spark's, which have no such type."""
+    import pyarrow as pa
+
+    place = table.schema.get_field_index(LENGTH)
+    if place < 0 or not pa.types.is_duration(table.schema.field(place).type):
+        return table
+    lengths = table.column(place).to_pylist()
+    seconds = [None if each is None else each.total_seconds() for each in lengths]
+    return table.set_column(place, "seconds", pa.array(seconds, pa.float64()))
+
+
 class Drawable:
     """Something that a picture can be made of."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidelake.engine.incoming.conform import DataShape
     from tidelake.engine.incoming.inline_text import Rows
     from tidelake.engine.local.workbench import Workbench
+    from tidelake.engine.row_source import RowSource, Tables
     from tidelake.model.change import NewDeleteFile, NewFile
     from tidelake.model.file import DataFile
     from tidelake.model.literal import Value
@@ -65,7 +66,7 @@ class Job(AbstractContextManager["Job"], Protocol):
 
     # Relations.
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
         """A relation of the plan's rows."""
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
@@ -174,16 +175,16 @@ class Engine(Protocol):
     def query(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Value] | None = None,
     ) -> Reading:
-        """A SELECT in DuckDB's SQL over plans, each standing under the name it is given here, and
-        with these values for the parameters in it."""
+        """A SELECT in DuckDB's SQL over plans and rows, each standing under the name it is given
+        here, and with these values for the parameters in it."""
 
     def described(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Value] | None = None,
     ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives: names and types, as create_table takes them."""
@@ -191,7 +192,7 @@ class Engine(Protocol):
     def incoming(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         columns: Sequence[Column],
         *,
         few: bool = False,

@@ -32,11 +32,22 @@ from tidelake.plan.differs import PAIRS, differing_sql
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import BoundRequest
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
 
 Moment = int | str | datetime
+
+
+def belief_changes_of(source: Source, since: Moment) -> BeliefChanges:
+    """What was thought of keys then and is thought now, as of the moment that the table has."""
+    if source.as_of is None:
+        raise Invalid(
+            f"it is not said as of when {source.name} is asked",
+            hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
+        )
+    return BeliefChanges(source.session.committed, source.name, source.as_of, since, source.end())
 
 
 class BeliefChanges(LazyRows):

@@ -20,9 +20,18 @@ from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
+
+
+def history_of(source: Source, key: Any) -> History:
+    """The history of a key of a table, which must have an event time."""
+    with source.session.reading() as reader:
+        at = source.at(reader)
+        key_is(EventTime.of(source.info(reader, at), at), key)
+    return History(source.session.committed, source.name, key, source.end(), source.as_of)
 
 
 class History(LazyRows):

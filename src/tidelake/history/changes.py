@@ -32,8 +32,30 @@ from tidelake.session.planning import (
     without_others,
 )
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 Moment = int | str | datetime
+
+
+def changes_of(
+    source: Source,
+    since: Moment | None,
+    until: Moment | None,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | Predicate | None = None,
+) -> Changes:
+    """What happened to the rows of a table, up to the moment that it is pinned to."""
+    source.check_not_as_of("changes")
+    last = source.end()
+    return Changes(
+        source.session.committed,
+        source.name,
+        since,
+        last if until is None else until,
+        columns=columns,
+        where=where,
+    )
 
 
 class Changes(LazyRows):

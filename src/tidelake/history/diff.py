@@ -29,6 +29,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import TableMeta, mappings_of, plan_all
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 Moment = int | str | datetime
 _FEW = 2_000_000
@@ -163,6 +164,14 @@ def diff_table(session: Session, name: TableName, one: Moment, other: Moment | N
         if table_id is None:
             table_id = session.table_info(reader, before, name).id
         return _table(session, reader, table_id, before, after)
+
+
+def diff_of(source: Source, one: Moment, other: Moment | None) -> TableDiff:
+    """What differs from one moment to another, or to the one that the table is pinned to."""
+    source.check_not_as_of("differences")
+    last = source.end()
+    end = last if other is None else other
+    return diff_table(source.session.committed, source.name, one, end)
 
 
 def diff_lake(session: Session, one: Moment, other: Moment | None) -> LakeDiff:

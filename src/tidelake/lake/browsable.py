@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidelake.catalog.read import snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.errors import NotFound
-from tidelake.history import log
 from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
@@ -101,15 +100,7 @@ class Browsable:
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
-        self.session.reads.everything()
-        with self.session.reading() as reader:
-            most = checked_limit(limit)
-            if not self.session.namespace.is_whole:
-                return own_log.own_log(
-                    reader, self.session.at(reader), self.session.namespace, most
-                )
-            found = snapshots.newest(reader, self.session.at(reader), most)
-            return log.entries(reader, found)
+        return own_log.lake_log(self.session, checked_limit(limit))
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.coverage.question import TableCoverage
 from tidelake.engine import Engine, Reading
-from tidelake.errors import Invalid
 from tidelake.event_time.values.rollup import Rollup
-from tidelake.history import log
 from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.scan import Scan
 from tidelake.lake.table_writes import TableWrites
@@ -22,7 +20,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
-from tidelake.tenants.own_log import own_entries
+from tidelake.tenants.own_log import table_log
 from tidelake.upkeep.values import CompactResult
 
 if TYPE_CHECKING:
@@ -95,13 +93,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
         have changed other tables too."""
-        self.source.session.note_rows(self.source.name, self.source.snapshot_id)
-        with self.source.session.reading() as reader:
-            at = self.source.at(reader)
-            table_id = self.source.info(reader, at).id
-            found = log.entries_of(reader, table_id, at, checked_limit(limit))
-        namespace = self.source.session.namespace
-        return found if namespace.is_whole else list(own_entries(found, namespace))
+        return table_log(self.source, checked_limit(limit))
 
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
@@ -131,67 +123,33 @@ class Table(TableCoverage, TableWrites, LazyRows):
         """The rows that came, went or were updated after `since` (None: from nothing) and up to
         `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
         those of the table that are wanted, `where` is a condition on the changes themselves."""
-        from tidelake.history.changes import Changes
+        from tidelake.history.changes import changes_of
 
-        self.source.check_not_as_of("changes")
-        last = self.source.end()
-        end = last if until is None else until
-        return Changes(
-            self.source.session.committed,
-            self.source.name,
-            since,
-            end,
-            columns=columns,
-            where=where,
-        )
+        return changes_of(self.source, since, until, columns=columns, where=where)
 
     def history(self, key: Any = None) -> History:
         """All that the lake ever answered about a key: from when to when each row held
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
         may be given as it is, else as a dict."""
-        from tidelake.event_time.history import History
-        from tidelake.event_time.key import key_is
+        from tidelake.event_time.history import history_of
 
-        with self.source.session.reading() as reader:
-            at = self.source.at(reader)
-            key_is(EventTime.of(self.source.info(reader, at), at), key)
-        return History(
-            self.source.session.committed,
-            self.source.name,
-            key,
-            self.source.end(),
-            self.source.as_of,
-        )
+        return history_of(self.source, key)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
         tag `since`, with what was thought of them then and what is thought now. Late rows,
         corrections and deletes are what makes the difference."""
-        from tidelake.event_time.belief_changes import BeliefChanges
+        from tidelake.event_time.belief_changes import belief_changes_of
 
-        if self.source.as_of is None:
-            raise Invalid(
-                f"it is not said as of when {self.name} is asked",
-                hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
-            )
-        return BeliefChanges(
-            self.source.session.committed,
-            self.source.name,
-            self.source.as_of,
-            since,
-            self.source.end(),
-        )
+        return belief_changes_of(self.source, since)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
         """What differs from one snapshot, time or tag to another (None: now), which may be
         older: in what is declared, in files and, by row id and value, in rows."""
-        from tidelake.history.diff import diff_table
+        from tidelake.history.diff import diff_of
 
-        self.source.check_not_as_of("differences")
-        last = self.source.end()
-        end = last if b is None else b
-        return diff_table(self.source.session.committed, self.source.name, a, end)
+        return diff_of(self.source, a, b)
 
     def count(self) -> int:
         return self.scan().count()

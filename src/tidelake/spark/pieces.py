@@ -5,7 +5,7 @@ A piece holds files, rows of the catalog and conditions; nothing of how to get i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from pyspark.sql.datasource import InputPartition
 from tidelake.duck import duckdb_version
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.errors import refusal
+from tidelake.engine.row_source import Tables
 from tidelake.engine.spark.arrow_reader import arrow_type, cast_batch, nullable
 from tidelake.engine.spark.errors import SHIP
 from tidelake.engine.spark.worker import WORKER
@@ -71,7 +72,7 @@ class QueryPiece(InputPartition):
     """A view: a query over plans."""
 
     sql: str
-    tables: Mapping[str, ScanPlan | AsOfPlan]
+    tables: Tables
 
     def reading(self, local: LocalEngine) -> Reading:
         return local.query(self.sql, self.tables)

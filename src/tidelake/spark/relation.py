@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql.datasource import InputPartition
 
+from tidelake.engine.arrow_rows import sendable
 from tidelake.engine.export import columns_of_query
 from tidelake.errors import Invalid
 from tidelake.history.changes import Changes, feed_columns
@@ -130,4 +131,4 @@ class NamedRelation:
             for c in self._view_columns(query)
         )
         sql = f"SELECT {chosen} FROM ({query.whole_sql()}) AS _tidelake_view"
-        return QueryPiece(sql, dict(query.tables))
+        return QueryPiece(sql, sendable(query.tables))

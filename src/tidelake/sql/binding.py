@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.sql.calls import FUNCTIONS
+from tidelake.sql.functions import rows_of
 from tidelake.sql.hints import has_hint, hint
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.scope import Hint, Scope
@@ -30,7 +33,7 @@ class QueryTables:
     own name nothing is written anew."""
 
     clock: MomentReader
-    tables: dict[str, ScanPlan | AsOfPlan] = field(default_factory=dict)
+    tables: dict[str, ScanPlan | AsOfPlan | RowSource] = field(default_factory=dict)
 
     def bind(self, text: Text, schema: str, seen: Scope, depth: int = 0) -> tuple[list[Edit], bool]:
         """What must be written anew, and whether one of the tables has an event time.
@@ -41,7 +44,7 @@ class QueryTables:
         if depth > DEEPEST_VIEW:
             raise Invalid("the views in this query refer to each other in a circle")
         if depth or seen.session.is_sandbox:
-            refuse_harm(text.node, "a view" if depth else "the query")
+            refuse_harm(text.node, "a view" if depth else "the query", FUNCTIONS)
         edits: list[Edit] = []
         timed = False
         homes: dict[str, list[tuple[TableName, str]]] = {}
@@ -59,6 +62,11 @@ class QueryTables:
                 plan, has_time = own.plan(name, self._hint(table))
                 edits += self._placed(table, plan, alias, depth)
             timed |= has_time
+        for call in text.calls:
+            handle = f"_tidelake_{len(self.tables)}"
+            self.tables[handle] = rows_of(call, seen, self.clock)
+            edits.append(call.replaced(quote(handle)))
+            timed = True
         return [*edits, *_shortened(text, homes)], timed
 
     def _hint(self, table: Table) -> Hint | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidelake.engine import Reading
+from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
@@ -16,6 +17,7 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.session import Session
 from tidelake.sql.binding import DECLARE, QueryTables
+from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
 from tidelake.sql.scope import Scope
@@ -43,7 +45,7 @@ def written_query(session: Session, text: str, beside: Bindings) -> Query:
 def check_view(session: Session, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
     query, values = query_of(text)
-    refuse_harm(query.node, "a view")
+    refuse_harm(query.node, "a view", FUNCTIONS)
     Query(session, text, query, values)
 
 
@@ -74,7 +76,7 @@ class Query:
     def _find_tables(self) -> None:
         """Plan the tables of the query, as the lake is now."""
         asked, values, beside = self._asked
-        self.tables: dict[str, ScanPlan | AsOfPlan] = {}
+        self.tables: dict[str, ScanPlan | AsOfPlan | RowSource] = {}
         self._clock = MomentReader(self.session.local, values, datetime.now(UTC))
         self._parameters: Mapping[str, Any] = {}
         source = asked.node.get("from_table") or {}

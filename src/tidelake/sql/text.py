@@ -1,5 +1,5 @@
-"""A query in DuckDB's SQL as its text: the tables, moments and parameters in it, with their
-places.
+"""A query in DuckDB's SQL as its text: the tables, functions of the lake, moments and parameters in
+it, with their places.
 
 DuckDB's own parser says what is a table. All that is not one of these stays as it was written.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import fold
+from tidelake.sql.calls import Call, calls
 from tidelake.sql.clauses import AFTER_A_TABLE, Finder, FoundClause, MomentClause, with_clause
 from tidelake.sql.parameters import SPELLED, parameters
 from tidelake.sql.words import HINT
@@ -70,6 +72,7 @@ class Text:
     found: Sequence[Token]
     marks: int = 0
     moments: Sequence[MomentClause] = field(default=())
+    calls: Sequence[Call] = field(default=())
 
     def parameter_names(self) -> list[str]:
         """Of every parameter, those in moments too."""
@@ -78,16 +81,23 @@ class Text:
 
     def used(self, values: Mapping[str, Value]) -> dict[str, Any]:
         """The values that DuckDB is to bind."""
-        names = {token.text[1:] for token in self.found if token.kind == "parameter"}
+        names = {token.text[1:] for token in self._bound()}
         return {name: value for name, value in values.items() if name in names}
 
     def literals(self, values: Mapping[str, Value]) -> list[Edit]:
         """Its parameters as values."""
         return [
             Edit(token.start, token.end + 1, f"({sql_literal(values[token.text[1:]])})")
-            for token in self.found
-            if token.kind == "parameter"
+            for token in self._bound()
         ]
+
+    def _bound(self) -> Iterator[Token]:
+        """Parameters that are not given to functions of the lake: these have their values."""
+        spans = [(call.first.start, call.last.end) for call in self.calls]
+        for token in self.found:
+            inside = any(start < token.start < end for start, end in spans)
+            if token.kind == "parameter" and not inside:
+                yield token
 
 
 def read(text: str) -> Text:
@@ -95,7 +105,8 @@ def read(text: str) -> Text:
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
-    sql, marks = number_parameters(text[: words[-1].end + 1] if words else "", words)
+    text, words = _quote_end(text[: words[-1].end + 1] if words else "", words)
+    sql, marks = number_parameters(text, words)
     words = tokens(sql)
     refuse_mixture(words)
     finder = Finder(sql, words)
@@ -107,7 +118,19 @@ def read(text: str) -> Text:
     tables = list(_tables(node, sql, words))
     for (start, _), (_, clause) in zip(spans, clauses, strict=True):
         _attach(clause, start, tables, words)
-    return Text(sql, node, _own(tables), words, marks, [clause for _, clause in clauses])
+    moments = [clause for _, clause in clauses]
+    return Text(sql, node, _own(tables), words, marks, moments, list(calls(node, sql, words)))
+
+
+def _quote_end(text: str, words: list[Token]) -> tuple[str, list[Token]]:
+    """`end => …` with the name in quotes: DuckDB takes it for a keyword."""
+    ends = [
+        word for word, after in pairwise(words) if word.word == "END" and after.text in ("=>", ":=")
+    ]
+    if not ends:
+        return text, words
+    text = apply_edits(text, [Edit(word.start, word.end + 1, '"end"') for word in ends])
+    return text, tokens(text)
 
 
 def number_parameters(text: str, words: Sequence[Token]) -> tuple[str, int]:

@@ -115,16 +115,17 @@ def is_harmless(name: str) -> bool:
     return name in _HARMLESS or name.startswith("icu_collate_")
 
 
-def refuse_harm(node: object, what: str) -> None:
+def refuse_harm(node: object, what: str, own: frozenset[str] = frozenset()) -> None:
     """Denied if a query or an expression holds anything that is not known to be harmless.
 
-    The tables that it names are not looked at: whoever plans them knows where they are.
+    The tables that it names, and functions of the lake's `own`, are not looked at: whoever plans
+    them knows where they are.
     """
     for each in tree.walk(node):
         if "class" in each:
-            _check_expression(each, what)
+            _check_expression(each, what, own)
         elif "sample" in each:
-            _check_relation(each, what)
+            _check_relation(each, what, own)
 
 
 def refuse_harmful_calls(node: object, what: str) -> None:
@@ -147,23 +148,23 @@ def refuse_growth(node: object, what: str) -> None:
             )
 
 
-def _check_expression(node: Node, what: str) -> None:
+def _check_expression(node: Node, what: str, own: frozenset[str]) -> None:
     kind = str(node["class"])
     if kind not in _EXPRESSIONS:
         raise Denied(f"{what} holds a {kind.lower()}, which no sandbox allows", hint=_HINT)
     if kind in ("FUNCTION", "WINDOW"):
         name = str(node["function_name"]).lower()
-        if not is_harmless(name) and name not in _TABLES:
+        if not is_harmless(name) and name not in _TABLES and name not in own:
             raise _denied(name, what)
 
 
-def _check_relation(node: Node, what: str) -> None:
+def _check_relation(node: Node, what: str, own: frozenset[str]) -> None:
     kind = str(node["type"])
     if kind not in _RELATIONS:
         raise Denied(f"{what} holds a {kind.lower()}, which no sandbox allows", hint=_HINT)
     if kind == "TABLE_FUNCTION":
         name = str(node["function"].get("function_name", "")).lower()
-        if name not in _TABLES:
+        if name not in _TABLES and name not in own:
             raise _denied(name, what)
 
 

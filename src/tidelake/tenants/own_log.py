@@ -1,4 +1,5 @@
-"""The log as a tenant sees it: what was done to its own tables, and nothing of others."""
+"""The log of a lake and of a table. A tenant sees what was done to its own tables, and nothing of
+others."""
 
 from __future__ import annotations
 
@@ -13,8 +14,31 @@ from tidelake.history import log
 from tidelake.history.values import LogEntry
 from tidelake.model.names import TableName
 from tidelake.model.namespace import Namespace
+from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 _SCHEMA = re.compile(r'created_schema:"?(.*?)"?')
+
+
+def lake_log(session: Session, limit: int | None, at: int | None = None) -> list[LogEntry]:
+    """The newest `limit` commits of a lake up to a snapshot, or of what a tenant sees of it."""
+    session.reads.everything()
+    with session.reading() as reader:
+        last = session.at(reader) if at is None else at
+        if not session.namespace.is_whole:
+            return own_log(reader, last, session.namespace, limit)
+        return log.entries(reader, snapshots.newest(reader, last, limit))
+
+
+def table_log(source: Source, limit: int | None) -> list[LogEntry]:
+    """The newest `limit` commits that changed a table."""
+    source.session.note_rows(source.name, source.snapshot_id)
+    with source.session.reading() as reader:
+        at = source.at(reader)
+        table_id = source.info(reader, at).id
+        found = log.entries_of(reader, table_id, at, limit)
+    namespace = source.session.namespace
+    return found if namespace.is_whole else list(own_entries(found, namespace))
 
 
 def own_log(reader: Reader, at: int, namespace: Namespace, limit: int | None) -> list[LogEntry]:

@@ -7,12 +7,14 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tidelake.engine.arrow_rows import sendable
 from tidelake.engine.cell.cell import Cells
 from tidelake.engine.cell.question import Question
 from tidelake.engine.export import as_pandas, as_polars, checked_rows, columns_of_query
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.reading import BATCH_ROWS
 from tidelake.engine.protocols import Engine, Reading
+from tidelake.engine.row_source import Tables
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value
 from tidelake.model.sandbox import Confinement
@@ -54,10 +56,10 @@ class CellEngine(LocalEngine):
     def query(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Value] | None = None,
     ) -> CellReading:
-        question = Question(sql=sql, tables=dict(tables), parameters=parameters)
+        question = Question(sql=sql, tables=sendable(tables), parameters=parameters)
         return CellReading(self, self._cells, question)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.local.reading import BATCH_ROWS
 from tidelake.engine.protocols import Reading
+from tidelake.engine.row_source import Tables
 from tidelake.model.literal import Value
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
@@ -19,7 +20,7 @@ class Question:
 
     plan: ScanPlan | AsOfPlan | None = None
     sql: str = ""
-    tables: Mapping[str, ScanPlan | AsOfPlan] | None = None
+    tables: Tables | None = None
     parameters: Mapping[str, Value] | None = None
     counts: bool = False
     rows: int = BATCH_ROWS

@@ -12,6 +12,7 @@ from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.protocols import Engine, Reading
+from tidelake.engine.row_source import Tables
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.literal import Value
 from tidelake.model.sandbox import Confinement
@@ -115,7 +116,7 @@ class LocalEngine:
     def query(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Value] | None = None,
     ) -> Reading:
         """A DuckDB SELECT over plans, each standing under the name it is given here, and with
@@ -129,7 +130,7 @@ class LocalEngine:
     def described(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Value] | None = None,
     ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives."""
@@ -139,7 +140,7 @@ class LocalEngine:
     def incoming(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         columns: Sequence[Column],
         *,
         few: bool = False,  # noqa: ARG002

@@ -23,6 +23,7 @@ from tidelake.engine.parquet.deletions import deletions_sql
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
 from tidelake.engine.protocols import Job, Task
+from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.closable import Closable
@@ -75,7 +76,7 @@ class LocalJob(Closable):
         found = (source.located(self._work.connection, error) for source in self._csv)
         return next((each for each in found if each is not None), None)
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
         """A relation of the plan's rows."""
         with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)

@@ -5,13 +5,14 @@ They never leave DuckDB: Arrow has no place for some of its types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.engine.incoming.bring import IncomingData
 from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql
 from tidelake.engine.local.expression_shapes import computed_shapes
+from tidelake.engine.row_source import Tables
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
@@ -30,7 +31,7 @@ class Selection:
     refused; else values are cast as DuckDB's INSERT casts them."""
 
     sql: str
-    tables: Mapping[str, ScanPlan | AsOfPlan]
+    tables: Tables
     columns: Sequence[Column]
     exact: bool = False
 
@@ -68,7 +69,10 @@ class Selection:
         return conformed_sql(column, there[1], there[0], table)
 
     def _read_rows(self) -> int:
-        plans = self.tables.values()
+        """Of what is no plan nobody knows."""
+        plans = [each for each in self.tables.values() if isinstance(each, ScanPlan | AsOfPlan)]
+        if len(plans) < len(self.tables):
+            return _FEW + 1
         kept = sum(len(inlined.rows) for plan in plans for inlined in plan.inlined)
         return kept + sum(file.rows for plan in plans for file in plan.files)
 

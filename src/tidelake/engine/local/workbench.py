@@ -26,7 +26,9 @@ from tidelake.store.files import Store
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
+    from tidelake.engine.row_source import RowSource
 
 _PATIENCE_S = 0.2
 
@@ -95,8 +97,12 @@ class Workbench:
             ended.set()
             watcher.join()
 
-    def define(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
-        self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(plan)}")
+    def define(self, name: str, rows: ScanPlan | AsOfPlan | RowSource) -> None:
+        """A relation under a name. What is no plan is read now, once: a query may ask twice."""
+        if isinstance(rows, ScanPlan | AsOfPlan):
+            self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(rows)}")
+        else:
+            self._keep(quote(name), rows.to_batches())
 
     def scan(self, plan: ScanPlan | AsOfPlan) -> str:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
@@ -206,11 +212,14 @@ class Workbench:
         ]
         arrays = [pa.array(value, kind) for value, kind in zip(values, kinds, strict=True)]
         rows = pa.table(arrays, [f"c{n}" for n in range(width)])
-        # A table of its own: joins push filters into scans that Arrow scans do not know.
+        self._keep(name, rows)
+        return name
+
+    def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """A table of its own: joins push filters into scans that Arrow scans do not know."""
         self.connection.register("incoming", rows)
         self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM incoming")
         self.connection.unregister("incoming")
-        return name
 
 
 def _is_bytes(values: Sequence[object]) -> bool:

@@ -7,12 +7,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.protocols import Engine, Reading
-from tidelake.engine.spark.arrow_reader import output_columns
+from tidelake.engine.row_source import Tables
 from tidelake.engine.spark.job import SparkJob
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.query import Query
 from tidelake.engine.spark.reading import SparkReading
-from tidelake.engine.spark.relation import Relation
 from tidelake.engine.spark.types import is_exact
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
@@ -50,35 +49,34 @@ class SparkEngine:
     def query(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Any] | None = None,
     ) -> SparkReading:
         """A SELECT in DuckDB's SQL over plans, each standing under the name it is given here, and
         with these values for the parameters in it."""
         with closing(Query(self._frames)) as statement:
-            for name, plan in tables.items():
-                rows = Relation(self.frame(plan), output_columns(plan))
-                statement.add(rows, name)
+            for name, rows in tables.items():
+                statement.add(self._frames.relation(rows), name)
             found = statement.run(sql, parameters or {})
         return SparkReading(found, "cannot run the query")
 
     def described(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         parameters: Mapping[str, Any] | None = None,
     ) -> list[tuple[str, Any]]:
         """The columns that such a SELECT gives."""
         with closing(Query(self._frames)) as statement:
-            for name, plan in tables.items():
-                statement.shapes.declare(name, output_columns(plan))
+            for name, rows in tables.items():
+                statement.shapes.declare(name, self._frames.relation(rows).columns)
             found = statement.described(sql, parameters or {})
         return [(column.name, column.duckdb_type) for column in found]
 
     def incoming(
         self,
         sql: str,
-        tables: Mapping[str, ScanPlan | AsOfPlan],
+        tables: Tables,
         columns: Sequence[Column],
         *,
         few: bool = False,

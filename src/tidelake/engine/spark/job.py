@@ -18,10 +18,10 @@ from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
 from tidelake.engine.protocols import Answer, Job, Task
+from tidelake.engine.row_source import RowSource
 from tidelake.engine.spark.arrow_reader import (
     from_here,
     nullable,
-    output_columns,
     read_deletions,
     user_rows,
 )
@@ -42,12 +42,12 @@ from tidelake.model.closable import Closable
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
-    from tidelake.plan.as_of import AsOfPlan
-    from tidelake.plan.scan import ScanPlan
 
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS = "32768"
@@ -71,11 +71,12 @@ class SparkJob(Closable):
         self._relations.close()
         self._open.close()
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
         """A relation of the plan's rows."""
-        self._relations.table = plan.table
+        if isinstance(plan, ScanPlan | AsOfPlan):
+            self._relations.table = plan.table
         with self._translated():
-            self._relations.add(name, Relation(self._frames.frame(plan), output_columns(plan)))
+            self._relations.add(name, self._frames.relation(plan))
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:

@@ -20,6 +20,7 @@ from tidelake.engine.spark.settings import FIELD_IDS, allow_times, switch_on
 from tidelake.engine.spark.sql import parse_query, spark_text
 from tidelake.engine.spark.tasks import ROWS
 from tidelake.engine.spark.types import is_exact, spark_schema
+from tidelake.engine.spark.types_in import spark_columns
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.file import DataFile
 from tidelake.model.names import fold
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidelake.engine.local.engine import LocalEngine
+    from tidelake.engine.row_source import RowSource
 
 _FACTS = "_tidelake_all"
 _OTHER_SCHEMES = {"s3": ("s3", "s3a"), "s3n": ("s3a",)}
@@ -51,6 +53,13 @@ class PlanFrames:
         self.spark = spark or _active_session()
         self.local = local
         self._opens: dict[tuple[str, str], bool] = {}
+
+    def relation(self, rows: ScanPlan | AsOfPlan | RowSource) -> Relation:
+        """The rows on Spark, and their columns."""
+        if isinstance(rows, ScanPlan | AsOfPlan):
+            return Relation(self.frame(rows), spark_arrow.output_columns(rows))
+        frame = rows.to_spark(self.spark)
+        return Relation(frame, tuple(spark_columns(frame)))
 
     def frame(self, plan: ScanPlan | AsOfPlan) -> DataFrame:
         """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""

@@ -1,0 +1,217 @@
+"""What the lake's own functions give, as rows that stand in a query: the answers that Python gets,
+by the same names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any
+
+from tidelake.coverage.frame import Intervals, in_seconds
+from tidelake.coverage.question import TableCoverage
+from tidelake.coverage.values.calendar_text import calendar_of
+from tidelake.coverage.values.series import Series
+from tidelake.engine.arrow_rows import ArrowRows
+from tidelake.engine.row_source import RowSource
+from tidelake.errors import Invalid
+from tidelake.event_time.belief_changes import belief_changes_of
+from tidelake.event_time.history import history_of
+from tidelake.history.changes import changes_of
+from tidelake.history.diff import diff_of
+from tidelake.model.event_time import as_moment
+from tidelake.model.names import TableName
+from tidelake.session.source import Source
+from tidelake.sql.calls import Call
+from tidelake.sql.moments import MomentReader
+from tidelake.sql.scope import Scope
+from tidelake.tenants.own_log import lake_log, table_log
+
+Moment = int | str | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked(TableCoverage):
+    """A table whose coverage is asked for."""
+
+    source: Source
+
+
+def rows_of(call: Call, seen: Scope, clock: MomentReader) -> RowSource:
+    """The rows that a call stands for."""
+    places, names = call.values(clock.local, clock.values)
+    answer = _ANSWERS[call.name]
+    known_at, as_of = names.pop("known_at", None), names.pop("as_of", None)
+    with seen.session.reading() as reader:
+        moved = seen.moved(reader, _moment(known_at))
+    if as_of is not None:
+        moved = replace(moved, as_of=as_moment(as_of))
+    try:
+        bound = inspect.signature(answer).bind(moved, *places, **names)
+    except TypeError as error:
+        raise Invalid(f"{call.name}(): {error}", hint=_spelled(call.name, answer)) from None
+    return answer(*bound.args, **bound.kwargs)
+
+
+def _spelled(name: str, answer: Callable[..., RowSource]) -> str:
+    listed = list(inspect.signature(answer).parameters.values())[1:]
+    words = [p.name if p.default is p.empty else f"{p.name} => …" for p in listed]
+    return f"{name}({', '.join([*words, 'known_at => …'])})"
+
+
+def _moment(given: object) -> Any:
+    """A snapshot, a time or a tag; a date is its midnight."""
+    if isinstance(given, date) and not isinstance(given, datetime):
+        return datetime(given.year, given.month, given.day)
+    return given
+
+
+def _source(seen: Scope, table: object) -> Source:
+    """The table that a text names, at the moments of the query."""
+    if not isinstance(table, str):
+        raise Invalid(f"{table!r} is no name of a table", hint="write it in quotes: 'prices'")
+    name: TableName = seen.session.namespace.parse(table)
+    with seen.session.reading() as reader:
+        if seen.session.view.find(reader, seen.at, "table", name) is None:
+            raise seen.session.view.unknown(reader, seen.at, name)
+    uncommitted = seen.session.committed is not seen.session
+    return Source(seen.session, name, None if uncommitted else seen.at, seen.as_of)
+
+
+def _plain(seen: Scope, table: object) -> Source:
+    """For what is told of rows, whatever moment of event time the query is about."""
+    return replace(_source(seen, table), as_of=None)
+
+
+def _history(seen: Scope, table: str, key: Any) -> RowSource:
+    return history_of(_source(seen, table), key)
+
+
+def _changes(
+    seen: Scope, table: str, since: Moment | None = None, until: Moment | None = None
+) -> RowSource:
+    return changes_of(_plain(seen, table), _moment(since), _moment(until))
+
+
+def _changes_of_belief(seen: Scope, table: str, since: Moment) -> RowSource:
+    return belief_changes_of(_source(seen, table), _moment(since))
+
+
+def _diff(seen: Scope, table: str, a: Moment, b: Moment | None = None) -> RowSource:
+    return diff_of(_plain(seen, table), _moment(a), _moment(b)).rows
+
+
+def _coverage(
+    seen: Scope,
+    table: str,
+    entity: Any = None,
+    start: Any = None,
+    end: Any = None,
+    calendar: str | None = None,
+) -> RowSource:
+    found = _Asked(_source(seen, table)).coverage(
+        entity, start, end, calendar=calendar_of(calendar)
+    )
+    return ArrowRows(in_seconds(found.to_arrow()))
+
+
+def _gaps(
+    seen: Scope,
+    table: str,
+    entity: Any = None,
+    start: Any = None,
+    end: Any = None,
+    calendar: str | None = None,
+    min_length: int | str | None = None,
+) -> RowSource:
+    found = _Asked(_source(seen, table)).gaps(
+        min_length, entity, start, end, calendar=calendar_of(calendar)
+    )
+    return ArrowRows(in_seconds(found.to_arrow()))
+
+
+def _missing(
+    seen: Scope,
+    table: str,
+    entity: Any = None,
+    start: Any = None,
+    end: Any = None,
+    calendar: str | None = None,
+    max_length: int | str | None = None,
+) -> RowSource:
+    source = _source(seen, table)
+    work = _Asked(source).missing(entity, start, end, calendar_of(calendar), max_length=max_length)
+    found = (interval for batch in work for _, interval in batch)
+    return ArrowRows(in_seconds(Intervals(_series(source), found).to_arrow()))
+
+
+def _last_complete_window(
+    seen: Scope,
+    table: str,
+    n: int,
+    entity: Any = None,
+    end: Any = None,
+    calendar: str | None = None,
+) -> RowSource:
+    source = _source(seen, table)
+    found = _Asked(source).last_complete_window(n, entity, end, calendar=calendar_of(calendar))
+    window = Intervals(_series(source), [found] if found else [])
+    return ArrowRows(in_seconds(window.to_arrow()))
+
+
+def _series(source: Source) -> Series:
+    with source.session.reading() as reader:
+        at = source.at(reader)
+        return Series.of(source.info(reader, at), at)
+
+
+_LOG = {
+    "snapshot_id": "int64",
+    "time": "timestamptz",
+    "author": "varchar",
+    "message": "varchar",
+    "operation": "varchar",
+    "tables": "varchar[]",
+    **dict.fromkeys(("inserted", "updated", "deleted", "files", "bytes"), "int64"),
+}
+
+
+def _snapshots(seen: Scope, table: str | None = None) -> RowSource:
+    if table is None:
+        found = lake_log(seen.session, None, at=seen.at)
+    else:
+        found = table_log(_source(seen, table), None)
+    return ArrowRows.of(_LOG, [[getattr(each, name) for name in _LOG] for each in found])
+
+
+_FILES = {
+    "data_file_id": "int64",
+    "path": "varchar",
+    "rows": "int64",
+    "bytes": "int64",
+    "begin_snapshot": "int64",
+    "row_id_start": "int64",
+    "has_deletes": "boolean",
+}
+
+
+def _table_files(seen: Scope, table: str) -> RowSource:
+    source = _plain(seen, table)
+    names = ["id", *list(_FILES)[1:]]
+    files = source.session.plan(source.name, source.snapshot_id).files
+    return ArrowRows.of(_FILES, [[getattr(file, name) for name in names] for file in files])
+
+
+_ANSWERS: Mapping[str, Callable[..., RowSource]] = {
+    "changes": _changes,
+    "changes_of_belief": _changes_of_belief,
+    "coverage": _coverage,
+    "diff": _diff,
+    "gaps": _gaps,
+    "history": _history,
+    "last_complete_window": _last_complete_window,
+    "missing": _missing,
+    "snapshots": _snapshots,
+    "table_files": _table_files,
+}

@@ -1,0 +1,214 @@
+"""Functions of the lake in SQL give what Python's calls give, wherever a table can stand."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tidelake
+from tests.sql.two_clocks import Facts
+from tidelake import Calendar
+from tidelake.coverage.frame import Intervals
+from tidelake.coverage.values.series import Series
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
+from tidelake.sql.calls import FUNCTIONS
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
+    yield from filled(tmp_path_factory.mktemp("functions"))
+
+
+def filled(path: Path, **options: Any) -> Iterator[Facts]:
+    made = Facts(path)
+    made.fill()
+    t = made.lake.table("facts")
+    t.set_coverage("1d", entity=["id"])
+    made.lake.tag("covered")
+    t.append([{"id": "c", "ts": datetime(2024, 1, 12), "v": 7, "gone": False}])
+    if not options:
+        yield made
+    else:
+        other = Facts(path, **options)
+        yield other
+        other.lake.close()
+    made.lake.close()
+
+
+def seconds(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Lengths of time are seconds in SQL."""
+    return tuple(v.total_seconds() if isinstance(v, timedelta) else v for v in row)
+
+
+def rows(table: Any) -> list[tuple[Any, ...]]:
+    found = table.to_arrow()
+    listed = zip(*(c.to_pylist() for c in found.columns), strict=True)
+    return sorted((seconds(row) for row in listed), key=repr)
+
+
+def windows(table: tidelake.Table, *found: Any) -> Intervals:
+    return Intervals(Series.of(table.info, 0), [each for each in found if each is not None])
+
+
+def missing(table: tidelake.Table, *given: Any, **named: Any) -> Intervals:
+    return windows(table, *(each for batch in table.missing(*given, **named) for _, each in batch))
+
+
+BERLIN = Calendar.sessions("09:00", "17:00", tz="Europe/Berlin")
+CASES: dict[str, Any] = {
+    "history('facts', key => 'a')": lambda t: t.history("a"),
+    "history('facts', {'id': 'b'})": lambda t: t.history({"id": "b"}),
+    "history('facts', key => 'a', known_at => 'second')": lambda t: t.known_at("second").history(
+        "a"
+    ),
+    "HISTORY('main.facts', lower('A'), as_of := DATE '2024-01-04')": lambda t: t.as_of(
+        "2024-01-04"
+    ).history("a"),
+    "changes('facts')": lambda t: t.changes(),
+    "changes('facts', since => 'second')": lambda t: t.changes("second"),
+    "changes('facts', 4, 5)": lambda t: t.changes(4, 5),
+    "changes_of_belief('facts', since => 4, as_of => '2024-01-04')": lambda t: t.as_of(
+        "2024-01-04"
+    ).changes_of_belief(4),
+    "diff('facts', 4, 6)": lambda t: t.diff(4, 6).rows,
+    "diff('facts', a => 'second')": lambda t: t.diff("second").rows,
+    "coverage('facts')": lambda t: t.coverage(),
+    "coverage('facts', ['a', 'c'], start => '2024-01-01', end => DATE '2024-01-09')": lambda t: (
+        t.coverage(["a", "c"], "2024-01-01", "2024-01-09")
+    ),
+    "coverage('facts', known_at => 'covered', calendar => 'weekdays')": lambda t: t.coverage(
+        known_at="covered", calendar=Calendar.weekdays()
+    ),
+    "gaps('facts', start => TIMESTAMP '2024-01-01', calendar => '09:00-17:00 Europe/Berlin')": (
+        lambda t: t.gaps(start=datetime(2024, 1, 1), calendar=BERLIN)
+    ),
+    "gaps('facts', entity => 'b', min_length => 2)": lambda t: t.gaps(2, "b"),
+    "missing('facts', end => '2024-02-01', max_length => 3)": lambda t: missing(
+        t, end="2024-02-01", max_length=3
+    ),
+    "last_complete_window('facts', 2, entity => 'a')": lambda t: windows(
+        t, t.last_complete_window(2, "a")
+    ),
+    "last_complete_window('facts', 99)": lambda t: windows(t),
+}
+
+
+@pytest.mark.parametrize("call", CASES)
+def test_what_python_gives(place: Facts, call: str) -> None:
+    expected = rows(CASES[call](place.lake.table("facts")))
+    assert rows(place.lake.sql(f"FROM {call}")) == expected
+    assert place.lake.sql(f"SELECT count(*) AS n FROM {call} AS x").to_arrow()["n"].to_pylist() == [
+        len(expected)
+    ]
+
+
+def test_snapshots_are_the_log(place: Facts) -> None:
+    log = place.lake.log()
+    found = place.lake.sql("FROM snapshots()").to_arrow().to_pylist()
+    assert [(e.snapshot_id, e.operation, list(e.tables), e.inserted) for e in log] == [
+        (each["snapshot_id"], each["operation"], each["tables"], each["inserted"]) for each in found
+    ]
+    own = place.lake.sql("SELECT snapshot_id FROM snapshots('facts') ORDER BY 1").to_arrow()
+    assert own["snapshot_id"].to_pylist() == [
+        e.snapshot_id for e in place.lake.table("facts").log()
+    ]
+
+
+def test_the_files_of_a_table(place: Facts) -> None:
+    files = place.lake.table("facts").files()
+    found = place.lake.sql("SELECT path, rows FROM table_files('facts') ORDER BY path").to_arrow()
+    assert found.to_pylist() == sorted(
+        ({"path": f.path, "rows": f.rows} for f in files), key=lambda row: row["path"]
+    )
+    assert place.lake.sql("FROM table_files('facts', known_at => 'second')").count() == 2
+
+
+def test_every_function_is_tried() -> None:
+    tried = {call.partition("(")[0].lower() for call in CASES} | {"snapshots", "table_files"}
+    assert tried == FUNCTIONS
+
+
+def test_where_a_table_can_stand(place: Facts) -> None:
+    lake = place.lake
+    joined = lake.sql(
+        "SELECT h.v, s.operation FROM history('facts', key => $key) h"
+        " JOIN snapshots() s ON s.time = h.known_from"
+        " WHERE h.v IN (SELECT v FROM changes('facts', since => $since)) ORDER BY ALL",
+        {"key": "a", "since": 4},
+    )
+    assert {row[0] for row in rows(joined)} == {20, 40}
+    twice = "WITH h AS (FROM history('facts', key => 'a')) SELECT count(*) FROM h a, h b"
+    assert rows(lake.sql(twice)) == [(lake.table("facts").history("a").count() ** 2,)]
+    named = lake.sql("SELECT history.v FROM history('facts', key => 'c') ORDER BY 1")
+    assert rows(named)
+
+
+def test_moments_of_the_whole_query(place: Facts) -> None:
+    lake, t = place.lake, place.lake.table("facts")
+    then = lake.sql("FROM history('facts', key => 'a')", known_at="second")
+    assert rows(then) == rows(t.known_at("second").history("a"))
+    state = lake.sql("FROM coverage('facts')", as_of="2024-01-03")
+    assert rows(state) == rows(t.as_of("2024-01-03").coverage())
+
+
+def test_in_views_writes_and_transactions(place: Facts) -> None:
+    lake = place.lake
+    lake.create_view("lived", "SELECT id, v, valid_from FROM history('facts', key => 'b')")
+    expected = [(row[0], row[2], row[4]) for row in rows(lake.table("facts").history("b"))]
+    assert rows(lake.sql("FROM lived")) == sorted(expected, key=repr)
+    lake.sql("CREATE TABLE kept AS FROM gaps('facts', end => '2024-01-20')")
+    assert rows(lake.table("kept")) == rows(lake.table("facts").gaps(end="2024-01-20"))
+    with lake.transaction() as tx:
+        tx.sql("DELETE FROM kept")
+        assert rows(tx.sql("SELECT count(*) FROM coverage('facts')")) == [(3,)]
+        tx.sql("INSERT INTO kept FROM gaps('facts', end => '2024-01-20')")
+    assert rows(lake.table("kept")) == rows(lake.table("facts").gaps(end="2024-01-20"))
+
+
+BAD: list[tuple[str, type[TidelakeError], str]] = [
+    ("FROM history('nothing', key => 1)", NotFound, "nothing"),
+    ("FROM history('facts')", Invalid, "key"),
+    ("FROM history('facts', kee => 1)", Invalid, "key"),
+    ("FROM changes(5)", Invalid, "no name of a table"),
+    ("SELECT * FROM facts f, history('facts', key => f.id)", Unsupported, "looks at rows"),
+    ("FROM history('facts', key => (SELECT 'a'))", (Denied, Unsupported), "history"),  # type: ignore[list-item]
+    ("FROM history('facts', key => read_text('/etc/passwd'))", Denied, "read_text"),
+    ("FROM history('facts', key => 'a'::INTEGER)", Invalid, "history"),
+    ("FROM changes('facts', since => 99)", NotFound, "99"),
+    ("FROM changes_of_belief('facts', since => 4)", Invalid, "as of when"),
+    ("FROM coverage('plain')", Invalid, "plain"),
+    ("FROM coverage('facts', calendar => 'full moon')", Invalid, "full moon"),
+    ("FROM history('facts', key => 'a') FOR SYSTEM_TIME AS OF 3", Invalid, "follows no table"),
+]
+
+
+@pytest.mark.parametrize(("query", "kind", "words"), BAD)
+def test_what_is_refused(place: Facts, query: str, kind: type[TidelakeError], words: str) -> None:
+    with pytest.raises(kind) as told:
+        place.lake.sql(query).to_arrow()
+    assert words in str(told.value)
+    assert told.value.hint
+
+
+def test_in_a_sandbox(tmp_path: Path) -> None:
+    for other in filled(tmp_path, sandbox=True):
+        t = other.lake.table("facts")
+        query = "SELECT id, v FROM history('facts', key => upper('A').lower())"
+        assert len(rows(other.lake.sql(query))) == t.history("a").count()
+        with pytest.raises(Denied):
+            other.lake.sql("FROM history('facts', key => getenv('HOME'))").to_arrow()
+
+
+def test_a_tenant_asks_about_its_own(tmp_path: Path) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/c.db", data_path=f"{tmp_path}/d/") as lake:
+        acme, bolt = lake.create_tenant("acme"), lake.create_tenant("bolt")
+        for each in (acme, bolt):
+            each.create_table("t", "id BIGINT").append([{"id": 1}])
+        bolt.create_table("secret", "id BIGINT").append([{"id": 1}])
+        assert acme.sql("FROM changes('t')").count() == 1
+        assert acme.sql("FROM snapshots()").count() == len(acme.log())
+        for name in ("secret", "bolt.secret", "bolt.t"):
+            with pytest.raises(NotFound):
+                acme.sql(f"FROM changes('{name}')").to_arrow()
