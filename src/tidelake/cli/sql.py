@@ -15,6 +15,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
+from tidelake.cli.render.result import show_any
 from tidelake.cli.render.stream import print_rows
 from tidelake.cli.row_options import limit_option
 
@@ -48,7 +49,8 @@ def sql(
     terms: CommitTerms,
 ) -> None:
     """Run one statement: a SELECT over tables and views, or a write such as INSERT, UPDATE,
-    DELETE, MERGE, CREATE TABLE or ALTER TABLE. QUERY may be - for standard input.
+    DELETE, MERGE, CREATE TABLE or ALTER TABLE, or a CALL of what the lake can do. QUERY may be -
+    for standard input.
 
     A table that is read may be followed by FOR VALID_TIME AS OF t, and by FOR SYSTEM_TIME
     AS OF, VERSION AS OF or AT (VERSION => n). --as-of and --known-at hold for the others.
@@ -59,6 +61,7 @@ def sql(
         tidelake sql 'SELECT * FROM prices WHERE symbol = $s' --param s=ACME --as-of 2024-03-15
         tidelake sql "SELECT count(*) FROM prices AT (VERSION => 3)"
         tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
+        tidelake sql "CALL compact('prices', dry_run => true)"
         tidelake sql - --json < report.sql
     """
     from tidelake.sql.run import is_query
@@ -73,7 +76,8 @@ def sql(
         with options.lake() as lake:
             print_rows(run(lake, {}), limit, options.as_json)
     else:
-        options.write(lambda lake: run(lake, terms))
+        with options.writable() as lake:
+            show_any(run(lake, terms), options.as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -258,12 +258,19 @@ class Browsable:
         `:name`).
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
-        a WriteResult; they take the terms of other writes.
+        a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
+        what the method of that name gives.
         """
         from tidelake.sql.parameters import Bindings
+        from tidelake.sql.procedure import is_call
         from tidelake.sql.run import run
 
-        return run(self.session, query, Bindings(parameters, as_of, known_at), Terms.of(terms))
+        beside = Bindings(parameters, as_of, known_at)
+        if is_call(query):
+            from tidelake.lake.procedures import call
+
+            return call(self, query, beside, dict(terms))
+        return run(self.session, query, beside, Terms.of(terms))
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""

@@ -117,7 +117,9 @@ def _known(argument: Argument, given: Mapping[str, Value]) -> object:
     return _UNKNOWN
 
 
-def calls(node: Node, sql: str, words: Sequence[Token]) -> Iterator[Call]:
+def calls(
+    node: Node, sql: str, words: Sequence[Token], known: frozenset[str] = FUNCTIONS
+) -> Iterator[Call]:
     """All calls of the lake's functions in a query."""
     starts = {token.start: at for at, token in enumerate(words)}
     for each in tree.walk(node):
@@ -125,7 +127,7 @@ def calls(node: Node, sql: str, words: Sequence[Token]) -> Iterator[Call]:
             continue
         function = each["function"]
         name = fold(str(function.get("function_name", "")))
-        if name not in FUNCTIONS or function["schema"] or function["catalog"]:
+        if name not in known or function["schema"] or function["catalog"]:
             continue
         place = tree.place(function, sql)
         first = starts.get(-1 if place is None else place)

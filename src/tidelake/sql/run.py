@@ -10,6 +10,7 @@ from tidelake.session.session import Session
 from tidelake.sql.definitions import defines, definition
 from tidelake.sql.merge import merge_of
 from tidelake.sql.parameters import NOTHING, Bindings
+from tidelake.sql.procedure import is_call
 from tidelake.sql.purpose import purpose_of
 from tidelake.sql.query import Query, query_of
 from tidelake.sql.text import read
@@ -37,7 +38,7 @@ def run(
 
 def is_query(text: str) -> bool:
     """Whether a statement in DuckDB's SQL only reads."""
-    if defines(Words(text)):
+    if is_call(text) or defines(Words(text)):
         return False
     try:
         read(text)

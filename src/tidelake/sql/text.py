@@ -22,6 +22,9 @@ from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, Token, apply_edits, blank, tokens
 from tidelake.syntax.tree import Node
 
+_KEYWORDS = ("END", "TO")
+"""Of the names of arguments."""
+_NAMING = ("=>", ":=")
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
 
 
@@ -105,7 +108,7 @@ def read(text: str) -> Text:
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
-    text, words = _quote_end(text[: words[-1].end + 1] if words else "", words)
+    text, words = _quote_names(text[: words[-1].end + 1] if words else "", words)
     sql, marks = number_parameters(text, words)
     words = tokens(sql)
     refuse_mixture(words)
@@ -122,14 +125,17 @@ def read(text: str) -> Text:
     return Text(sql, node, _own(tables), words, marks, moments, list(calls(node, sql, words)))
 
 
-def _quote_end(text: str, words: list[Token]) -> tuple[str, list[Token]]:
+def _quote_names(text: str, words: list[Token]) -> tuple[str, list[Token]]:
     """`end => …` with the name in quotes: DuckDB takes it for a keyword."""
-    ends = [
-        word for word, after in pairwise(words) if word.word == "END" and after.text in ("=>", ":=")
+    named = [
+        word
+        for word, after in pairwise(words)
+        if word.word in _KEYWORDS and after.text in ("=>", ":=")
     ]
-    if not ends:
+    if not named:
         return text, words
-    text = apply_edits(text, [Edit(word.start, word.end + 1, '"end"') for word in ends])
+    quoted = [Edit(word.start, word.end + 1, f'"{word.text}"') for word in named]
+    text = apply_edits(text, quoted)
     return text, tokens(text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.cli import render
@@ -16,6 +16,28 @@ def show(result: WriteResult, as_json: bool) -> None:
         render.document(asdict(result))
     else:
         render.line(f"{_landed(result)}{counts(result)}")
+
+
+def show_any(result: object, as_json: bool) -> None:
+    """What a statement gave that may be a write or a call."""
+    from tidelake.model.change import WriteResult
+
+    if isinstance(result, WriteResult):
+        show(result, as_json)
+    elif as_json:
+        render.document(_plain(result))
+    else:
+        listed = result if isinstance(result, list) else [result]
+        for each in listed:
+            render.line("done" if each is None else str(each))
+
+
+def _plain(result: object) -> object:
+    if isinstance(result, list):
+        return [_plain(each) for each in result]
+    if is_dataclass(result) and not isinstance(result, type):
+        return asdict(result)
+    return result
 
 
 def _landed(result: WriteResult) -> str:

@@ -1,0 +1,57 @@
+"""What SQL can call: methods of a lake, and of the table that is named first."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from tidelake.errors import Invalid
+from tidelake.sql.parameters import Bindings
+from tidelake.sql.procedure import procedure_of
+
+if TYPE_CHECKING:
+    from tidelake.lake.browsable import Browsable
+
+OF_TABLES = frozenset(
+    {
+        *("compact", "rollup", "drop_rollups", "recompute_coverage", "rollback", "end"),
+        *("set_partitioning", "set_sorting", "set_coverage", "set_event_time", "set_comment"),
+    }
+)
+OF_LAKES = frozenset(
+    {
+        *("compact", "expire", "cleanup", "tag", "untag", "undrop", "verify", "sync_mirrors"),
+        *("set_option", "reindex"),
+    }
+)
+
+
+def call(face: Browsable, text: str, beside: Bindings, terms: dict[str, Any]) -> Any:
+    """Do what a CALL asks for; what Python's method gives."""
+    asked = procedure_of(face.session, text, beside, OF_TABLES | OF_LAKES)
+    places, target = asked.places, face
+    if asked.name in OF_TABLES and (places or asked.name not in OF_LAKES):
+        target, places = _table(face, asked.name, places), places[1:]
+    method = getattr(target, asked.name)
+    try:
+        inspect.signature(method).bind(*places, **asked.names, **terms)
+    except TypeError as error:
+        raise Invalid(f"{asked.name}(): {error}", hint=_spelled(asked.name, method)) from None
+    return method(*places, **asked.names, **terms)
+
+
+def _table(face: Browsable, name: str, places: tuple[Any, ...]) -> Any:
+    if not places or not isinstance(places[0], str):
+        raise Invalid(
+            f"{name}() is not told of which table", hint=f"write it first: CALL {name}('prices', …)"
+        )
+    return face.table(places[0])
+
+
+def _spelled(name: str, method: Any) -> str:
+    listed = [
+        parameter.name
+        for parameter in inspect.signature(method).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    return f"it takes {', '.join(listed) or 'nothing'}, as Python's {name}() does"
