@@ -125,8 +125,43 @@ def test_the_files_of_a_table(place: Facts) -> None:
     assert place.lake.sql("FROM table_files('facts', known_at => 'second')").count() == 2
 
 
+def test_names_are_shown(place: Facts) -> None:
+    lake = place.lake
+    lake.sql("CREATE SCHEMA IF NOT EXISTS other")
+    lake.sql("CREATE TABLE IF NOT EXISTS other.x (a BIGINT)")
+    shown = lake.sql("show tables;").to_arrow()["name"].to_pylist()
+    here = [name.removeprefix("main.") for name in lake.tables() + lake.views()]
+    assert shown == sorted(name for name in here if "." not in name)
+    found = rows(lake.sql("SHOW ALL TABLES"))
+    assert ("other", "x", "table") in found
+    assert ("main", "seen", "view") in found
+    assert rows(lake.sql("SELECT kind FROM tables() WHERE name = 'seen'")) == [("view",)]
+
+
+def test_explain_tells_what_is_read(place: Facts) -> None:
+    query = "EXPLAIN SELECT id FROM facts WHERE v = 40"
+    ((row,), told) = (place.lake.sql(query).to_arrow().to_pylist(), place.lake.sql(query).explain())
+    scanned = place.lake.table("facts").scan(where="v = 40").explain()
+    assert (row["table"], row["files"], row["total_files"]) == ("main.facts", 1, 4)
+    assert (told[0].files, told[0].total_files, told[0].pruned) == (
+        scanned.files,
+        scanned.total_files,
+        scanned.pruned,
+    )
+    assert row["skipped"]
+    state = place.lake.sql(
+        "EXPLAIN SELECT * FROM facts FOR VALID_TIME AS OF '2024-01-03' JOIN plain USING (id)"
+    )
+    assert [each["as_of"] for each in state.to_arrow().to_pylist()][1:] == [None]
+    assert state.count() == 2
+
+
 def test_every_function_is_tried() -> None:
-    tried = {call.partition("(")[0].lower() for call in CASES} | {"snapshots", "table_files"}
+    tried = {call.partition("(")[0].lower() for call in CASES} | {
+        "snapshots",
+        "table_files",
+        "tables",
+    }
     assert tried == FUNCTIONS
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tidelake.errors import Invalid
+from tidelake.session.session import Session
 from tidelake.sql.parameters import Bindings
 from tidelake.sql.procedure import procedure_of
-
-if TYPE_CHECKING:
-    from tidelake.lake.browsable import Browsable
 
 OF_TABLES = frozenset(
     {
@@ -26,10 +24,19 @@ OF_LAKES = frozenset(
 )
 
 
-def call(face: Browsable, text: str, beside: Bindings, terms: dict[str, Any]) -> Any:
+class Face(Protocol):
+    """A lake or a transaction."""
+
+    session: Session
+
+    def table(self, name: str) -> Any: ...
+
+
+def call(face: Face, text: str, beside: Bindings, terms: dict[str, Any]) -> Any:
     """Do what a CALL asks for; what Python's method gives."""
     asked = procedure_of(face.session, text, beside, OF_TABLES | OF_LAKES)
-    places, target = asked.places, face
+    places: tuple[Any, ...] = asked.places
+    target: Any = face
     if asked.name in OF_TABLES and (places or asked.name not in OF_LAKES):
         target, places = _table(face, asked.name, places), places[1:]
     method = getattr(target, asked.name)
@@ -40,7 +47,7 @@ def call(face: Browsable, text: str, beside: Bindings, terms: dict[str, Any]) ->
     return method(*places, **asked.names, **terms)
 
 
-def _table(face: Browsable, name: str, places: tuple[Any, ...]) -> Any:
+def _table(face: Face, name: str, places: tuple[Any, ...]) -> Any:
     if not places or not isinstance(places[0], str):
         raise Invalid(
             f"{name}() is not told of which table", hint=f"write it first: CALL {name}('prices', …)"

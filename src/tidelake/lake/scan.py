@@ -3,63 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tidelake.engine import Engine, Reading
+from tidelake.event_time.explanation import Explanation, explain
 from tidelake.event_time.state import plan_state
-from tidelake.event_time.values.rollup import RollupUse
-from tidelake.model.event_time import moment_text
 from tidelake.model.file import DataFile
-from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import AsOfPlan
-from tidelake.plan.scan import PruneStep, ScanPlan
+from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How a scan would be read; print it, or use the numbers."""
-
-    table: TableName
-    snapshot_id: int
-    engine: str
-    columns: tuple[str, ...]
-    where: str | None
-    files: int
-    total_files: int
-    rows_in_files: int
-    bytes: int
-    pruned: tuple[PruneStep, ...]
-    inlined_rows: int
-    files_with_deletes: int
-    as_of: str | None = None
-    rollup: RollupUse | None = None
-
-    def __str__(self) -> str:
-        moment = f" as of {self.as_of}" if self.as_of else ""
-        lines = [
-            f"scan {self.table}{moment} known at snapshot {self.snapshot_id} on {self.engine}",
-            f"  columns  {', '.join(self.columns)}",
-        ]
-        if self.where:
-            lines.append(f"  where    {self.where}")
-        reasons = ", ".join(f"{step.files:,} by {step.reason}" for step in self.pruned)
-        skipped = self.total_files - self.files
-        lines.append(
-            f"  files    {self.files:,} of {self.total_files:,}"
-            f" ({self.rows_in_files:,} rows, {self.bytes:,} bytes)"
-        )
-        lines.append(f"  pruned   {skipped:,}" + (f": {reasons}" if reasons else ""))
-        if self.files_with_deletes:
-            lines.append(f"  deletes  in {self.files_with_deletes:,} of the files")
-        if self.inlined_rows:
-            lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
-        if self.rollup:
-            lines.append(f"  rollup   {self.rollup}")
-        return "\n".join(lines)
 
 
 class Scan(LazyRows):
@@ -95,23 +49,7 @@ class Scan(LazyRows):
 
     def explain(self) -> Explanation:
         """How many files would be read, and why the others would not."""
-        plan = self._plan(counted=True)
-        return Explanation(
-            table=plan.table,
-            snapshot_id=plan.snapshot_id,
-            engine=self.source.session.engine_name,
-            columns=plan.output,
-            where=plan.asked if isinstance(plan, AsOfPlan) else plan.where,
-            files=len(plan.files),
-            total_files=plan.total_files,
-            rows_in_files=sum(file.rows for file in plan.files),
-            bytes=sum(file.bytes for file in plan.files),
-            pruned=plan.pruned,
-            inlined_rows=sum(len(inlined.rows) for inlined in plan.inlined),
-            files_with_deletes=sum(file.has_deletes for file in plan.files),
-            as_of=moment_text(plan.as_of) if isinstance(plan, AsOfPlan) else None,
-            rollup=plan.rollup if isinstance(plan, AsOfPlan) else None,
-        )
+        return explain(self._plan(counted=True), self.source.session.engine_name)
 
     def count(self) -> int:
         """How many rows; from the catalog alone where it knows."""

@@ -32,6 +32,7 @@ FUNCTIONS = frozenset(
         "missing",
         "snapshots",
         "table_files",
+        "tables",
     }
 )
 _PLAIN = ("VARCHAR", "INTEGER", "BIGINT")

@@ -185,6 +185,16 @@ def _snapshots(seen: Scope, table: str | None = None) -> RowSource:
     return ArrowRows.of(_LOG, [[getattr(each, name) for name in _LOG] for each in found])
 
 
+def _tables(seen: Scope) -> RowSource:
+    session, found = seen.session, []
+    with session.reading() as reader:
+        for kind in ("table", "view"):
+            for _, name in session.view.names(reader, seen.at, kind):
+                inner = session.namespace.inner_table(name)
+                found.append((inner.schema, inner.name, kind))
+    return ArrowRows.of(dict.fromkeys(("schema", "name", "kind"), "varchar"), sorted(found))
+
+
 _FILES = {
     "data_file_id": "int64",
     "path": "varchar",
@@ -214,4 +224,5 @@ _ANSWERS: Mapping[str, Callable[..., RowSource]] = {
     "missing": _missing,
     "snapshots": _snapshots,
     "table_files": _table_files,
+    "tables": _tables,
 }

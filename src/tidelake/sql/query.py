@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tidelake.engine import Reading
+from tidelake.engine import Engine, Reading
+from tidelake.engine.arrow_rows import ArrowRows
 from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid, Unsupported
+from tidelake.event_time.explanation import Explanation, explain
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA
@@ -49,9 +51,30 @@ def check_view(session: Session, text: str) -> None:
     Query(session, text, query, values)
 
 
+_PLANS = "_tidelake_plans"
+_TOLD = {
+    **dict.fromkeys(("table", "as_of"), "varchar"),
+    **dict.fromkeys(("snapshot_id", "files", "total_files", "rows_in_files", "bytes"), "int64"),
+    "inlined_rows": "int64",
+    **dict.fromkeys(("skipped", "rollup", "engine"), "varchar"),
+}
+
+
+def explained_rows(found: Sequence[Explanation]) -> ArrowRows:
+    """A row for each table that a query reads."""
+    rows = []
+    for each in found:
+        skipped = ", ".join(f"{step.files} by {step.reason}" for step in each.pruned)
+        told = {"table": str(each.table), "skipped": skipped or None}
+        told["rollup"] = None if each.rollup is None else str(each.rollup)
+        rows.append([told[name] if name in told else getattr(each, name) for name in _TOLD])
+    return ArrowRows.of(_TOLD, rows)
+
+
 class Query:
     """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked, and
-    then it sees the lake as it is by then.
+    then it sees the lake as it is by then. If it is `explained`, its rows tell how its tables would
+    be read.
 
     If its rows are to be `written`, parameters become part of the SQL where that is DuckDB's: it
     goes into larger statements then.
@@ -66,11 +89,13 @@ class Query:
         beside: Bindings = NOTHING,
         *,
         written: bool = False,
+        explained: bool = False,
     ) -> None:
         self.session = session
         self._text = text
         self._asked = asked, values, beside
         self._written = written
+        self._explained = explained
         self._find_tables()
 
     def _find_tables(self) -> None:
@@ -116,7 +141,7 @@ class Query:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self.session.reading() as reader:
             self._at = self.session.at(reader)
-            seen = Scope(self.session, self._at, as_of)
+            seen = Scope(self.session, self._at, as_of, counted=self._explained)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
@@ -143,15 +168,25 @@ class Query:
                 "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
             )
         self._look_again()
-        engine = self.session.spark_engine(spark)
-        return engine.query(self._sql, self.tables, self._parameters).to_spark()
+        return self._run(self.session.spark_engine(spark)).to_spark()
 
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
     def _read(self) -> Reading:
         self._look_again()
-        return self.session.engine.query(self._sql, self.tables, self._parameters)
+        return self._run(self.session.engine)
+
+    def _run(self, engine: Engine) -> Reading:
+        if self._explained:
+            return engine.query(f"FROM {_PLANS}", {_PLANS: explained_rows(self.explain())})
+        return engine.query(self._sql, self.tables, self._parameters)
+
+    def explain(self) -> list[Explanation]:
+        """How each table of the query would be read. Files are counted if it is an EXPLAIN."""
+        name = self.session.engine_name
+        plans = [each for each in self.tables.values() if isinstance(each, ScanPlan | AsOfPlan)]
+        return [explain(plan, name) for plan in plans]
 
     def whole_sql(self) -> str:
         """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""

@@ -31,13 +31,25 @@ def run(
     if operation is None:
         if terms != NO_TERMS:
             raise Invalid("a query is not committed", hint="terms such as once= are for writes")
+        if Words(text).next == "EXPLAIN":
+            inner = _explained(text)
+            return Query(session, text, *query_of(inner, beside), beside, explained=True)
         return Query(session, text, *query_of(text, beside), beside)
     purpose = NO_PURPOSE if terms.once is None else purpose_of(text)
     return write(session, operation, terms=terms, purpose=purpose)
 
 
+def _explained(text: str) -> str:
+    """The query that an EXPLAIN is of."""
+    words = Words(text)
+    words.expect("EXPLAIN")
+    return words.rest()
+
+
 def is_query(text: str) -> bool:
     """Whether a statement in DuckDB's SQL only reads."""
+    if Words(text).next == "EXPLAIN":
+        return True
     if is_call(text) or defines(Words(text)):
         return False
     try:

@@ -27,12 +27,14 @@ Hint = Callable[[Schema], str | Predicate | None]
 @dataclass(frozen=True, slots=True)
 class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
-    moment. `insists`: on a table that has no event time that is an error."""
+    moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
+    how many files there are."""
 
     session: Session
     at: int
     as_of: int | None = None
     insists: bool = False
+    counted: bool = False
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
@@ -48,16 +50,15 @@ class Scope:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
         if hint is None and self.as_of is None:
-            return self.session.plan(name, self.at), False
+            return self.session.plan(name, self.at, ReadRequest(counted=self.counted)), False
         with self.session.reading() as reader:
             table = self.session.table_info(reader, self.at, name)
         known = None if hint is None else hint(table.schema)
         timed = EventTime.maybe(table) is not None
+        asked = ReadRequest(prune_by=known, counted=self.counted)
         if self.as_of is None or not (timed or self.insists):
-            return self.session.plan(name, self.at, ReadRequest(prune_by=known)), timed
-        return plan_state(
-            self.session, name, self.at, self.as_of, ReadRequest(prune_by=known)
-        ), timed
+            return self.session.plan(name, self.at, asked), timed
+        return plan_state(self.session, name, self.at, self.as_of, asked), timed
 
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""

@@ -25,6 +25,10 @@ from tidelake.syntax.tree import Node
 _KEYWORDS = ("END", "TO")
 """Of the names of arguments."""
 _NAMING = ("=>", ":=")
+_SHOWN = {
+    "SHOW TABLES": "SELECT name FROM tables() WHERE schema = 'main' ORDER BY name",
+    "SHOW ALL TABLES": "FROM tables() ORDER BY ALL",
+}
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
 
 
@@ -108,6 +112,8 @@ def read(text: str) -> Text:
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
+    if shown := _SHOWN.get(" ".join(word.word for word in words)):
+        text, words = shown, tokens(shown)
     text, words = _quote_names(text[: words[-1].end + 1] if words else "", words)
     sql, marks = number_parameters(text, words)
     words = tokens(sql)

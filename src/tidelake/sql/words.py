@@ -23,7 +23,6 @@ _TRANSACTION = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
 _WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE")
 _INSTEAD = {
     **dict.fromkeys(_TRANSACTION, "with lake.transaction() as tx: tx.sql(…)"),
-    "EXPLAIN": "t.scan(where=…).explain() tells which files are read",
     "TRUNCATE": "DELETE FROM the table",
     "COPY": "lake.sql(…) with to_arrow(), to_pandas() or to_batches(), and write those",
 }
