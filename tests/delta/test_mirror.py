@@ -285,6 +285,24 @@ def test_duckdb_writes_after_it_renamed_a_column(
         assert {row[2][0][1] for row in rows} == set(range(1, 40))
 
 
+def test_duckdb_rewrites_a_file_that_is_older_than_a_default(
+    lake: tidelake.Lake, tmp_path: Path, readers: Readers
+) -> None:
+    """The file is new, and has the columns of the old one."""
+    lake.set_option("data_inlining_row_limit", 0)
+    table = lake.create_table("t", "k INTEGER")
+    mirror = lake.mirror("t")
+    table.append([{"k": each} for each in range(9)])
+    table.evolve(add="d VARCHAR DEFAULT 'x'", widen={"k": "BIGINT"})
+    with duck_connection() as duck:
+        duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")
+        duck.execute("DELETE FROM lake.t WHERE k = 3")
+        duck.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0.01)")
+    mirror.sync()
+    for _, rows in readers.read(table.info.path).values():
+        assert sorted(rows) == [(each, "x") for each in range(9) if each != 3]
+
+
 def test_copies_and_vectors_go_when_nobody_needs_them(
     lake: tidelake.Lake, readers: Readers
 ) -> None:

@@ -149,16 +149,20 @@ def _tight(stats: str) -> str:
 def _foreign(then: TableAt, visible: Iterable[DataFile]) -> set[int]:
     """Files that have other types than their columns have for readers of the log, are older than
     the default of one, or have no field ids. What was written between two changes of the columns
-    is alike in that; what came with a change may have been written before it."""
+    is alike in that; what came with a change may have been written before it, and what DuckDB has
+    rewritten has the columns of the file that it was."""
     points = sorted({span[0] for spans in then.spans.values() for span in spans})
     changing = set(points)
-    alike: dict[tuple[int, bool], bool] = {}
+    alike: dict[tuple[int, bool, bool], bool] = {}
     found = set()
     for file in visible:
         at = file.begin_snapshot
-        part = bisect_right(points, at), at in changing
+        rewritten = file.row_id_start is None and not is_ours(file.path)
+        part = bisect_right(points, at), at in changing, rewritten
         if part not in alike:
-            alike[part] = _is_other(then, at) or (part[1] and _is_other(then, at - 1))
+            written = [at, *([at - 1] if at in changing else [])]
+            written += [point for point in points if rewritten and point < at]
+            alike[part] = any(_is_other(then, moment) for moment in written)
         if alike[part] or file.mapping_id is not None:
             found.add(file.id)
     return found
