@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import tidelake
-from tests.sql.two_clocks import Facts, day, pairs, state
+from tests.sql.two_clocks import Facts, day, pairs, periods, state
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 
 
@@ -274,9 +274,11 @@ ERRORS: list[tuple[str, type[TidelakeError], str]] = [
     ("facts FOR VALID_TIME AS OF DATE 'infinity' + INTERVAL 1 DAY", Invalid, "VALID_TIME"),
     ("facts FOR VALID_TIME AS OF", Invalid, "ends where a moment should stand"),
     ("facts FOR VALID_TIME '2024-01-01'", Invalid, "must be followed by AS OF"),
-    ("facts FOR VALID_TIME FROM '2024-01-01' TO '2025-01-01'", Unsupported, "VALID_TIME FROM"),
-    ("facts FOR VALID_TIME BETWEEN '2024-01-01' AND '2025-01-01'", Unsupported, "BETWEEN"),
-    ("facts FOR VALID_TIME ALL", Unsupported, "FOR VALID_TIME ALL"),
+    ("facts FOR VALID_TIME FROM '2024-01-01'", Invalid, "has no TO"),
+    ("facts FOR VALID_TIME BETWEEN '2024-01-01' TO '2025-01-01'", Invalid, "has no AND"),
+    ("facts FOR VALID_TIME FROM '2025-01-01' TO '2024-01-01'", Invalid, "is after"),
+    ("facts FOR VALID_TIME CONTAINED IN ('2024-01-01', '2025-01-01')", Unsupported, "CONTAINED"),
+    ("plain FOR VALID_TIME ALL", Invalid, "plain"),
     ("facts FOR SYSTEM_TIME ALL", Unsupported, "FOR SYSTEM_TIME ALL"),
     ("facts FOR SYSTEM_TIME AS OF TRUE", Unsupported, "cannot tell"),
     ("facts VERSION AS OF now()", Invalid, "not a snapshot id, nor a tag"),
@@ -288,6 +290,60 @@ ERRORS: list[tuple[str, type[TidelakeError], str]] = [
     ("facts CROSS FOR VALID_TIME AS OF '2024-01-01' JOIN plain", Invalid, "follows no table"),
     ("nowhere FOR VALID_TIME AS OF '2024-01-01'", NotFound, "main.nowhere"),
 ]  # fmt: skip
+
+
+HELD = "id, v, valid_from, valid_to"
+BOUNDS = [(None, None), (2, 4), (2.2, 2.3), (4, 4), (0, 1), (0, 1.5), (5, 9), (7, 8), (3, None)]
+
+
+@pytest.mark.parametrize("commits", [1, 2, 3])
+@pytest.mark.parametrize(("start", "end"), BOUNDS)
+def test_ranges_of_valid_time(
+    place: Facts, start: float | None, end: float | None, commits: int
+) -> None:
+    low, high = (None if each is None else day(each) for each in (start, end))
+    expected = periods(low, high, commits)
+    table = place.lake.table("facts").known_at(place.snapshots[commits])
+    found = table.between(low, high).to_arrow().select(HELD.split(", "))
+    listed = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    assert sorted(listed, key=repr) == expected
+    version = f"VERSION AS OF {place.snapshots[commits]}"
+    if low is None:
+        clause = "FOR VALID_TIME ALL"
+    elif high is None:
+        return
+    else:
+        clause = f"FOR VALID_TIME FROM TIMESTAMP '{low}' TO '{high}'"
+    for text in (f"facts {clause} {version} f", f"facts f {version} {clause}"):
+        assert place.rows(f"SELECT {HELD} FROM {text}") == expected
+
+
+def test_a_closed_range_of_valid_time(place: Facts) -> None:
+    """BETWEEN takes in what begins at its end, as SQL has it."""
+    closed = place.rows(
+        f"SELECT {HELD} FROM facts FOR VALID_TIME BETWEEN ? AND ?", [day(2), day(4)]
+    )
+    assert closed == periods(day(2), day(4) + timedelta(microseconds=1), 3)
+    assert len(closed) > len(periods(day(2), day(4), 3))
+
+
+def test_ranges_where_tables_can_stand(place: Facts) -> None:
+    lake, clause = place.lake, "FOR VALID_TIME FROM '2024-01-03' TO '2024-01-05'"
+    joined = f"SELECT p.name, f.valid_from FROM facts {clause} f JOIN plain p USING (id)"
+    expected = periods(day(2), day(4), 3)
+    assert place.rows(joined) == sorted(((r[0].upper(), r[2]) for r in expected), key=repr)
+    of_view = place.rows(f"SELECT id, name FROM nested {clause}")
+    low = [row for row in expected if row[1] < 30]
+    assert of_view == sorted(((row[0], row[0].upper()) for row in low), key=repr)
+    with lake.transaction() as tx:
+        tx.sql("INSERT INTO facts VALUES ('z', '2024-01-04', 9, false)")
+        found = tx.sql(f"SELECT valid_to FROM facts {clause} WHERE id = 'z'").to_arrow()
+        assert found["valid_to"].to_pylist() == [None]
+        tx.rollback()
+    with pytest.raises(Invalid):
+        lake.table("plain").between("2024-01-01", "2024-02-01")
+    with pytest.raises(Invalid, match="is after"):
+        lake.table("facts").between("2024-02-01", "2024-01-01")
 
 
 @pytest.mark.parametrize(("source", "kind", "message"), ERRORS)

@@ -10,7 +10,7 @@ import pytest
 
 import tidelake
 from tests.sql.texts import EVIL
-from tests.sql.two_clocks import Facts, day, pairs, state
+from tests.sql.two_clocks import Facts, day, pairs, periods, state
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 
 pytestmark = pytest.mark.spark
@@ -74,8 +74,14 @@ def test_two_moments_in_one_query(place: Facts) -> None:
     assert place.rows("SELECT count(*) FROM facts", known_at="second") == [(6,)]
     with pytest.raises(Invalid, match=r"main\.plain has no key"):
         place.lake.sql("SELECT * FROM plain FOR VALID_TIME AS OF '2024-01-01'")
-    with pytest.raises(Unsupported, match="BETWEEN"):
-        place.lake.sql("SELECT * FROM facts FOR VALID_TIME BETWEEN '2024' AND '2025'")
+    with pytest.raises(Unsupported, match="FROM"):
+        place.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME FROM '2024' TO '2025'")
+
+
+def test_a_range_of_valid_time(place: Facts) -> None:
+    query = "SELECT id, v, valid_from, valid_to FROM facts FOR VALID_TIME FROM $a TO $b AS f"
+    found = place.rows(query, {"a": day(2), "b": day(4)})
+    assert found == periods(day(2), day(4), 3)
 
 
 VALUES: list[tuple[Any, str]] = [

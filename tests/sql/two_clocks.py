@@ -32,6 +32,22 @@ def state(as_of: datetime, commits: int) -> list[Row]:
     return sorted(row for row in last.values() if not row[3])
 
 
+def periods(start: datetime | None, end: datetime | None, commits: int) -> list[tuple[Any, ...]]:
+    """Facts that hold at a moment of the range, moment by moment: key, value, since when, until
+    when."""
+    known = [row for commit in COMMITS[:commits] for row in commit]
+    found = []
+    for key in {row[0] for row in known}:
+        last = {row[1]: row for row in known if row[0] == key}
+        times = sorted(last)
+        for begin, until in zip(times, [*times[1:], None], strict=True):
+            early = end is None or begin < end
+            late = start is None or until is None or until > start
+            if early and late and not last[begin][3]:
+                found.append((key, last[begin][2], begin, until))
+    return sorted(found, key=repr)
+
+
 class Facts:
     """A lake, and which snapshot has how many of the commits."""
 

@@ -168,13 +168,18 @@ def _wanted(columns: list[str], event: EventTime, asked: set[str]) -> tuple[str,
 def plan_unplaced(reader: Reader, at: int, facts: TableMeta, event: EventTime) -> ScanPlan | None:
     """A read of the rows that have no key or no time, which can only be where their columns may
     be null; None if they may not."""
-    may_be = [column for column in (*event.key, event.time) if column.nullable]
-    if not may_be:
+    predicate = unplaced_condition(event)
+    if predicate is None:
         return None
-    tests = tuple(IsNull(column.name) for column in may_be)
-    predicate = tests[0] if len(tests) == 1 else Or(tests)
     where = Where(predicate, predicate.sql(), predicate.columns())
     return plan_scan(reader, at, facts, BoundRequest((event.time.name,), where))
+
+
+def unplaced_condition(event: EventTime) -> Predicate | None:
+    """That a row has no key or no time; None if there cannot be such."""
+    may_be = [column for column in (*event.key, event.time) if column.nullable]
+    tests = tuple(IsNull(column.name) for column in may_be)
+    return None if not tests else tests[0] if len(tests) == 1 else Or(tests)
 
 
 def overlay(plan: AsOfPlan, scan: ScanPlan) -> AsOfPlan:

@@ -26,6 +26,7 @@ from tidelake.upkeep.values import CompactResult
 if TYPE_CHECKING:
     from tidelake.event_time.belief_changes import BeliefChanges
     from tidelake.event_time.history import History
+    from tidelake.event_time.periods import Periods
     from tidelake.history.changes import Changes
     from tidelake.history.diff import TableDiff
 
@@ -135,6 +136,19 @@ class Table(TableCoverage, TableWrites, LazyRows):
         from tidelake.event_time.history import history_of
 
         return history_of(self.source, key)
+
+    def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
+        """The facts that held at some time from `start` until before `end`, each with when that
+        was: `valid_from`, `valid_to`. None is no bound. In SQL: FOR VALID_TIME FROM … TO …."""
+        from tidelake.event_time.periods import Periods, ValidRange
+
+        self.source.check_not_as_of("periods")
+        first = None if start is None else as_moment(start, "start")
+        last = None if end is None else as_moment(end, "end")
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            EventTime.of(self.source.info(reader, at), at)
+        return Periods(self.source, ValidRange(first, last))
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or

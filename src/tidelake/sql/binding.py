@@ -75,7 +75,7 @@ class QueryTables:
         return lambda schema: hint(table, schema, self.clock.values)
 
     def _placed(
-        self, table: Table, plan: ScanPlan | AsOfPlan, alias: str, depth: int
+        self, table: Table, plan: ScanPlan | AsOfPlan | RowSource, alias: str, depth: int
     ) -> list[Edit]:
         plain = not depth and not table.schema and alias == quote(table.name)
         taken = {fold(name) for name in self.tables}

@@ -38,12 +38,13 @@ AFTER_A_TABLE = "write it right behind a table of the lake, before or after its 
 @dataclass(frozen=True, slots=True)
 class MomentClause:
     """One moment as it was written: on which clock, what it may be (a time, a version, or any of
-    both), and its expression."""
+    both), and its expression. A range, which is `from`, `between` or `all`, has two."""
 
     clock: str
     kind: str
     moment: exp.Expr
     written: str
+    until: exp.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class FoundClause:
     kind: str
     span: tuple[int, int]
     moment: tuple[int, int]
+    until: tuple[int, int] | None = None
 
 
 class Finder:
@@ -104,8 +106,7 @@ class Finder:
         clock, kind = _NAMED[self._at(name)]
         start = self._take(name, self._at(name), "AS", "OF")
         if start is None:
-            self._refuse_spans(place, name)
-            return None
+            return self._range(place, name)
         if name == place and not self._starts_a_moment(start):
             return None
         end = self._moment(start)
@@ -132,18 +133,30 @@ class Finder:
                 " ends a key",
             )
 
-    def _refuse_spans(self, place: int, name: int) -> None:
+    def _range(self, place: int, name: int) -> FoundClause | None:
+        """`FOR VALID_TIME FROM a TO b`, `BETWEEN a AND b` or `ALL`."""
         word, after = self._at(name), self._at(name + 1)
         if name == place or after in ("IN", ","):
-            return
+            return None
         if after not in ("FROM", "BETWEEN", "ALL", "CONTAINED"):
             raise Invalid(f"FOR {word} must be followed by AS OF", hint=f"FOR {word} AS OF '…'")
-        instead = (
-            "t.history(key), or a plain WHERE on the event time"
-            if word == "VALID_TIME"
-            else "t.changes(since=…, until=…) or t.diff(…)"
-        )
-        raise Unsupported(f"FOR {word} {after} is not supported", hint=f"use {instead}")
+        if word != "VALID_TIME" or after == "CONTAINED":
+            raise Unsupported(
+                f"FOR {word} {after} is not supported",
+                hint="use changes('t', since => …), t.diff(…), or FOR VALID_TIME FROM … TO …",
+            )
+        if after == "ALL":
+            return FoundClause("valid time", "all", (place, name + 2), (name + 1, name + 2))
+        middle = self._moment(name + 2)
+        joint = "TO" if after == "FROM" else "AND"
+        if self._at(middle) != joint:
+            raise Invalid(
+                f"FOR VALID_TIME {after} has no {joint}",
+                hint=f"FOR VALID_TIME {after} '2024-01-01' {joint} '2025-01-01'",
+            )
+        end = self._moment(middle + 1)
+        kind = after.lower()
+        return FoundClause("valid time", kind, (place, end), (name + 2, middle), (middle + 1, end))
 
     def _follows_a_name(self, place: int) -> bool:
         """Whether what stands before could be the end of a table, its alias or its clause."""
@@ -151,6 +164,7 @@ class Finder:
             return False
         before = self._text[self._tokens[place - 1].start : self._tokens[place - 1].end + 1]
         plain = self._at(place - 1) not in ("SELECT", "DISTINCT", "ALL", ",", ".", "(")
+        plain |= self._take(place - 2, "VALID_TIME", "ALL") == place
         return plain and bool(re.fullmatch(r"[\w)'\"`\]]", before[-1]))
 
     def _starts_a_moment(self, place: int) -> bool:

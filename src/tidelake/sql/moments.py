@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, TidelakeError, Unsupported
+from tidelake.event_time.periods import ValidRange
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.tag import parse_moment
@@ -41,6 +42,14 @@ class MomentReader:
                 hint="name one such as TIMESTAMP '2024-03-15 14:30:00'",
             )
         return as_moment(value, clause.written.split(" AS ")[0])
+
+    def valid_range(self, clause: MomentClause) -> ValidRange:
+        """What a clause of two times, or of ALL, names."""
+        if clause.kind == "all":
+            return ValidRange()
+        assert clause.until is not None
+        start, end = self.valid_time(clause), self.valid_time(replace(clause, moment=clause.until))
+        return ValidRange(start, end, closed=clause.kind == "between")
 
     def system_time(self, clause: MomentClause) -> int | str | datetime:
         """A snapshot id, a time or a tag."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
+from tidelake.engine.row_source import RowSource
+from tidelake.event_time.periods import Periods, ValidRange
 from tidelake.event_time.state import plan_state
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
@@ -17,6 +19,7 @@ from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 from tidelake.sql.clauses import MomentClause
 from tidelake.sql.moments import MomentReader
 
@@ -28,33 +31,41 @@ Hint = Callable[[Schema], str | Predicate | None]
 class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
-    how many files there are."""
+    how many files there are. `within`: facts of a range are asked for, and not a state."""
 
     session: Session
     at: int
     as_of: int | None = None
     insists: bool = False
     counted: bool = False
+    within: ValidRange | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
         found = self
         for clause in clauses:
-            if clause.clock == "valid time":
+            if clause.kind in ("from", "between", "all"):
+                found = replace(found, within=clock.valid_range(clause), insists=True)
+            elif clause.clock == "valid time":
                 found = replace(found, as_of=clock.valid_time(clause), insists=True)
             else:
                 found = found.moved(reader, clock.system_time(clause))
         return found
 
-    def plan(self, name: TableName, hint: Hint | None) -> tuple[ScanPlan | AsOfPlan, bool]:
+    def plan(
+        self, name: TableName, hint: Hint | None
+    ) -> tuple[ScanPlan | AsOfPlan | RowSource, bool]:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
-        if hint is None and self.as_of is None:
+        if hint is None and self.as_of is None and self.within is None:
             return self.session.plan(name, self.at, ReadRequest(counted=self.counted)), False
         with self.session.reading() as reader:
             table = self.session.table_info(reader, self.at, name)
         known = None if hint is None else hint(table.schema)
         timed = EventTime.maybe(table) is not None
+        if self.within is not None and (timed or self.insists):
+            at = self.at if self.session.committed is self.session else None
+            return Periods(Source(self.session, name, at), self.within), True
         asked = ReadRequest(prune_by=known, counted=self.counted)
         if self.as_of is None or not (timed or self.insists):
             return self.session.plan(name, self.at, asked), timed

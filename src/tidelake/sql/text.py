@@ -84,7 +84,8 @@ class Text:
     def parameter_names(self) -> list[str]:
         """Of every parameter, those in moments too."""
         own = [token.text[1:] for token in self.found if token.kind == "parameter"]
-        return own + [n.name for clause in self.moments for n in parameters(clause.moment)]
+        moments = [each for clause in self.moments for each in (clause.moment, clause.until)]
+        return own + [n.name for each in moments if each is not None for n in parameters(each)]
 
     def used(self, values: Mapping[str, Value]) -> dict[str, Any]:
         """The values that DuckDB is to bind."""
@@ -162,16 +163,22 @@ def refuse_mixture(words: Sequence[Token]) -> None:
 
 
 def _clause(found: FoundClause, finder: Finder, text: str, words: Sequence[Token]) -> MomentClause:
+    def read(span: tuple[int, int]) -> Any:
+        return _moment(text[words[span[0]].start : words[span[1] - 1].end + 1])
+
+    moment = read(found.moment)
+    until = None if found.until is None else read(found.until)
+    return MomentClause(found.clock, found.kind, moment, finder.written(*found.span), until)
+
+
+def _moment(written: str) -> Any:
     import sqlglot
     from sqlglot import exp
 
-    start, end = found.moment
-    written = text[words[start].start : words[end - 1].end + 1]
     try:
-        moment = sqlglot.parse_one(written, read="duckdb", into=exp.Condition)
+        return sqlglot.parse_one(written, read="duckdb", into=exp.Condition)
     except sqlglot.errors.SqlglotError:
         raise Invalid(f"cannot read the moment {written!r}", hint="… AS OF '2024-03-15'") from None
-    return MomentClause(found.clock, found.kind, moment, finder.written(*found.span))
 
 
 def _attach(
