@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -12,6 +12,7 @@ from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.browsable import Browsable
 from tidelake.model.closable import Closable
 from tidelake.model.mirror import MirrorStatus
+from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
+    from tidelake.tenants.across import AcrossTenants
     from tidelake.tenants.values import Quota, TenantDrop, TenantState
 
 
@@ -83,9 +85,7 @@ class Lake(Browsable, Closable):
     def known_at(self, moment: int | str | datetime) -> Self:
         """The whole lake as it was known at a snapshot id, a time (UTC if it has no zone), or a
         tag."""
-        with self.session.reading() as reader:
-            snapshot_id = self.session.resolve(reader, moment).snapshot_id
-        return type(self)(self.session.known_at(snapshot_id))
+        return type(self)(self.session.known_at(self._snapshot(moment)))
 
     def tag(
         self,
@@ -296,6 +296,35 @@ class Lake(Browsable, Closable):
         if not dry_run:
             self.session.check_writable()
         return drop_tenant(self.session, name, dry_run=dry_run)
+
+    def across_tenants(
+        self,
+        name: str,
+        *,
+        column: str = "tenant",
+        tenants: Sequence[str] | None = None,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+    ) -> AcrossTenants:
+        """The table that tenants call so, of all of them or those named, as one: its first column
+        says whose a row is. Columns go by name, with the type that holds all their values. A
+        condition on the tenant leaves out the others before anything of theirs is looked at."""
+        from tidelake.model.event_time import as_moment
+        from tidelake.tenants.across import AcrossRequest, AcrossTenants
+
+        self.session.namespace.check_whole("across_tenants")
+        request = AcrossRequest(
+            TableName.parse(name),
+            self.session.pinned if known_at is None else self._snapshot(known_at),
+            None if as_of is None else as_moment(as_of),
+            column,
+            None if tenants is None else tuple(tenants),
+        )
+        return AcrossTenants(self.session, request)
+
+    def _snapshot(self, moment: int | str | datetime) -> int:
+        with self.session.reading() as reader:
+            return self.session.resolve(reader, moment).snapshot_id
 
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.

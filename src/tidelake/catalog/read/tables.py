@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog.database.database import Reader, Row
@@ -164,7 +164,7 @@ def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
     )
 
 
-_COLUMN = (
+COLUMN = (
     "SELECT column_id, parent_column, column_name, column_type, nulls_allowed,"
     " initial_default, default_value, default_value_type FROM ducklake_column"
 )
@@ -173,7 +173,7 @@ _COLUMN = (
 def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
     """The columns of a table at a snapshot, as trees."""
     rows = reader.rows(
-        f"{_COLUMN} WHERE table_id = :id AND {visible()} ORDER BY column_order, column_id",
+        f"{COLUMN} WHERE table_id = :id AND {visible()} ORDER BY column_order, column_id",
         id=table_id,
         at=at,
     )
@@ -186,6 +186,13 @@ def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
             at=at,
         )
     }
+    return column_trees(rows, comments, table_id)
+
+
+def column_trees(
+    rows: Sequence[Row], comments: Mapping[int, str], table_id: int
+) -> tuple[Column, ...]:
+    """Columns out of the rows that a table has of them, in their order."""
     below: dict[int | None, list[Row]] = defaultdict(list)
     for row in rows:
         below[row[1]].append(row)
