@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @global_options
 @pass_options
 def tenants(options: Options, create: str | None, drop: str | None, dry_run: bool) -> None:
-    """List the tenants: their tables, rows, files and bytes, and the most they may have.
+    """List the tenants: their tables, rows, files and bytes, the most they may have, and what they
+    did last.
 
     \b
     Example:
@@ -62,9 +63,11 @@ def _list(options: Options, found: list[TenantState]) -> None:
     if options.as_json:
         render.document({"tenants": [asdict(each) for each in found]})
         return
-    names = ["tenant", "tables", "rows", "files", "bytes", "of bytes"]
+    names = ["tenant", "tables", "rows", "files", "bytes", "of bytes", "snapshots", "last commit"]
     render.grid(names, [_row(each) for each in found])
 
 
 def _row(state: TenantState) -> list[str | int | None]:
-    return [state.name, state.tables, state.rows, state.files, state.bytes, state.quota.bytes]
+    last = f"{state.last_commit:%Y-%m-%d %H:%M:%S}" if state.last_commit else ""
+    size = [state.files, state.bytes, state.quota.bytes]
+    return [state.name, state.tables, state.rows, *size, state.snapshots, last]

@@ -195,13 +195,18 @@ class Lake(Browsable, Closable):
         (`older_than`, also as a span such as "7 days") that are not among the last `keep_last`.
 
         The newest stays, and so does what is tagged. Where a consumer still needs one of them,
-        Conflict is raised, unless with `force`. The files are scheduled for `cleanup`.
+        Conflict is raised, unless with `force`; and where a tenant is promised it. Told nothing,
+        it goes by what tenants are promised and the lake's option `expire_older_than`. The files
+        are scheduled for `cleanup`.
         """
+        from tidelake.tenants.retention import expiry_moment
         from tidelake.upkeep.expire import expire
 
         self.session.namespace.check_whole("expire")
         if not dry_run:
             self.session.check_writable()
+        if older_than is None and keep_last is None:
+            older_than = expiry_moment(self.session)
         return expire(
             self.session, older_than=older_than, keep_last=keep_last, dry_run=dry_run, force=force
         )
@@ -286,6 +291,15 @@ class Lake(Browsable, Closable):
         self.session.namespace.check_whole("set_quota")
         self.session.check_writable()
         set_quota(self.session, name, quota)
+
+    def set_retention(self, name: str, span: str | None) -> None:
+        """How long the past of a tenant is kept at least, such as "30d"; None: as the lake's. It
+        holds for `expire`, which takes the snapshots of all."""
+        from tidelake.tenants.manage import set_retention
+
+        self.session.namespace.check_whole("set_retention")
+        self.session.check_writable()
+        set_retention(self.session, name, span)
 
     def drop_tenant(self, name: str, *, dry_run: bool = False) -> TenantDrop:
         """Drop a tenant with all that it has, in one commit; `dry_run` tells what that is. Its

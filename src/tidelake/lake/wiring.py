@@ -16,6 +16,7 @@ from tidelake.session.hooks import Hook
 from tidelake.session.once_annex import OnceAnnex
 from tidelake.session.session import Session
 from tidelake.tenants.quota import QuotaHook
+from tidelake.tenants.retention import RetentionAnnex
 from tidelake.verify.annex import FingerprintsAnnex
 
 _ANNEXES = (
@@ -26,6 +27,7 @@ _ANNEXES = (
     ImportsAnnex(),
     OnceAnnex(),
     IngestionAnnex(),
+    RetentionAnnex(),
 )
 
 

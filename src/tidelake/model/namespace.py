@@ -11,7 +11,8 @@ from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold
 ROLES = ("read", "write", "maintain")
 FOLDER = "tenants/"
 _BETWEEN = "__"
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,47}", re.ASCII)
+_NAME = re.compile(r"[a-z](?:[a-z0-9_-]{0,46}[a-z0-9-])?", re.ASCII)
+"""At its end a `_` would run into those behind it, and a schema be two tenants'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,17 @@ class Namespace:
 WHOLE = Namespace()
 
 
+def tenant_of(schema: str) -> str:
+    """The tenant that a schema would be of, if there is one of that name."""
+    return fold(schema).partition(_BETWEEN)[0]
+
+
 def checked_tenant(name: object) -> str:
     """A name that a tenant can have."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or _BETWEEN in name:
         raise Invalid(
             f"{name!r} is no name for a tenant",
-            hint="use up to 48 small letters, digits, - and single _, beginning with a letter",
+            hint="use up to 48 small letters, digits, - and single _ between them",
         )
     if name == DEFAULT_SCHEMA:
         raise Invalid(f"{name!r} is the lake's own schema", hint="choose another name")

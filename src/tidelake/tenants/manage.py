@@ -13,9 +13,9 @@ from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session
-from tidelake.tenants import records
+from tidelake.tenants import records, retention
 from tidelake.tenants.records import TenantRecord
-from tidelake.tenants.usage import every_table, usage_of
+from tidelake.tenants.statistics import states
 from tidelake.tenants.values import Quota, TenantDrop, TenantState
 from tidelake.write import definitions
 
@@ -84,17 +84,14 @@ def tenants(session: Session) -> list[TenantState]:
     """All tenants, by name, and what they have."""
     _check_owner(session)
     with session.reading() as reader:
-        return [_state(reader, session, each) for each in records.every(reader)]
+        return states(reader, session.at(reader), own_tables.clock(reader))
 
 
-def _state(reader: Reader, session: Session, record: TenantRecord) -> TenantState:
-    namespace = Namespace(record.name)
-    usage = usage_of(reader, every_table(reader, namespace))
-    tables = _tables(reader, session, namespace)
-    rows = sum(session.view.row_count(reader, session.at(reader), name) or 0 for name in tables)
-    return TenantState(
-        record.name, record.quota, record.created_at, len(tables), rows, usage.files, usage.bytes
-    )
+def set_retention(session: Session, name: str, span: str | None) -> None:
+    """How long the past of a tenant is kept at least."""
+    _check_owner(session)
+    find_tenant(session, name)
+    retention.put(session, name, span)
 
 
 def _tables(reader: Reader, session: Session, namespace: Namespace) -> list[TableName]:
@@ -121,6 +118,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
 
     def forget(writer: Writer) -> None:
         records.remove(writer, tenant)
+        retention.remove(writer, tenant)
 
     tx.in_commit = forget
     with tx.reading() as reader:

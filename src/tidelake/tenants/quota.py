@@ -11,6 +11,7 @@ from tidelake.model.namespace import Namespace
 from tidelake.session.hooks import CommitHook
 from tidelake.session.session import Session
 from tidelake.tenants import records
+from tidelake.tenants.owners import Owners
 from tidelake.tenants.usage import every_table, usage_of
 from tidelake.tenants.values import Quota
 
@@ -51,18 +52,19 @@ class _Check:
         """Nothing."""
 
     def _hold(self, reader: Reader, quota: Quota) -> None:
-        files = [file for table in self.change.tables for file in table.write.files]
-        deletes = [file for table in self.change.tables for file in table.write.delete_files]
+        """What the commit writes is in the catalog already, for this transaction."""
         rows = self.change.done.rows if self.change.done else 0
         self._check("rows in one commit", rows, quota.rows_per_commit)
-        if not files and not deletes:
-            return
-        if quota.bytes is None and quota.files is None:
-            return
-        now = usage_of(reader, every_table(reader, self.namespace))
-        more = sum(file.bytes for file in files) + sum(file.bytes for file in deletes)
-        self._check("bytes", now.bytes + more, quota.bytes)
-        self._check("files", now.files + len(files) + len(deletes), quota.files)
+        if quota.snapshots is not None:
+            tenant = str(self.namespace.tenant)
+            kept = Owners.of(reader, [tenant]).commits(reader)[tenant]
+            self._check("snapshots", len(kept), quota.snapshots)
+        writes = [table.write for table in self.change.tables]
+        grows = any(each.files or each.delete_files for each in writes)
+        if grows and (quota.bytes is not None or quota.files is not None):
+            now = usage_of(reader, every_table(reader, self.namespace))
+            self._check("bytes", now.bytes, quota.bytes)
+            self._check("files", now.files, quota.files)
 
     def _check(self, what: str, wanted: int, most: int | None) -> None:
         if most is not None and wanted > most:

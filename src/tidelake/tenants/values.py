@@ -10,12 +10,13 @@ from tidelake.errors import Invalid
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The most that a tenant may have: bytes and files of all its snapshots, and rows that one
-    commit may write. None: as many as it likes."""
+    """The most that a tenant may have: bytes and files of all its snapshots, rows that one commit
+    may write, and snapshots with changes of its own that are kept. None: as many as it likes."""
 
     bytes: int | None = None
     files: int | None = None
     rows_per_commit: int | None = None
+    snapshots: int | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -28,8 +29,10 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class TenantState:
-    """A tenant and what it has: tables, rows and files now, and the files and bytes of all
-    snapshots that are kept."""
+    """A tenant and what it has. `tables`, `rows`, `files_now` and `bytes_now` are those of now,
+    `inlined_rows` the rows of these that the catalog keeps itself; `files` and `bytes` are of all
+    snapshots that are kept. `snapshots` are those that changed something of its own, the last of
+    them at `last_commit`. `retention` is how long its past is promised to stay."""
 
     name: str
     quota: Quota
@@ -38,6 +41,14 @@ class TenantState:
     rows: int
     files: int
     bytes: int
+    files_now: int = 0
+    bytes_now: int = 0
+    inlined_rows: int = 0
+    snapshots: int = 0
+    last_commit: datetime | None = None
+    commits_last_day: int = 0
+    commits_last_week: int = 0
+    retention: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
