@@ -12,9 +12,11 @@ import tidelake
 from tidelake.errors import Invalid
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.lake import Lake
+from tidelake.lake.owner import Owner
 from tidelake.lake.transaction import Transaction
 
 REFUSED: dict[str, Callable[[Any], object]] = {
+    "across_tenants": lambda tx: tx.across_tenants("t"),
     "cleanup": lambda tx: tx.cleanup(dry_run=True),
     "compact": lambda tx: tx.compact(),
     "consumer": lambda tx: tx.consumer("c"),
@@ -28,11 +30,15 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "reindex": lambda tx: tx.reindex(),
     "set_option": lambda tx: tx.set_option("data_inlining_row_limit", 5),
     "set_quota": lambda tx: tx.set_quota("acme", tidelake.Quota()),
+    "set_retention": lambda tx: tx.set_retention("acme", "7d"),
+    "share": lambda tx: tx.share("t"),
+    "shares": lambda tx: tx.shares(),
     "sync_mirrors": lambda tx: tx.sync_mirrors(),
     "tag": lambda tx: tx.tag("name"),
     "tenant": lambda tx: tx.tenant("acme"),
     "tenants": lambda tx: tx.tenants(),
     "transaction": lambda tx: tx.transaction(),
+    "unshare": lambda tx: tx.unshare("t"),
     "untag": lambda tx: tx.untag("kept"),
     "verify": lambda tx: tx.verify(),
 }
@@ -41,7 +47,8 @@ OWN = {"close", "known_at"}
 
 
 def public(face: type) -> set[str]:
-    return {name for name in vars(face) if not name.startswith("_")}
+    own = [each for each in face.__mro__ if each is face or each is Owner]
+    return {name for each in own for name in vars(each) if not name.startswith("_")}
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_files_are_pruned_where_types_agree(lake: tidelake.Lake) -> None:
 
 def test_incompatible_types_are_refused_with_whose_they_are(lake: tidelake.Lake) -> None:
     lake.tenant("dory").create_table("events", "id VARCHAR")
-    with pytest.raises(Invalid, match="'id' has types .* VARCHAR for dory"):
+    with pytest.raises(Invalid, match=r"'id' has types .* VARCHAR for dory"):
         lake.across_tenants("events")
     found = lake.across_tenants("events", tenants=["acme", "bolt"])
     assert found.tenants == ("acme", "bolt")

@@ -22,8 +22,9 @@ known_at log mirror mirrored rename schemas snapshots sql table tables transacti
 views
 """
 _OF_THE_WHOLE = """
-cleanup consumer consumers create_tenant delta_versions diff drop_tenant expire macros mirrors move
-names recover reindex set_option set_quota sync_mirrors tag tags tenant tenants untag verify
+across_tenants cleanup consumer consumers create_tenant delta_versions diff drop_tenant expire
+macros mirrors move names recover reindex set_option set_quota set_retention share shares
+sync_mirrors tag tags tenant tenants unshare untag verify
 """
 _HIDDEN = ("bolt", "hidden", "unseen")
 """Parts of names that acme must never hear."""

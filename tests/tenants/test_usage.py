@@ -47,8 +47,10 @@ def test_numbers_are_those_of_the_tables(lake: tidelake.Lake) -> None:
     assert state.rows == table.count() + acme.table("more.u").count()
     assert state.inlined_rows == 3
     assert state.files > state.files_now >= 1
-    assert state.bytes > state.bytes_now == sum(
-        file.bytes + sum(each.bytes for each in file.deletes) for file in table.files()
+    assert (
+        state.bytes
+        > state.bytes_now
+        == sum(file.bytes + sum(each.bytes for each in file.deletes) for file in table.files())
     )
     assert state.snapshots == len(acme.log()) == state.commits_last_day == state.commits_last_week
     assert state.last_commit == acme.log()[-1].time

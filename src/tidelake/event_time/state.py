@@ -57,6 +57,7 @@ def _of_committed(
     kept = session.memory(States).plans
     with session.reading() as reader:
         head, at = session.between(reader, snapshot_id)
+        session.check_shared(reader, at, name)
         key = repr((head, at, name, moment, asked))
         if (known := kept.get(key)) is not None and still_stands(session, known):
             return known

@@ -14,6 +14,7 @@ from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
+from tidelake.model.namespace import SHARED
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
@@ -58,7 +59,9 @@ class Browsable:
         self.session.reads.names("schema")
         with self.session.reading() as reader:
             found = self.session.view.schemas(reader, self.session.at(reader))
-        return [self.session.namespace.inner(schema.name) for schema in found]
+            shared = self.session.view.shared(reader, self.session.at(reader))
+        own = [self.session.namespace.inner(schema.name) for schema in found]
+        return [*own, SHARED] if shared else own
 
     def tables(self) -> list[str]:
         """Qualified names, each fit for `table()`."""
@@ -77,6 +80,8 @@ class Browsable:
         self.session.reads.names(kind)
         with self.session.reading() as reader:
             found = self.session.view.names(reader, self.session.at(reader), kind)
+            if kind == "table":
+                found += self.session.view.shared(reader, self.session.at(reader))
         return [str(self.session.namespace.inner_table(name)) for _, name in found]
 
     def names(self) -> dict[int, str]:
@@ -209,6 +214,7 @@ class Browsable:
         from tidelake.write import definitions
 
         parsed = self.session.namespace.parse(name)
+        self.session.namespace.check_own(parsed)
         return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
 
     def undrop(

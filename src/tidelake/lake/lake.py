@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from tidelake.catalog.read import tags
 from tidelake.delta.values.reports import RecoverResult
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.owner import Owner
 from tidelake.model.closable import Closable
 from tidelake.model.mirror import MirrorStatus
-from tidelake.model.names import TableName
 from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
-    from tidelake.tenants.across import AcrossTenants
     from tidelake.tenants.values import Quota, TenantDrop, TenantState
 
 
-class Lake(Browsable, Closable):
+class Lake(Owner, Closable):
     """A lake, at its newest state or (after `known_at`) pinned to a snapshot.
 
     Safe to share between threads for reading. Close it with `close()` or `with`.
@@ -137,6 +135,7 @@ class Lake(Browsable, Closable):
         is now, or with `history` as it was at every snapshot. A mirror that is there already, or
         was stopped, goes on in its log."""
         self.session.namespace.check_role("maintain")
+        self.session.namespace.check_own(self.session.namespace.parse(name))
         found = self.session.mirror_format(kind)
         return found.mirror(self.session, self.session.namespace.parse(name), history=history)
 
@@ -292,15 +291,6 @@ class Lake(Browsable, Closable):
         self.session.check_writable()
         set_quota(self.session, name, quota)
 
-    def set_retention(self, name: str, span: str | None) -> None:
-        """How long the past of a tenant is kept at least, such as "30d"; None: as the lake's. It
-        holds for `expire`, which takes the snapshots of all."""
-        from tidelake.tenants.manage import set_retention
-
-        self.session.namespace.check_whole("set_retention")
-        self.session.check_writable()
-        set_retention(self.session, name, span)
-
     def drop_tenant(self, name: str, *, dry_run: bool = False) -> TenantDrop:
         """Drop a tenant with all that it has, in one commit; `dry_run` tells what that is. Its
         past goes when it expires."""
@@ -310,35 +300,6 @@ class Lake(Browsable, Closable):
         if not dry_run:
             self.session.check_writable()
         return drop_tenant(self.session, name, dry_run=dry_run)
-
-    def across_tenants(
-        self,
-        name: str,
-        *,
-        column: str = "tenant",
-        tenants: Sequence[str] | None = None,
-        as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
-    ) -> AcrossTenants:
-        """The table that tenants call so, of all of them or those named, as one: its first column
-        says whose a row is. Columns go by name, with the type that holds all their values. A
-        condition on the tenant leaves out the others before anything of theirs is looked at."""
-        from tidelake.model.event_time import as_moment
-        from tidelake.tenants.across import AcrossRequest, AcrossTenants
-
-        self.session.namespace.check_whole("across_tenants")
-        request = AcrossRequest(
-            TableName.parse(name),
-            self.session.pinned if known_at is None else self._snapshot(known_at),
-            None if as_of is None else as_moment(as_of),
-            column,
-            None if tenants is None else tuple(tenants),
-        )
-        return AcrossTenants(self.session, request)
-
-    def _snapshot(self, moment: int | str | datetime) -> int:
-        with self.session.reading() as reader:
-            return self.session.resolve(reader, moment).snapshot_id
 
     def reindex(self) -> None:
         """Bring up to date what makes planning fast: indexes, and summaries of many files at once.

@@ -141,5 +141,20 @@ class Transaction(Browsable):
     def drop_tenant(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="drop them on the lake")
 
+    def set_retention(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("retention is not part of a transaction", hint="set it on the lake")
+
+    def share(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("sharing is not part of a transaction", hint="share on the lake")
+
+    def unshare(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("sharing is not part of a transaction", hint="ask the lake")
+
+    def shares(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("sharing is not part of a transaction", hint="ask the lake")
+
+    def across_tenants(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("across_tenants() reads what is committed", hint="call it on the lake")
+
     def reindex(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("reindex() is no part of a transaction", hint="call it on the lake")

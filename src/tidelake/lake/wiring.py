@@ -17,6 +17,7 @@ from tidelake.session.once_annex import OnceAnnex
 from tidelake.session.session import Session
 from tidelake.tenants.quota import QuotaHook
 from tidelake.tenants.retention import RetentionAnnex
+from tidelake.tenants.share import SharesAnnex
 from tidelake.verify.annex import FingerprintsAnnex
 
 _ANNEXES = (
@@ -28,6 +29,7 @@ _ANNEXES = (
     OnceAnnex(),
     IngestionAnnex(),
     RetentionAnnex(),
+    SharesAnnex(),
 )
 
 

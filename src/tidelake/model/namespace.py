@@ -10,6 +10,8 @@ from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold
 
 ROLES = ("read", "write", "maintain")
 FOLDER = "tenants/"
+SHARED = "shared"
+"""The schema in which tenants find what the lake's owner shares with them."""
 _BETWEEN = "__"
 _NAME = re.compile(r"[a-z](?:[a-z0-9_-]{0,46}[a-z0-9-])?", re.ASCII)
 """At its end a `_` would run into those behind it, and a schema be two tenants'."""
@@ -23,6 +25,8 @@ class Namespace:
 
     tenant: str | None = None
     role: str = "maintain"
+    shared: frozenset[int] = frozenset()
+    """Tables of others, by id, that it may read if they are shared with it still."""
 
     @property
     def is_whole(self) -> bool:
@@ -55,6 +59,18 @@ class Namespace:
 
     def inner_table(self, name: TableName) -> TableName:
         return name if self.tenant is None else TableName(self.inner(name.schema), name.name)
+
+    def is_shared(self, name: TableName) -> bool:
+        """Whether a name, as it is in the catalog, stands for something that is shared."""
+        return self.tenant is not None and fold(name.schema) == fold(self.schema(SHARED))
+
+    def check_own(self, name: TableName) -> None:
+        """Denied for what others share: it is to read."""
+        if self.is_shared(self.table(name)):
+            raise Denied(
+                f"{self.inner_table(self.table(name))} is shared by the lake's owner, to read",
+                hint="copy what you need: CREATE TABLE mine AS SELECT * FROM shared.…",
+            )
 
     def token(self, once: str | None) -> str | None:
         """A token of its own: the same words of another tenant's are another token."""
@@ -96,8 +112,8 @@ def checked_tenant(name: object) -> str:
             f"{name!r} is no name for a tenant",
             hint="use up to 48 small letters, digits, - and single _ between them",
         )
-    if name == DEFAULT_SCHEMA:
-        raise Invalid(f"{name!r} is the lake's own schema", hint="choose another name")
+    if name in (DEFAULT_SCHEMA, SHARED):
+        raise Invalid(f"every tenant has a schema {name!r}", hint="choose another name")
     return name
 
 

@@ -235,6 +235,7 @@ class DraftSession(Session):
 
     def draft(self, name: TableName) -> TableDraft:
         """The table as this transaction sees it, ready to be changed."""
+        self.namespace.check_own(name)
         name = self.namespace.table(name)
         kept, key = self._committed.caches.declarations, repr((self.schema_version, name))
         found = None if self.drafts.are_of_tables else kept.get(key)

@@ -293,6 +293,7 @@ class Session:
         not, so the snapshot must still be there."""
         with self.reading() as reader:
             head, at = self.between(reader, snapshot_id)
+            self.check_shared(reader, at, name)
             key = repr((head, at, name, asked))
             if (kept := self.caches.plans.get(key)) is not None:
                 return kept
@@ -301,6 +302,13 @@ class Session:
             plan = plan_scan(reader, at, meta, request, counted=asked.counted)
         self.caches.plans.keep(key, plan)
         return plan
+
+    def check_shared(self, reader: Reader, at: int, name: TableName) -> None:
+        """Raise NotFound for what was shared with a tenant, and is no longer: that makes no
+        snapshot, so what is kept would still be good."""
+        shared = self.namespace.is_shared(self.namespace.table(name))
+        if shared and self.view.find(reader, at, "table", name) is None:
+            raise self.view.unknown(reader, at, name)
 
     def row_count(self, name: TableName, snapshot_id: int | None) -> int | None:
         """How many rows a table has, if the catalog alone can tell."""

@@ -60,6 +60,7 @@ class Source:
             )
 
     def check_unpinned(self) -> None:
+        self.session.namespace.check_own(self.name)
         if self.snapshot_id is not None:
             raise Denied(
                 f"{self.name} is pinned to snapshot {self.snapshot_id}, and the past does not"

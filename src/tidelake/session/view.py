@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import counting, dropped_tables
+from tidelake.catalog.read import counting, dropped_tables, shares
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
-from tidelake.model.names import TableName
-from tidelake.model.namespace import WHOLE, Namespace
+from tidelake.model.names import TableName, fold
+from tidelake.model.namespace import SHARED, WHOLE, Namespace
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
 
@@ -20,7 +22,28 @@ class View:
 
     def find(self, reader: Reader, at: int, kind: str, name: TableName) -> int | None:
         """The id of a table or a view."""
-        return read.find(reader, at, kind, self.namespace.table(name))
+        name = self.namespace.table(name)
+        if self.namespace.is_shared(name):
+            return self._find_shared(reader, at, name) if kind == "table" else None
+        return read.find(reader, at, kind, name)
+
+    def shared(self, reader: Reader, at: int) -> list[tuple[int, TableName]]:
+        """Tables of others that a tenant may read, under the names that it has for them."""
+        if not self.namespace.shared:
+            return []
+        known = shares.with_tenant(reader, str(self.namespace.tenant))
+        there = {table_id for table_id, _ in read.names(reader, at, "table")}
+        home = self.namespace.schema(SHARED)
+        return [
+            (table_id, TableName(home, name))
+            for name, table_id in known.items()
+            if table_id in self.namespace.shared & there
+        ]
+
+    def _find_shared(self, reader: Reader, at: int, name: TableName) -> int | None:
+        found = self.shared(reader, at)
+        same = (key for key, other in found if fold(other.name) == fold(name.name))
+        return next(same, None)
 
     def names(self, reader: Reader, at: int, kind: str) -> list[tuple[int, TableName]]:
         """All tables or views."""
@@ -35,7 +58,9 @@ class View:
         table_id = self.find(reader, at, "table", name)
         if table_id is None:
             raise self.unknown(reader, at, name)
-        return read.table(reader, at, table_id, self.data_path)
+        found = read.table(reader, at, table_id, self.data_path)
+        name = self.namespace.table(name)
+        return replace(found, name=name) if self.namespace.is_shared(name) else found
 
     def view_info(self, reader: Reader, at: int, view_id: int) -> ViewInfo:
         return read.view(reader, at, view_id)
@@ -49,7 +74,7 @@ class View:
         if self.find(reader, at, "view", name) is not None:
             return Invalid(f"{name} is a view", hint=f'lake.sql("SELECT * FROM {name}")')
         name = self.namespace.table(name)
-        listing = self.names(reader, at, "table")
+        listing = [*self.names(reader, at, "table"), *self.shared(reader, at)]
         known = [str(self.namespace.inner_table(other)) for _, other in listing]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         gone = [

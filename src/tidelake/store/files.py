@@ -61,6 +61,9 @@ class StoredObject:
     modified: datetime
 
 
+_TO_READ = ("read", "look at")
+
+
 class Store:
     """Reads and writes objects; credentials come from `storage_options` in obstore's own words."""
 
@@ -77,7 +80,7 @@ class Store:
         """Do something with an object. Who is confined asks for none elsewhere, by whatever way."""
         if self._confinement is not None:
             path = str(local_path(uri).absolute()) if is_local(uri) else uri
-            self._confinement.check([path, same_place(path)])
+            self._confinement.check([path, same_place(path)], to_read=verb in _TO_READ)
         with _reported(verb, uri):
             yield
 

@@ -279,9 +279,7 @@ def _shared_part(predicate: Predicate, schema: Schema, common: Schema) -> Predic
     return And(found) if found else None
 
 
-def _select(
-    handle: str, tenant: str, schema: Schema, columns: Sequence[Column], first: str
-) -> str:
+def _select(handle: str, tenant: str, schema: Schema, columns: Sequence[Column], first: str) -> str:
     """A tenant's rows, in the columns that all have."""
     own = {fold(each.name): each for each in schema}
     listed = []

@@ -55,7 +55,8 @@ def common_type(kinds: Iterable[str]) -> str | None:
     """The narrowest type that every value of these scalar types fits in unchanged, if there is
     one: one of their own, an integer, or a decimal."""
     listed = sorted(set(kinds))
-    candidates = [*listed, *sorted(INTEGERS, key=lambda kind: (BITS[kind], kind)), *_decimal(listed)]
+    integers = sorted(INTEGERS, key=lambda kind: (BITS[kind], kind))
+    candidates = [*listed, *integers, *_decimal(listed)]
     fitting = (each for each in candidates if all(widens(kind, each) for kind in listed))
     return next(fitting, None)
 

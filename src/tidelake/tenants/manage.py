@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
+from tidelake.catalog.read import shares
 from tidelake.engine.cell.engine import CellEngine
 from tidelake.errors import Denied, Invalid, NotFound
 from tidelake.model.change import WriteResult
@@ -15,6 +16,7 @@ from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.tenants import records, retention
 from tidelake.tenants.records import TenantRecord
+from tidelake.tenants.share import folders
 from tidelake.tenants.statistics import states
 from tidelake.tenants.values import Quota, TenantDrop, TenantState
 from tidelake.write import definitions
@@ -63,11 +65,15 @@ def find_tenant(session: Session, name: str) -> TenantRecord:
 
 def open_tenant(session: Session, name: str, role: str, sandbox: Sandbox | None) -> Session:
     """The lake for one tenant, confined to its folder."""
-    namespace = Namespace(find_tenant(session, name).name, checked_role(role))
+    known = find_tenant(session, name).name
+    with session.reading() as reader:
+        shared = folders(reader, session, known)
+    namespace = Namespace(known, checked_role(role), frozenset(shared))
     walls = Confinement.around(
         sandbox or Sandbox(),
         f"{session.data_path}{namespace.folder}",
         beside=(f"{session.data_path}_tidelake/",),
+        readable=shared.values(),
     )
     options, temp, _ = session.local.identity
     return session.within(namespace, CellEngine(options, temp, walls))
@@ -119,6 +125,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
     def forget(writer: Writer) -> None:
         records.remove(writer, tenant)
         retention.remove(writer, tenant)
+        shares.forget_tenant(writer, tenant)
 
     tx.in_commit = forget
     with tx.reading() as reader:

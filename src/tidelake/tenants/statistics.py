@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -34,10 +34,11 @@ def states(reader: Reader, at: int, now: datetime) -> list[TenantState]:
     all of them."""
     known = records.every(reader)
     owners = Owners.of(reader, [each.name for each in known])
-    tables = Counter(owners.by_id.get(table_id) for table_id, _ in read.names(reader, at, "table"))
+    there = {each for each, _ in read.names(reader, at, "table") if each in owners.by_id}
+    tables = Counter(owners.by_id[table_id] for table_id in there)
     ever = _files(reader, owners, "", at)
     present = _files(reader, owners, f" WHERE {read.visible()}", at)
-    inlined, gone = _catalog_rows(reader, owners, at)
+    inlined, gone = _catalog_rows(reader, owners, there, at)
     commits = owners.commits(reader)
     spans = retention.every(reader)
 
@@ -88,25 +89,22 @@ def _files(reader: Reader, owners: Owners, which: str, at: int) -> _Files:
     return _Files(count, size, rows)
 
 
-def _catalog_rows(reader: Reader, owners: Owners, at: int) -> tuple[Counter[str], Counter[str]]:
-    """Rows that the catalog keeps itself, and rows of files that it says are deleted."""
+def _catalog_rows(
+    reader: Reader, owners: Owners, tables: Collection[int], at: int
+) -> tuple[Counter[str], Counter[str]]:
+    """Rows that the catalog keeps itself of these tables, and rows of files that it says are
+    deleted. Of tables that have been dropped it still has them."""
     there = {row[0] for row in reader.rows(reader.dialect.every_column)}
     listed = [
         (table_id, name)
         for table_id, name in reader.rows(
             "SELECT table_id, table_name FROM ducklake_inlined_data_tables"
         )
-        if table_id in owners.by_id and name in there
+        if table_id in tables and name in there
     ]
-    rows = _summed(
-        reader,
-        owners,
-        at,
-        [(key, f'SELECT count(*) AS n FROM "{name}" WHERE {read.visible()}') for key, name in listed],
-    )
-    deletes = [
-        (key, _deleted(key)) for key in owners.by_id if f"ducklake_inlined_delete_{key}" in there
-    ]
+    counted = 'SELECT count(*) AS n FROM "{}" WHERE ' + read.visible()
+    rows = _summed(reader, owners, at, [(key, counted.format(name)) for key, name in listed])
+    deletes = [(key, _deleted(key)) for key in tables if f"ducklake_inlined_delete_{key}" in there]
     return rows, _summed(reader, owners, at, deletes)
 
 
@@ -125,7 +123,9 @@ def _summed(
     """What these queries count, each of a table, for its tenant."""
     found: Counter[str] = Counter()
     for some in batches(counts, _AT_ONCE):
-        sql = " UNION ALL ".join(f"SELECT {key} AS id, n FROM ({each}) AS t{key}" for key, each in some)
+        sql = " UNION ALL ".join(
+            f"SELECT {key} AS id, n FROM ({each}) AS t{key}" for key, each in some
+        )
         for table_id, number in reader.rows(sql, at=at):
             found[owners.by_id[table_id]] += int(number)
     return found

@@ -42,6 +42,7 @@ Check = Callable[[DraftSession, str], None]
 def create_schema(tx: DraftSession, name: str) -> WriteResult:
     if not name or not isinstance(name, str):
         raise Invalid(f"{name!r} is no name for a schema", hint='create_schema("analytics")')
+    tx.namespace.check_own(TableName(name, ""))
     name = tx.namespace.schema(name)
     check_characters(name, f"the name {name!r} of a schema")
     with tx.reading() as reader:
@@ -95,6 +96,7 @@ def schema_named(tx: DraftSession, name: str) -> SchemaInfo:
 
 def free_name(tx: DraftSession, name: TableName) -> SchemaInfo:
     check_characters(name.name, f"the name {name.name!r}")
+    tx.namespace.check_own(name)
     schema = schema_named(tx, name.schema)
     with tx.reading() as reader:
         for kind in ("table", "view"):

@@ -287,6 +287,8 @@ def add_files(
     if not isinstance(patterns, Iterable):
         raise Invalid(f"{paths!r} is no path", hint='add_files("folder/*.parquet")')
     listed = [found for pattern in patterns for found in tx.local.store.listed(str(pattern))]
+    if (walls := tx.local.confinement) is not None:
+        walls.check(listed)
     plan = tx.look(name, ReadRequest([draft.columns[0].name]))
     known = {file.path for file in plan.files}
     for path in listed:

@@ -84,8 +84,8 @@ class LocalEngine:
         """What is confined can reach its stores from the beginning, and later no others."""
         connection = _duckdb(scratch)
         if (walls := self.confinement) is not None:
-            allow_remote(connection, schemes_of(walls.places), self.options)
-            duck.confine(connection, walls.places, walls.sandbox.memory)
+            allow_remote(connection, schemes_of(walls.readable_places), self.options)
+            duck.confine(connection, walls.readable_places, walls.sandbox.memory)
         return connection
 
     def close(self) -> None:

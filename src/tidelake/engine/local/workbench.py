@@ -129,7 +129,7 @@ class Workbench:
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""
         if self._confinement is not None:
-            self._confinement.check(paths)
+            self._confinement.check(paths, to_read=True)
         else:
             allow_remote(self.connection, schemes_of(paths), self._options)
 
