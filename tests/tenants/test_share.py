@@ -144,7 +144,7 @@ def test_nothing_else_can_be_done_with_it(lake: tidelake.Lake) -> None:
             attempt()
     assert lake.snapshots() == before
     assert Path(file).stat().st_size
-    assert acme.compact(dry_run=True).actions == ()
+    assert {each.table for each in acme.compact(dry_run=True).actions} == {"acme.t"}
 
 
 def test_nothing_beside_it_can_be_read(lake: tidelake.Lake) -> None:
