@@ -27,6 +27,13 @@ from tidelake.cli.program import Options, global_options, pass_options
     is_flag=True,
     help="Hand its files over to the lake, which deletes them when no snapshot needs them.",
 )
+@click.option(
+    "--place",
+    "places",
+    multiple=True,
+    metavar="FOLDER",
+    help="Another folder whose files its log may name, as that of a shallow clone.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be imported, and import nothing.")
 @global_options
 @pass_options
@@ -38,6 +45,7 @@ def import_table(
     up_to_version: int | None,
     resume: bool,
     take_over: bool,
+    places: tuple[str, ...],
     dry_run: bool,
 ) -> None:
     """Make the Delta table at PATH a table of the lake. Its files stay where they are: the lake
@@ -61,6 +69,7 @@ def import_table(
             resume=resume,
             take_over=take_over,
             dry_run=dry_run,
+            places=places,
         )
     if options.as_json:
         render.document(asdict(done))

@@ -51,7 +51,7 @@ def numbered_files(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
     """Those of the files whose rows bear their ids, with the first id that is free after them."""
     work = engine.workbench()
     with translate_duckdb_errors("cannot read row ids"):
-        work.reach(paths)
+        work.reach_unknown(paths)
         listed = ", ".join(map(text_literal, paths))
         sql = f"SELECT file_name, name FROM parquet_schema([{listed}]) WHERE field_id = $1"
         found = work.connection.execute(sql, [ROW_ID_FIELD]).fetchall()
@@ -286,7 +286,7 @@ def _remember(session: Session, lost: _Lost) -> None:
         assert table_id is not None
         known = {file.path: file.id for file in files.data_files(reader, head, table_id, log.root)}
     name = commit_name(state.version)
-    content = session.local.store.read(log.uri(name)) if state.version in log.commits else b""
+    content = session.local.store.read_small(log.uri(name)) if state.version in log.commits else b""
     shown = [mirrored_file(add, known[locate(add.path, log.root)]) for add in state.files.values()]
     mirror = Mirror(
         table_id,

@@ -44,7 +44,7 @@ def head_of(
     if line is None:
         return None
     delimiter = form.delimiter or _delimiter(line)
-    fields = next(csv.reader([line], delimiter=delimiter), [])
+    fields = _fields(line, delimiter)
     if not fields:
         raise Invalid(f"{file.path}: the first line is empty", hint="take it out of the file")
     if not form.has_header:
@@ -63,9 +63,17 @@ def _by_position(file: SourceFile, count: int, names: Sequence[str]) -> list[str
     return list(names)
 
 
+def _fields(line: str, delimiter: str) -> list[str]:
+    """None of a line that is no CSV so."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
 def _delimiter(line: str) -> str:
     """The sign that divides the line into most fields."""
-    counts = {sign: len(next(csv.reader([line], delimiter=sign), [])) for sign in _DELIMITERS}
+    counts = {sign: len(_fields(line, sign)) for sign in _DELIMITERS}
     return max(counts, key=lambda sign: counts[sign])
 
 
@@ -74,7 +82,7 @@ def _first_line(work: Workbench, file: SourceFile, form: CsvFormat) -> str | Non
         return None
     if is_local(file.path):
         with open_text(work.store, file.path, form.known_encoding) as text:
-            line = text.readline()
+            line = next(text, "")
         return line.rstrip("\r\n").partition("\r")[0] if line else None
     work.reach([file.path])
     encoding = "" if form.encoding is None else f", encoding = '{form.known_encoding}'"

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Protocol
+from itertools import chain, islice
+from typing import IO, Any, Protocol
 
 from tidelake.engine.incoming.from_dicts import rows_sql
 from tidelake.engine.incoming.python_values import Number, json_text
-from tidelake.engine.incoming.text_lines import open_text
+from tidelake.engine.incoming.text_lines import LONGEST, open_text
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.workbench import Workbench
 from tidelake.errors import Invalid, TidelakeError
@@ -21,10 +21,12 @@ from tidelake.ingestion.json_plain import take_plain
 from tidelake.ingestion.values import BadRecord, SourceFile
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
+from tidelake.model.tuning import Tuning
 from tidelake.plan.target import Target
 from tidelake.store.files import Store
 
 _CHUNK = 10_000
+_LARGEST = Tuning().largest_document
 _DECODER = json.JSONDecoder(parse_float=Number)
 
 
@@ -161,13 +163,30 @@ class _Misfit(Exception):
 def _texts(store: Store, path: str) -> Iterator[tuple[int, str]]:
     """Every record as it is written, with its line; of an array, with its number."""
     with open_text(store, path) as text:
-        for line, raw in enumerate(text, 1):
-            if line == 1 and raw.lstrip().startswith("["):
-                whole = raw + text.read()
-                yield from _items(path, whole)
-                return
+        first = text.readline(LONGEST)
+        if first.lstrip().startswith("["):
+            yield from _items(path, first + _rest(text, path))
+            return
+        if first and first[-1] != "\n":
+            first += next(text, "")
+        for line, raw in enumerate(chain([first], text), 1):
+            if len(raw) > LONGEST:
+                raise Invalid(
+                    f"{path} has a line of more than {LONGEST:,} characters",
+                    hint="divide it into lines, each with a record",
+                )
             if raw.strip():
                 yield line, raw.rstrip("\r\n")
+
+
+def _rest(text: IO[str], path: str) -> str:
+    found = text.read(_LARGEST + 1)
+    if len(found) > _LARGEST:
+        raise Invalid(
+            f"{path} is an array of more than {_LARGEST:,} characters",
+            hint="write its items on lines of their own: those are read one by one",
+        )
+    return found
 
 
 def _items(path: str, whole: str) -> Iterator[tuple[int, str]]:

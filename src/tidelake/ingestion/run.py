@@ -186,7 +186,7 @@ class _Batch:
         work = tx.local.workbench()
         try:
             with translate_duckdb_errors(f"cannot read the files for {wish.table}"):
-                work.reach([file.path for file in files])
+                work.reach_unknown([file.path for file in files])
                 found = [
                     (file, head_of(work, file, kind_by_name(file, wish), wish.csv, names))
                     for file in files

@@ -53,7 +53,8 @@ class TaskResult:
 
 
 def run_task(work: Workbench, task: IngestTask) -> TaskResult:
-    work.reach([task.target.path, *(file.path for file, _ in task.files)])
+    work.reach([task.target.path])
+    work.reach_unknown([file.path for file, _ in task.files])
     if task.kind == "json":
         columns = [quote(column.name) for column in task.columns]
         rows, bad = json_lines.take(work, _TRIED, [file for file, _ in task.files], task)

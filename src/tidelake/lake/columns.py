@@ -41,5 +41,5 @@ def columns_in(lake: Browsable, source: SourceFiles) -> tuple[tuple[Column, ...]
     """The columns of Parquet, CSV or JSON files, for `create_table`, and the files as they are
     then to be read."""
     work = lake.session.local.workbench()
-    work.reach(source.paths)
+    work.reach_unknown(source.paths)
     return source_columns(work.connection, source)

@@ -24,5 +24,16 @@ class Tuning:
     """Rows of the catalog that one transaction should remove, while everybody else waits."""
     checkpoint_every: int = 10
     """After how many versions a Delta log gets a checkpoint; more if it has many files."""
+    longest_record: int = 16 * 1024**2
+    """Characters of one line of a text file, or of one action of a Delta log, that are read."""
+    largest_document: int = 256 * 1024**2
+    """Bytes of a file that is taken apart in memory: a JSON array, a commit of a Delta log, a file
+    of deletion vectors."""
+    largest_footer: int = 32 * 1024**2
+    """Bytes of a Parquet file's footer. DuckDB needs some eighty times as much to read one."""
+    most_columns: int = 20_000
+    """Columns of a Parquet file, those inside others counted by themselves."""
+    most_positions: int = 50_000_000
+    """Rows of one file that a deletion vector may name."""
     many_pieces: int = 256
     """An answer about coverage that is made of more than these is remembered."""

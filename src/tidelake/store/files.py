@@ -18,6 +18,7 @@ from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
 from tidelake.model.address import mask_secrets, without_secrets
 from tidelake.model.ownership import lies_within
 from tidelake.model.sandbox import Confinement
+from tidelake.model.tuning import Tuning
 from tidelake.store.access import StoreAccess
 from tidelake.store.local_files import create_file, replace_file
 from tidelake.store.schemes import check_scheme
@@ -62,6 +63,7 @@ class StoredObject:
 
 
 _TO_READ = ("read", "look at")
+_LARGEST = Tuning().largest_document
 
 
 class Store:
@@ -83,6 +85,33 @@ class Store:
             self._confinement.check([path, same_place(path)], to_read=verb in _TO_READ)
         with _reported(verb, uri):
             yield
+
+    def read_small(self, uri: str) -> bytes:
+        """The same of an object that is to be taken apart in memory. Corrupt if it is too large
+        for that, and so is nothing that should be there."""
+        size = self._size(uri)
+        if size is not None and size > _LARGEST:
+            raise Corrupt(
+                f"{uri} has {size:,} bytes, more than the {_LARGEST:,} that are read at once",
+                hint="is it what it should be? Restore it from a copy",
+            )
+        return self.read(uri)
+
+    def tail(self, uri: str, most: int) -> bytes:
+        """The last bytes of an object, as many as there are up to a number."""
+        import obstore
+
+        size = self.size(uri)
+        start = max(0, size - most)
+        with self._asked("read", uri):
+            if is_local(uri):
+                with local_path(uri).open("rb") as file:
+                    file.seek(start)
+                    return file.read(most)
+            if start == size:
+                return b""
+            store, key = self._open(uri)
+            return bytes(obstore.get_range(store, key, start=start, end=size))
 
     def read(self, uri: str) -> bytes:
         """All bytes of one object. Raises Corrupt when it is not there."""

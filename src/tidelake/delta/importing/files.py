@@ -123,7 +123,7 @@ class ImportStep:
 
     def _connection(self, paths: Sequence[str]) -> Any:
         work = self.tx.local.workbench()
-        work.reach(paths)
+        work.reach_unknown(paths)
         return work.connection
 
     def _end(self, path: str) -> None:

@@ -21,10 +21,11 @@ from tidelake.delta.log.read import LogListing, reachable
 from tidelake.delta.log.vectors import place_of
 from tidelake.delta.values.actions import Add
 from tidelake.delta.values.reports import ImportState
-from tidelake.errors import Corrupt
+from tidelake.errors import Corrupt, Denied
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.session.session import Session
+from tidelake.store.files import is_within
 
 _LISTED = 1000
 """From so many files on, the whole table is listed instead of looking at each."""
@@ -43,6 +44,8 @@ class Import:
     last: int
     before: ImportState | None
     take_over: bool = False
+    places: tuple[str, ...] = ()
+    """Folders beside the table's own whose files its log may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     the last one lacks some."""
     adds = {path: add for step in steps for path, add in _touched(step)}
     places = {place for _, add in _all(steps) if (place := _place(add, ground)) is not None}
+    _check_places(job, adds.keys() | places)
     ground.sizes = _sizes(job.session, job.log.root, adds.keys() | places)
     missing: dict[str, str] = {}
     first = steps[0].version
@@ -132,6 +136,17 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     if missing:
         raise _gone(sorted(missing.values()))
     return first
+
+
+def _check_places(job: Import, paths: Iterable[str]) -> None:
+    """A log is not trusted to name files just anywhere: they would become readable here."""
+    named = (job.log.root, *job.places)
+    for path in paths:
+        if not any(is_within(path, place) for place in named) or "\0" in path:
+            raise Denied(
+                f"the log at {job.log.root} names {path!r}, which is outside of its folder",
+                hint="if it is meant to, name the folder: import_delta(…, places=[…])",
+            )
 
 
 def _touched(step: LogStep) -> Iterator[tuple[str, Add]]:
@@ -167,7 +182,7 @@ def _gone(missing: Sequence[str]) -> Corrupt:
 
 def _check(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> None:
     """Partition values and deletion vectors must be what they should be."""
-    fetch = lru_cache(_VECTORS_KEPT)(job.session.local.store.read)
+    fetch = lru_cache(_VECTORS_KEPT)(job.session.local.store.read_small)
     for step in steps:
         partition = step.shape.partition
         for _, add in _touched(step):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -50,6 +50,7 @@ def import_delta(
     resume: bool = False,
     take_over: bool = False,
     dry_run: bool = False,
+    places: Sequence[str] = (),
 ) -> ImportResult:
     """Make a Delta table a table of the lake, as `tidelake.import_delta` says."""
     if mode not in MODES:
@@ -59,7 +60,7 @@ def import_delta(
     if not dry_run:
         session.check_writable()
     job = _begun(session, path, session.namespace.parse(table), mode, up_to_version, resume=resume)
-    job = replace(job, take_over=take_over)
+    job = replace(job, take_over=take_over, places=tuple(map(_root, places)))
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)
     with _uncollected() if mode == "fast" else nullcontext():

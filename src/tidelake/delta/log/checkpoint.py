@@ -40,7 +40,7 @@ def read_checkpoint(engine: LocalEngine, paths: Sequence[str]) -> Iterator[Actio
     what was not needed."""
     work = engine.workbench()
     with translate_duckdb_errors("cannot read a checkpoint"), _checked(paths):
-        work.reach(paths)
+        work.reach_unknown(paths)
         listed = ", ".join(map(text_literal, paths))
         source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
         shape = _shape(work, source)
@@ -67,7 +67,7 @@ def row_counts(engine: LocalEngine, paths: Sequence[str]) -> dict[str, int]:
     """How many rows Parquet files have, by their footers."""
     work = engine.workbench()
     with translate_duckdb_errors("cannot read footers"):
-        work.reach(paths)
+        work.reach_unknown(paths)
         listed = ", ".join(map(text_literal, paths))
         sql = f"SELECT file_name, num_rows FROM parquet_file_metadata([{listed}])"
         return dict(work.connection.execute(sql).fetchall())

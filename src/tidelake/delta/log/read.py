@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import unquote
 
 from tidelake.delta.log.names import (
     LOG,
@@ -25,6 +26,7 @@ from tidelake.store.files import Store
 _AT_ONCE = 16
 _AHEAD = 64
 """Commits that are read before anybody looks at them."""
+_AHEAD_BYTES = 64 * 1024**2
 _SKEW_MS = 60_000
 _END_MS = 253_402_300_799_000
 
@@ -41,6 +43,8 @@ class LogListing:
     commits: dict[int, datetime]
     checkpoints: dict[int, tuple[tuple[CheckpointName, ...], ...]]
     checkpointed: dict[int, datetime] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    """Bytes of commits, by version."""
 
     @property
     def newest(self) -> int:
@@ -60,10 +64,12 @@ def list_log(store: Store, root: str) -> LogListing:
     commits: dict[int, datetime] = {}
     found: dict[int, list[CheckpointName]] = defaultdict(list)
     written: dict[int, datetime] = {}
+    sizes: dict[int, int] = {}
     for each in store.walk(folder):
         name = each.uri[len(folder) :]
         if (version := commit_version(name)) is not None:
             commits[version] = each.modified
+            sizes[version] = each.bytes
         elif (checkpoint := parse_checkpoint(name)) is not None and each.bytes:
             found[checkpoint.version].append(checkpoint)
             written[checkpoint.version] = each.modified
@@ -73,7 +79,7 @@ def list_log(store: Store, root: str) -> LogListing:
         )
     whole = {version: tuple(_whole(parts)) for version, parts in found.items()}
     checkpoints = {version: each for version, each in whole.items() if each}
-    return LogListing(root, commits, checkpoints, written)
+    return LogListing(root, commits, checkpoints, written, sizes)
 
 
 def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ...]]:
@@ -85,7 +91,7 @@ def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ..
         else:
             by_count[each.parts][each.part] = each
     for parts, numbered in by_count.items():
-        if set(numbered) == set(range(1, parts + 1)):
+        if len(numbered) == parts and max(numbered) == parts and min(numbered) == 1:
             yield tuple(numbered[part] for part in sorted(numbered))
 
 
@@ -141,12 +147,25 @@ def commits(
         raise _lacking(log, last)
     uris = [log.uri(commit_name(version)) for version in range(first, last + 1)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for start in range(0, len(uris), _AHEAD):
-            some = uris[start : start + _AHEAD]
-            for place, data in enumerate(pool.map(store.read, some)):
+        start = 0
+        while start < len(uris):
+            some = uris[start : start + _ahead(log, first + start)]
+            for place, data in enumerate(pool.map(store.read_small, some)):
                 actions = parse_commit(data, some[place])
                 check_commit(actions, some[place])
                 yield first + start + place, actions
+            start += len(some)
+
+
+def _ahead(log: LogListing, version: int) -> int:
+    """How many commits from a version on are read before anybody looks at them: fewer if they are
+    large."""
+    total = 0
+    for place in range(_AHEAD):
+        total += log.sizes.get(version + place, 0)
+        if total > _AHEAD_BYTES:
+            return max(place, 1)
+    return _AHEAD
 
 
 def reachable(log: LogListing, version: int) -> int:
@@ -181,7 +200,7 @@ def _checkpoint(store: Store, log: LogListing, version: int, read: Checkpoints) 
     chosen = min(log.checkpoints[version], key=lambda parts: parts[0].name)
     uris = [log.uri(each.name) for each in chosen]
     if uris[0].endswith(".json"):
-        actions: Iterable[Action] = parse_commit(store.read(uris[0]), uris[0])
+        actions: Iterable[Action] = parse_commit(store.read_small(uris[0]), uris[0])
     else:
         actions = read(uris)
     sidecars = []
@@ -195,7 +214,15 @@ def _checkpoint(store: Store, log: LogListing, version: int, read: Checkpoints) 
 
 
 def _sidecar(log: LogListing, found: Sidecar) -> str:
-    return found.path if "/" in found.path else log.uri(f"{SIDECARS}{found.path}")
+    """It is a file in a folder of the log: a path that leads elsewhere is none."""
+    folder = log.uri(SIDECARS)
+    named = unquote(found.path).rpartition(f"/{LOG}{SIDECARS}")[2]
+    if not named or "/" in named or "\\" in named or "\0" in named or ".." in named:
+        raise Corrupt(
+            f"a checkpoint at {log.root} names {found.path!r}, which is none of its files",
+            hint="restore the checkpoint, or the commits before it",
+        )
+    return f"{folder}{named}"
 
 
 def hinted_version(data: bytes) -> int | None:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from tidelake.delta.log.names import locate
 from tidelake.delta.values.actions import Vector
+from tidelake.engine.parquet.puffin import read_bitmap
 from tidelake.errors import Corrupt, Unsupported
 
 
@@ -24,13 +25,17 @@ def packed_positions(positions: Iterable[int]) -> tuple[int, bytes]:
     return len(bitmap), bitmap.serialize()
 
 
-def unpacked_positions(data: bytes, where: str) -> list[int]:
+def unpacked_positions(data: bytes, where: str, count: int) -> list[int]:
+    """Requires: so many are expected."""
     from pyroaring import BitMap64
 
-    try:
-        return list(BitMap64.deserialize(data))
-    except (ValueError, OSError, MemoryError):
-        raise Corrupt(f"{where} has no readable bitmap", hint="restore it from a copy") from None
+    bitmap = read_bitmap(BitMap64, data, where)
+    if len(bitmap) != count:
+        raise Corrupt(
+            f"{where} has {len(bitmap)} positions where the log says {count}",
+            hint="restore it from a copy",
+        )
+    return list(bitmap)
 
 
 INLINE_BYTES = 1024
@@ -89,13 +94,7 @@ def decode_vector(vector: Vector, root: str, read: Callable[[str], bytes]) -> li
         data, where = _part(read(place), vector, place), place
     if data[:4] != _HEAD or len(data) != vector.bytes:
         raise Corrupt(f"{where} is not a deletion vector", hint="restore it from a copy")
-    found = unpacked_positions(data[4:], where)
-    if len(found) != vector.cardinality:
-        raise Corrupt(
-            f"{where} has {len(found)} positions where the log says {vector.cardinality}",
-            hint="restore it from a copy",
-        )
-    return found
+    return unpacked_positions(data[4:], where, vector.cardinality)
 
 
 def _part(body: bytes, vector: Vector, place: str) -> bytes:

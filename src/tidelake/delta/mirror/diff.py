@@ -138,7 +138,7 @@ def _hint(session: Session, log: LogListing) -> Iterator[Finding]:
     """Readers that trust `_last_checkpoint` are lost if it names one that is not there."""
     store = session.local.store
     uri = log.uri(HINT)
-    named = hinted_version(store.read(uri)) if store.exists(uri) else None
+    named = hinted_version(store.read_small(uri)) if store.exists(uri) else None
     if named is not None and named not in log.checkpoints:
         said = f"{HINT} names a checkpoint of version {named}, which is not there"
         yield Finding("checkpoint", str(named), said)
@@ -206,7 +206,7 @@ def _with_pending(session: Session, state: State, sql: _Sql) -> State:
     for commit in sql.pending:
         uri = f"{sql.mirror.root}{LOG}{commit_name(commit.version)}"
         if commit.version == state.version + 1 and (commit.content or store.exists(uri)):
-            data = commit.content or store.read(uri)
+            data = commit.content or store.read_small(uri)
             state.apply(parse_commit(data, uri), commit.version)
     return state
 

@@ -112,7 +112,7 @@ def _is_of_another_time(session: Session, mirror: Mirror, version: int) -> bool:
     """Whether a commit that is not ours was once: it bears our name."""
     uri = f"{mirror.root}{LOG}{commit_name(version)}"
     try:
-        actions = parse_commit(session.local.store.read(uri), uri)
+        actions = parse_commit(session.local.store.read_small(uri), uri)
     except Corrupt:
         return False
     ours = app_id(mirror.delta_id)

@@ -7,11 +7,14 @@ may have been written by anybody: fields that nobody knows are passed over.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tidelake.errors import Corrupt
+from tidelake.model.tuning import Tuning
+
+_LONGEST = Tuning().longest_record
 
 Key = tuple[str, str | None]
 """By which a file is told from others in a log: its path, and the id of its deletion vector."""
@@ -324,8 +327,7 @@ def parse_commit(data: bytes, where: str) -> list[Action]:
     """The actions of a commit, whoever wrote it: one value after the other, on lines of their own
     or not. Actions of kinds that nobody knows are passed over, as readers should."""
     try:
-        values = _values(data.decode())
-        return [action for value in values for action in _actions(value)]
+        return [action for value in _values(data.decode()) for action in _actions(value)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise _not_a_commit(where, plainly(error)) from None
     except RecursionError:
@@ -353,21 +355,23 @@ def _not_a_commit(where: str, why: str) -> Corrupt:
     )
 
 
-def _values(text: str) -> list[Any]:
+def _values(text: str) -> Iterator[Any]:
+    """One after the other: what nobody knows of is not kept."""
     decoder = json.JSONDecoder()
-    found, place = [], 0
+    place = 0
     text = text.removeprefix("\ufeff").rstrip()
     while place < len(text):
         while text[place].isspace():
             place += 1
+        if text.find("\n", place, place + _LONGEST) < 0 and len(text) - place > _LONGEST:
+            raise ValueError(f"an action has more than {_LONGEST:,} characters")
         value, place = decoder.raw_decode(text, place)
-        found.append(value)
-    return found
+        yield value
 
 
 def _actions(value: Any) -> list[Action]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is no action")
+        raise ValueError(f"a {type(value).__name__} is no action")
     return [
         KINDS[kind].of(given)
         for kind, given in value.items()

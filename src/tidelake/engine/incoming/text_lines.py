@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from typing import IO, Any, cast
 
 from tidelake.errors import Invalid
+from tidelake.model.tuning import Tuning
 from tidelake.store.files import Store, is_local, local_path
+
+LONGEST = Tuning().longest_record
 
 
 @contextmanager
@@ -18,7 +21,27 @@ def open_text(store: Store, path: str, encoding: str = "utf-8") -> Iterator[IO[s
     as U+FFFD."""
     with _opened(store, path) as raw:
         plain = "utf-8-sig" if encoding == "utf-8" else encoding
-        yield io.TextIOWrapper(cast(Any, raw), encoding=plain, errors="replace", newline="")
+        with _Lines(path, cast(Any, raw), plain) as text:
+            yield text
+
+
+class _Lines(io.TextIOWrapper):
+    """Text whose lines have an end within sight: one without would fill the memory."""
+
+    def __init__(self, path: str, raw: Any, encoding: str) -> None:
+        super().__init__(raw, encoding=encoding, errors="replace", newline="")
+        self._path = path
+
+    def __next__(self) -> str:  # type: ignore[override]
+        found = self.readline(LONGEST + 1)
+        if not found:
+            raise StopIteration
+        if len(found) > LONGEST:
+            raise Invalid(
+                f"{self._path} has a line of more than {LONGEST:,} characters",
+                hint="divide it into lines, each with a record",
+            )
+        return found
 
 
 @contextmanager

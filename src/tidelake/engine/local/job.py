@@ -20,6 +20,7 @@ from tidelake.engine.local.supply import Answer
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.parquet.delete_files import restamp_file, write_delete_file
 from tidelake.engine.parquet.deletions import deletions_sql
+from tidelake.engine.parquet.first_look import look_first
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
 from tidelake.engine.protocols import Job, Task
@@ -126,7 +127,7 @@ class LocalJob(Closable):
                 for each, plan in data.tables.items():
                     self._work.define(each, plan)
                 return data.incoming(self._work.connection, columns, table, defaults=defaults)
-            self._work.reach(_paths(data))
+            self._work.reach_unknown(_paths(data))
             found = bring(
                 self._work.connection,
                 name,
@@ -143,7 +144,7 @@ class LocalJob(Closable):
     def columns(self, data: Any) -> tuple[Column, ...]:
         """The columns that the data has of its own."""
         with translate_duckdb_errors(self._doing):
-            self._work.reach(_paths(data))
+            self._work.reach_unknown(_paths(data))
             return own_columns(self._work.connection, data)
 
     def take(
@@ -243,6 +244,7 @@ class LocalJob(Closable):
         """What the footers of existing Parquet files say, for registering them."""
         with translate_duckdb_errors(self._doing):
             self._work.reach(paths)
+            look_first(self._work.store, paths)
             return found_files(
                 self._work.connection,
                 paths,

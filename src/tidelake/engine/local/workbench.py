@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.local.supply import Answer, Supply
+from tidelake.engine.parquet.first_look import look_first
 from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
-from tidelake.errors import Corrupt, Denied, TidelakeError
+from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.sandbox import Confinement
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from tidelake.engine.row_source import RowSource
 
 _PATIENCE_S = 0.2
+_PARQUET = (".parquet", ".pq")
+_WILD = re.compile(r"[*?[]")
 
 
 class Workbench:
@@ -133,6 +137,17 @@ class Workbench:
         else:
             allow_remote(self.connection, schemes_of(paths), self._options)
 
+    def reach_unknown(self, paths: Iterable[str]) -> None:
+        """The same for files of others, or patterns of them, which are looked at first."""
+        named = list(paths)
+        self.reach(named)
+        found: list[str] = []
+        for path in named:
+            if path.lower().endswith(_PARQUET) or _WILD.search(path):
+                with suppress(NotFound):
+                    found += self.store.listed(path)
+        look_first(self.store, [each for each in found if each.lower().endswith(_PARQUET)])
+
     def _check_field_ids(self, plan: ScanPlan) -> None:
         """Columns of a file without field ids would all be missing, and so read as NULL.
 
@@ -141,6 +156,7 @@ class Workbench:
         """
         numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
         suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
+        look_first(self.store, [f.path for f in suspects if "/ducklake-" not in f.path])
         found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
         for path, fields in found.items():
             if all(field.id is None for field in fields):
@@ -152,6 +168,7 @@ class Workbench:
 
     def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
         plain = [file.path for file in files if not file.encryption_key]
+        look_first(self.store, [path for path in plain if "/ducklake-" not in path])
         found = shapes(self.connection, plain) if plain else {}
         for file in files:
             if file.encryption_key:
@@ -198,7 +215,7 @@ class Workbench:
         ]
 
     def _vector(self, delete: DeleteFile) -> list[int]:
-        return positions(self.store.read(delete.path), delete.path)
+        return positions(self.store.read_small(delete.path), delete.path)
 
     def _register(self, inlined: InlinedRows) -> str:
         import pyarrow as pa

@@ -123,7 +123,7 @@ def _previous(work: Workbench, delete: DeleteFile) -> tuple[str, bool]:
     """A query of what is deleted already: positions and the snapshots that deleted them; and
     whether the file itself knows those."""
     if delete.format == "puffin":
-        gone = vector_positions(work.store.read(delete.path), delete.path)
+        gone = vector_positions(work.store.read_small(delete.path), delete.path)
         listed = ", ".join(map(str, gone))
         rows = f"SELECT unnest([{listed}]) AS pos, {delete.begin_snapshot}::BIGINT AS {_SNAPSHOT}"
         return rows, False

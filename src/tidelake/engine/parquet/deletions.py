@@ -59,7 +59,7 @@ def _own_branches(work: Workbench, file: DataFile) -> Iterator[str]:
         yield _listed(file.id, file.deleted_positions, file.deleted_at)
     for delete in file.deletes:
         if delete.format == "puffin":
-            gone = vector_positions(work.store.read(delete.path), delete.path)
+            gone = vector_positions(work.store.read_small(delete.path), delete.path)
             yield _listed(file.id, gone, [delete.begin_snapshot] * len(gone))
         elif delete.encryption_key:
             found = encrypted_deletions(delete.path, delete.encryption_key)

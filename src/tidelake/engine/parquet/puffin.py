@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import Any
 
 from tidelake.errors import Corrupt
+from tidelake.model.tuning import Tuning
 
+_MOST = Tuning().most_positions
 _MAGIC = bytes.fromhex("d1d33964")
 
 
@@ -27,8 +30,26 @@ def positions(blob: bytes, path: str) -> list[int]:
     found: list[int] = []
     offset = 12
     for _ in range(struct.unpack("<Q", body[4:12])[0]):
+        if len(body) < offset + 8:
+            raise Corrupt(f"{path} ends too early", hint="restore the file from a copy")
         key = struct.unpack("<I", body[offset : offset + 4])[0]
-        bitmap = BitMap.deserialize(body[offset + 4 :])
+        bitmap = read_bitmap(BitMap, body[offset + 4 :], path, len(found))
         offset += 4 + len(bitmap.serialize())
         found += [key << 32 | low for low in bitmap]
+    return found
+
+
+def read_bitmap(kind: Any, data: bytes, where: str, before: int = 0) -> Any:
+    """A Roaring bitmap, whoever wrote it. A few bytes can claim billions of positions: Corrupt if,
+    with those that came before, they are more than are read."""
+    try:
+        found = kind.deserialize(data)
+        count = before + len(found)
+    except (ValueError, OSError, MemoryError, OverflowError):
+        raise Corrupt(f"{where} has no readable bitmap", hint="restore it from a copy") from None
+    if count > _MOST:
+        raise Corrupt(
+            f"{where} names {count:,} rows, more than the {_MOST:,} that one vector may",
+            hint="restore it from a copy",
+        )
     return found
