@@ -27,7 +27,7 @@ from tests.delta.logs import (
     rows,
     write_checkpoint,
 )
-from tidelake.errors import Corrupt, NotFound, TidelakeError
+from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
 
 
 @pytest.fixture
@@ -242,7 +242,10 @@ def test_absolute_paths(tmp_path: Path, form: str) -> None:
     (log.root / "f.parquet").rename(other / "f.parquet")
     added["add"]["path"] = form.format(f"{other}/f.parquet".replace(" ", "%20"))
     log.commit(added)
-    assert brought(tmp_path, log) == [(1,)]
+    with pytest.raises(Denied, match="outside of its folder") as caught:
+        brought(tmp_path, log)
+    assert "places=" in str(caught.value)
+    assert brought(tmp_path, log, places=[str(other)]) == [(1,)]
 
 
 def test_one_file_spelled_in_two_ways(tmp_path: Path) -> None:

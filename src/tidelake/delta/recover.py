@@ -30,7 +30,7 @@ from tidelake.delta.values.mirror import FIRST_ROW, Mirror, RatifiedVersion
 from tidelake.delta.values.reports import RecoveredTable, RecoverResult, SkippedLog
 from tidelake.engine import Job
 from tidelake.engine.local.errors import translate_duckdb_errors
-from tidelake.errors import Conflict, Corrupt, NotFound, TidelakeError
+from tidelake.errors import Conflict, Corrupt, Denied, NotFound, TidelakeError
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_ID_FIELD, ROW_POSITION, Column, Schema
@@ -40,6 +40,7 @@ from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
+from tidelake.store.files import is_within
 from tidelake.write import definitions
 from tidelake.write.options import set_option
 
@@ -96,7 +97,8 @@ class _Lost:
 def recover(session: Session, places: Sequence[str] | None, *, dry_run: bool) -> RecoverResult:
     session.check_writable()
     _check_empty(session)
-    found, skipped, last = _found(session, _roots(session, places or [session.data_path]))
+    named = places or [session.data_path]
+    found, skipped, last = _found(session, _roots(session, named), named)
     told = tuple(each.told() for each in found)
     if dry_run or not found:
         return RecoverResult(None, told, tuple(skipped))
@@ -140,7 +142,9 @@ def _roots(session: Session, places: Sequence[str]) -> list[str]:
     return sorted(found)
 
 
-def _found(session: Session, roots: Sequence[str]) -> tuple[list[_Lost], list[SkippedLog], int]:
+def _found(
+    session: Session, roots: Sequence[str], places: Sequence[str]
+) -> tuple[list[_Lost], list[SkippedLog], int]:
     """Tables that can be had again, of two with one name the one that was written to later; logs
     of no such table; and the last snapshot that any log tells of."""
     by_name: dict[str, _Lost] = {}
@@ -151,7 +155,7 @@ def _found(session: Session, roots: Sequence[str]) -> tuple[list[_Lost], list[Sk
             log = list_log(session.local.store, root)
             state = state_of(session, log, log.newest)
             last = max([last, *(txn.version for txn in _ours(state))])
-            lost = _lost(session, log, state)
+            lost = _lost(session, log, state, places)
         except TidelakeError as error:
             skipped.append(SkippedLog(root, str(error)))
             continue
@@ -170,7 +174,7 @@ def _ours(state: State) -> Iterator[Txn]:
             yield txn
 
 
-def _lost(session: Session, log: LogListing, state: State) -> _Lost:
+def _lost(session: Session, log: LogListing, state: State, places: Sequence[str]) -> _Lost:
     root = log.root
     protocol, metadata = state.checked(root)
     check_readable(protocol)
@@ -185,6 +189,7 @@ def _lost(session: Session, log: LogListing, state: State) -> _Lost:
     if said.get("operation") == _DROPPED:
         raise NotFound("the table was dropped", hint="nothing is to be done")
     paths = [locate(add.path, root) for add in state.files.values()]
+    _check_places(paths, (root, session.data_path, *places))
     _check_there(session, paths)
     bare = [locate(a.path, root) for a in state.files.values() if FIRST_ROW not in a.tags]
     return _Lost(
@@ -194,6 +199,16 @@ def _lost(session: Session, log: LogListing, state: State) -> _Lost:
         max((txn.version for txn in _ours(state)), default=0),
         numbered_files(session.local, bare) if bare else {},
     )
+
+
+def _check_places(paths: Sequence[str], places: Sequence[str]) -> None:
+    """A log is not trusted to name files just anywhere."""
+    for path in paths:
+        if not any(is_within(path, place) for place in places):
+            raise Denied(
+                f"it names {path!r}, which is outside of the data path",
+                hint="if it is meant to, name its folder too: recover(from_delta=[…])",
+            )
 
 
 def _check_there(session: Session, paths: Sequence[str]) -> None:
@@ -256,7 +271,7 @@ def _with_deletes(
 ) -> NewFile:
     if add.vector is None:
         return file
-    positions = decode_vector(add.vector, lost.log.root, tx.local.store.read)
+    positions = decode_vector(add.vector, lost.log.root, tx.local.store.read_small)
     gone = f"SELECT CAST(-1 AS BIGINT) AS {ROW_FILE}, unnest({positions}) AS {ROW_POSITION}"
     staged = draft.as_staged(-1, file)
     (deletes,) = job.delete(gone, draft.target, [staged], draft.stamp)

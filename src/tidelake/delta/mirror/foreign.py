@@ -11,12 +11,12 @@ from tidelake.delta.importing.adopt import parsed_stats, row_count
 from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import locate
 from tidelake.delta.log.replay import State
-from tidelake.delta.log.vectors import decode_vector
+from tidelake.delta.log.vectors import decode_vector, place_of
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.realign import LogStanding, log_standing, realign, state_of
 from tidelake.delta.values.actions import Add, Key, Vector
 from tidelake.delta.values.mirror import Mirror
-from tidelake.errors import Conflict, Corrupt, Invalid, Unsupported
+from tidelake.errors import Conflict, Corrupt, Denied, Invalid, Unsupported
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.file import MappedField
 from tidelake.model.names import TableName, quote
@@ -30,6 +30,7 @@ from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.session.staging import POINTERS, plan_of
+from tidelake.store.files import is_within
 from tidelake.write.rows import add_rows, writable
 
 _SAME = {kind for kind, name in DELTA_NAMES.items() if FROM_DELTA.get(name) == kind} | NESTED
@@ -209,16 +210,30 @@ def _come(tx: DraftSession, draft: TableDraft, foreign: _Foreign) -> Iterator[in
     listed = ", ".join(quote(column.name) for column in draft.columns)
     with tx.local.job(f"cannot take over rows for {draft.after.name}") as job:
         for number, add in enumerate(foreign.came):
-            path = locate(add.path, foreign.root)
+            path = _own_place(add, foreign.root)
             file = NewFile(path, 0, add.size, None, mapping=mapping)
             scanned = f"foreign_{number}"
             job.scan(scanned, plan_of(tx, draft, files=(draft.as_staged(-1, file),), mapping=file))
-            gone = _positions(add.vector, foreign.root, tx.local.store.read)
+            gone = _positions(add.vector, foreign.root, tx.local.store.read_small)
             sql = f"SELECT {listed} FROM {scanned}"
             sql += f" WHERE {ROW_POSITION} NOT IN ({_listed(frozenset(gone))})" if gone else ""
             done = add_rows(tx, draft, job, AppendedRows(sql, None, True), None)
             _check_count(add, len(gone), done.inserted, path)
             yield done.inserted
+
+
+def _own_place(add: Add, root: str) -> str:
+    """Where their file is, and its vector, if it has one: in the table's folder, or they are not
+    taken over."""
+    path = locate(add.path, root)
+    beside = None if add.vector is None else place_of(add.vector, root)
+    for each in (path, beside):
+        if each is not None and not is_within(each, root):
+            raise Denied(
+                f"the log at {root} names {each!r}, which is outside of its folder",
+                hint="copy the file into the table's folder, and add it from there",
+            )
+    return path
 
 
 def _check_count(add: Add, gone: int, found: int, path: str) -> None:
