@@ -33,7 +33,7 @@ def main(folder: str, verbs: str, *files: str) -> None:
         for file in files:
             for verb in verbs.split(","):
                 print(verb, Path(file).name, _told(_attempts(lake, file)[verb]), flush=True)
-        lake.table("t").to_arrow()
+        print("read", "t", _told(lake.table("t").to_arrow), flush=True)
 
 
 def _told(attempt: Callable[[], object]) -> str:
