@@ -93,7 +93,7 @@ class Store:
         if size is not None and size > _LARGEST:
             raise Corrupt(
                 f"{uri} has {size:,} bytes, more than the {_LARGEST:,} that are read at once",
-                hint="is it what it should be? Restore it from a copy",
+                hint="restore it from a copy",
             )
         return self.read(uri)
 
@@ -108,10 +108,8 @@ class Store:
                 with local_path(uri).open("rb") as file:
                     file.seek(start)
                     return file.read(most)
-            if start == size:
-                return b""
             store, key = self._open(uri)
-            return bytes(obstore.get_range(store, key, start=start, end=size))
+            return bytes(obstore.get_range(store, key, start=start, end=size)) if size else b""
 
     def read(self, uri: str) -> bytes:
         """All bytes of one object. Raises Corrupt when it is not there."""
