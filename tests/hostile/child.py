@@ -9,7 +9,8 @@ from pathlib import Path
 import tidelake
 from tidelake.errors import TidelakeError
 
-_ROOM = 4 * 1024**3
+_ROOM = 16 * 1024**3
+"""Addresses; how much of it was in use at most is told at the end."""
 
 
 def _attempts(lake: tidelake.Lake, given: str) -> dict[str, Callable[[], object]]:
@@ -34,6 +35,7 @@ def main(folder: str, verbs: str, *files: str) -> None:
             for verb in verbs.split(","):
                 print(verb, Path(file).name, _told(_attempts(lake, file)[verb]), flush=True)
         print("read", "t", _told(lake.table("t").to_arrow), flush=True)
+    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, flush=True)
 
 
 def _told(attempt: Callable[[], object]) -> str:

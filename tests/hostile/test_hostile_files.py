@@ -23,6 +23,8 @@ from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError
 from tidelake.store.files import Store
 
 _SECONDS = 300
+_MEGABYTES = 1500
+"""That a process may use, of which Python and its libraries are some 200."""
 
 
 def outcomes(folder: Path, verbs: str, files: Sequence[Path]) -> list[str]:
@@ -33,7 +35,10 @@ def outcomes(folder: Path, verbs: str, files: Sequence[Path]) -> list[str]:
         command, capture_output=True, text=True, timeout=_SECONDS, cwd=root, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return [each for each in done.stdout.splitlines() if not each.startswith("read")]
+    *told, read, peak = done.stdout.splitlines()
+    assert read.startswith("read t")
+    assert int(peak.split()[1]) < _MEGABYTES, peak
+    return told
 
 
 def test_parquet_that_lies(tmp_path: Path) -> None:
@@ -57,7 +62,7 @@ def _mangled(number: int) -> Iterator[bytes]:
         yield bytes(data[: chance.randrange(len(data))] if chance.random() < 0.2 else data)
 
 
-@pytest.mark.parametrize("number", [40, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [6, pytest.param(600, marks=pytest.mark.slow)])
 def test_parquet_with_bits_that_fell_over(tmp_path: Path, number: int) -> None:
     files = []
     for at, content in enumerate(_mangled(number)):
@@ -71,7 +76,7 @@ def test_parquet_with_bits_that_fell_over(tmp_path: Path, number: int) -> None:
 @pytest.mark.slow
 def test_a_file_that_grows_when_it_is_read(tmp_path: Path) -> None:
     file = tmp_path / "bomb.parquet"
-    table = pa.table({"x": pa.array([b"\0" * 2**29] * 6)})
+    table = pa.table({"x": pa.array([b"\0" * 2**28] * 2)})
     pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
     assert file.stat().st_size < 2**20
     assert outcomes(tmp_path, "append,add_files,ingest,create", [file])
@@ -90,7 +95,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
     yield "deeper.json", b'{"x":' * deep + b"1" + b"}" * deep + b"\n"
     yield "array.json", b"[" * deep
     yield "long.json", b'{"x":"' + b"y" * 20_000_000 + b'"}\n'
-    yield "long.csv", b'x\n"' + b"y" * 20_000_000 + b'"\n'
+    yield "long.csv", b'x\n"' + b"y" * 3_000_000 + b'"\n'
     yield "wide.csv", b",".join(b"c%d" % at for at in range(100_000)) + b"\n"
     yield "nul.csv", b"x\n\0\0\0\n"
     yield "broken.json.gz", gzip.compress(b'{"x": 1}\n')[:-9]
