@@ -68,7 +68,8 @@ def match(names: Sequence[str], columns: Sequence[Column], place: str) -> dict[i
 
 
 def unknown(names: Iterable[str], columns: Sequence[Column], place: str) -> Invalid:
-    listed = ", ".join(repr(name) for name in names)
+    found = list(names)
+    listed = ", ".join(map(repr, found[:20])) + (", …" if len(found) > 20 else "")
     have = ", ".join(column.name for column in columns[:20]) + (", …" if len(columns) > 20 else "")
     return Invalid(
         f"{place}: there is no {listed}",
