@@ -241,6 +241,11 @@ def test_a_tenant_asks_about_its_own(tmp_path: Path) -> None:
         acme, bolt = lake.create_tenant("acme"), lake.create_tenant("bolt")
         for each in (acme, bolt):
             each.create_table("t", "id BIGINT").append([{"id": 1}])
+        both = lake.sql("SELECT tenant, count(*) AS n FROM across_tenants('t') GROUP BY ALL")
+        assert rows(both) == [("acme", 1), ("bolt", 1)]
+        assert lake.sql("FROM across_tenants('t', tenants => ['acme'])").count() == 1
+        with pytest.raises(Denied):
+            acme.sql("FROM across_tenants('t')")
         bolt.create_table("secret", "id BIGINT").append([{"id": 1}])
         assert acme.sql("FROM changes('t')").count() == 1
         assert acme.sql("FROM snapshots()").count() == len(acme.log())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FUNCTIONS = frozenset(
     {
+        "across_tenants",
         "changes",
         "changes_of_belief",
         "coverage",

@@ -4,7 +4,7 @@ by the same names."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
@@ -26,6 +26,7 @@ from tidelake.session.source import Source
 from tidelake.sql.calls import Call
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.scope import Scope
+from tidelake.tenants.across import AcrossRequest, AcrossTenants
 from tidelake.tenants.own_log import lake_log, table_log
 
 Moment = int | str | datetime
@@ -213,7 +214,18 @@ def _table_files(seen: Scope, table: str) -> RowSource:
     return ArrowRows.of(_FILES, [[getattr(file, name) for name in names] for file in files])
 
 
+def _across_tenants(
+    seen: Scope, table: str, tenants: Sequence[str] | None = None, column: str = "tenant"
+) -> RowSource:
+    session = seen.session.committed
+    session.namespace.check_whole("across_tenants")
+    chosen = None if tenants is None else tuple(tenants)
+    request = AcrossRequest(TableName.parse(table), seen.at, seen.as_of, column, chosen)
+    return AcrossTenants(session, request)
+
+
 _ANSWERS: Mapping[str, Callable[..., RowSource]] = {
+    "across_tenants": _across_tenants,
     "changes": _changes,
     "changes_of_belief": _changes_of_belief,
     "coverage": _coverage,
