@@ -97,7 +97,7 @@ def commands() -> Iterator[Commands]:
 def test_the_code_on_a_page_runs(page, empty_folder, commands):
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
-        if block.runs and "spark" not in block.marks:
+        if block.runs and not block.marks & {"spark", "postgresql"}:
             run(block, names, SCRIPTS if name(page) == "README.md" else commands.folder)
 
 
@@ -107,6 +107,14 @@ def test_the_spark_code_on_a_page_runs(page, empty_folder, spark):
     names: dict[str, Any] = {"__name__": "__main__", "spark": spark}
     for block in blocks(page):
         if block.runs:
+            run(block, names)
+
+
+@pytest.mark.parametrize("page", pages_with("postgresql"), ids=name)
+def test_the_postgresql_code_on_a_page_runs(page, empty_folder, postgres_server):
+    names: dict[str, Any] = {"__name__": "__main__", "address": postgres_server.new_database()}
+    for block in blocks(page):
+        if "postgresql" in block.marks:
             run(block, names)
 
 

@@ -276,7 +276,8 @@ def test_verify_finds(place: Place, lake: tidelake.Lake, t: tidelake.Table, dama
 def test_verify_compares_deeply(place: Place, lake: tidelake.Lake, t: tidelake.Table) -> None:
     t.rollup(as_of="2024-02-01")
     t.rollup(as_of="2024-03-01")
-    for change in ("-rollup_id", "3 + rollup_id"):
+    ((both,),) = place.catalog("SELECT sum(rollup_id) FROM tidelake_rollup")
+    for change in ("-rollup_id", f"{both} + rollup_id"):
         place.catalog(f"UPDATE tidelake_rollup_file SET rollup_id = {change}")
     place.catalog(
         "UPDATE tidelake_rollup SET file_size_bytes = (SELECT file_size_bytes"

@@ -21,6 +21,8 @@ from tests.servers.process import (
     unprivileged_user,
 )
 
+_WITH_PASSWORD = 'host all "/^tl_" 127.0.0.1/32 scram-sha-256\n'
+"""Tenants need one; everybody else is let in."""
 _LOCALE = {"LC_ALL": "C.UTF-8"}
 _SETTINGS = {
     "listen_addresses": LOOPBACK,
@@ -77,6 +79,8 @@ class PostgresServer:
             env={**os.environ, **_LOCALE},
             **as_user(self._user),
         )
+        rules = self._folder / "data" / "pg_hba.conf"
+        rules.write_text(_WITH_PASSWORD + rules.read_text())
 
     def _start(self) -> None:
         (self.port,) = free_ports(1)

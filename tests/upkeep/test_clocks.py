@@ -158,7 +158,7 @@ def test_a_long_transaction_goes_on_saying_so(
         assert lease is not None
         lease._at_work[tx.session.work] -= 1000
         lease.beat()
-        found = leases.look(Store(), f"{place.data}/", datetime.now(UTC))
+        found = leases.look(Store(), [f"{place.data}/"], datetime.now(UTC))
         assert found.since is not None
         assert datetime.now(UTC) - found.since > timedelta(seconds=1000)
 

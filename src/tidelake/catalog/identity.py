@@ -26,6 +26,8 @@ def marked_path(reader: Reader) -> str | None:
 
 def settle(writer: Writer) -> str:
     """The lake's id, from now on for ever."""
+    if (kept := _value(writer, ID)) is not None:
+        return kept
     found = lake_id(writer) or str(uuid.uuid4())
     _put(writer, ID, found)
     return found

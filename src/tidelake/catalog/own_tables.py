@@ -48,6 +48,14 @@ def ensure(writer: Writer, name: str) -> None:
         if table.index is not None:
             index, columns = table.index
             writer.execute(f"CREATE INDEX {index} ON {name} ({columns})")
+        if writer.dialect.walls is not None:
+            writer.dialect.walls.around(writer, name)
+
+
+def ensure_all(writer: Writer) -> None:
+    """Make all tables that are known, for those who may not make any."""
+    for name in _KNOWN:
+        ensure(writer, name)
 
 
 def add_to_key(writer: Writer, name: str, column: str) -> None:

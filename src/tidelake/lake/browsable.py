@@ -43,7 +43,7 @@ class Browsable:
     @property
     def data_path(self) -> str:
         """The folder that the lake's files are in, or the tenant's."""
-        return f"{self.session.data_path}{self.session.namespace.folder}"
+        return self.session.home
 
     @property
     def encrypted(self) -> bool:

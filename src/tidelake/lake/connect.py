@@ -25,6 +25,7 @@ from tidelake.catalog.read import tags
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Invalid, NotFound, TidelakeError, TidelakeWarning
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
+from tidelake.lake.guest import as_guest
 from tidelake.lake.lake import Lake
 from tidelake.model.address import mask_secrets
 from tidelake.model.sandbox import Confinement, Sandbox
@@ -264,7 +265,7 @@ def open_lake(settings: Address, wishes: Wishes) -> Lake:
             session.is_marked = marked
             if not exists:
                 mark(session)
-            return Lake(session)
+            return Lake(as_guest(session, wishes.sandbox))
         except BaseException:
             database.close()
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
-    from tidelake.tenants.values import Quota, TenantDrop, TenantState
+    from tidelake.tenants.values import Quota, TenantDrop, TenantLogin, TenantState
 
 
 class Lake(Owner, Closable):
@@ -258,23 +258,59 @@ class Lake(Owner, Closable):
         self.session.namespace.check_whole("verify")
         return verify(self.session, deep=deep, fingerprint=fingerprint, tables=tables)
 
-    def create_tenant(self, name: str, quota: Quota | None = None) -> Self:
+    @overload
+    def create_tenant(self, name: str, quota: Quota | None = None) -> Self: ...
+
+    @overload
+    def create_tenant(
+        self, name: str, quota: Quota | None = None, *, database_role: Literal[True]
+    ) -> TenantLogin: ...
+
+    def create_tenant(
+        self, name: str, quota: Quota | None = None, *, database_role: bool = False
+    ) -> Self | TenantLogin:
         """A new tenant: schemas and a folder of its own, which it cannot see beyond. `quota` is
-        the most that it may have."""
+        the most that it may have. Gives the lake as it sees it; with `database_role` a login to
+        the catalog's database, PostgreSQL, as `tenant_login` does."""
+        from tidelake.tenants import database_role as roles
         from tidelake.tenants.manage import create_tenant
 
         self.session.namespace.check_whole("create_tenant")
         self.session.check_writable()
+        if not database_role:
+            create_tenant(self.session, name, quota)
+            return self.tenant(name)
+        roles.raise_walls(self.session)
         create_tenant(self.session, name, quota)
-        return self.tenant(name)
+        return roles.admit(self.session, name, "write")
 
-    def tenant(self, name: str, role: str = "write", *, sandbox: Sandbox | None = None) -> Self:
+    def tenant_login(self, name: str, role: str = "write") -> TenantLogin:
+        """A role of the catalog's database, PostgreSQL, that sees the rows of one tenant and
+        nothing else, to `read`, to `write`, or to `maintain` too: `connect(login.url)` opens its
+        lake. A role that is there gets another password."""
+        from tidelake.tenants import database_role, manage
+
+        self.session.namespace.check_whole("tenant_login")
+        self.session.check_writable()
+        found = manage.find_tenant(self.session, name)
+        database_role.raise_walls(self.session)
+        return database_role.admit(self.session, found.name, role)
+
+    def tenant(
+        self,
+        name: str,
+        role: str = "write",
+        *,
+        sandbox: Sandbox | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Self:
         """The lake as a tenant sees it, to `read`, to `write`, or to `maintain` too: it can name
-        its own schemas and nothing else. Its SQL is in a sandbox, with these limits."""
+        its own schemas and nothing else. Its SQL is in a sandbox, with these limits. With
+        `storage_options` of its own, the object store holds it to its folder too."""
         from tidelake.tenants.manage import open_tenant
 
         self.session.namespace.check_whole("tenant")
-        return type(self)(open_tenant(self.session, name, role, sandbox))
+        return type(self)(open_tenant(self.session, name, role, sandbox, storage_options))
 
     def tenants(self) -> list[TenantState]:
         """All tenants, by name, with what they have."""
@@ -315,7 +351,7 @@ class Lake(Owner, Closable):
     def close(self) -> None:
         """Give the catalog connections back. Pinned lakes and tables made from it close too, and
         so do its tenants'; of a tenant's lake, only what it has for itself."""
-        if not self.session.namespace.is_whole:
+        if not self.session.namespace.is_whole and not self.session.is_guest:
             self.session.local.close()
             return
         leases.settle(self.data_path)

@@ -39,39 +39,36 @@ class Confinement:
 
     sandbox: Sandbox
     places: tuple[str, ...]
-    beside: tuple[str, ...] = ()
-    """Where the lake keeps notes of its own, which no query reads."""
     readable: tuple[str, ...] = ()
     """Where others have files that may be read, and not written."""
 
     @staticmethod
-    def around(
-        sandbox: Sandbox,
-        data_path: str,
-        beside: tuple[str, ...] = (),
-        readable: Iterable[str] = (),
-    ) -> Confinement:
+    def around(sandbox: Sandbox, data_path: str, readable: Iterable[str] = ()) -> Confinement:
         places = _with_real([data_path, *sandbox.places])
-        return Confinement(sandbox, places, _with_real(beside), _with_real(readable))
+        return Confinement(sandbox, places, _with_real(readable))
 
     @property
     def readable_places(self) -> tuple[str, ...]:
         """All that queries may read."""
         return (*self.places, *self.readable)
 
-    def check(self, paths: Iterable[str], *, to_read: bool = False) -> None:
-        """Denied for a path elsewhere; `to_read`: it is not to be changed, nor made one's own."""
+    def check(
+        self, paths: Iterable[str], shown: str | None = None, *, to_read: bool = False
+    ) -> None:
+        """Denied for a path elsewhere; `to_read`: it is not to be changed, nor made one's own.
+        `shown` is what whoever asks has called it: where a link leads is not told."""
         for path in paths:
             if not self.holds(path, to_read=to_read):
+                given = mask_secrets(path if shown is None else shown)
                 raise Denied(
-                    f"{mask_secrets(path)} is outside of the places of this sandbox",
+                    f"{given} is outside of the places of this sandbox",
                     hint="whoever opens the lake can name its folder: Sandbox(places=[…])",
                 )
 
     def holds(self, path: str, *, to_read: bool = False) -> bool:
         """Whether a path, as it is written, is below one of the places and nowhere leads up."""
         steps = path.replace("\\", "/").split("/")
-        inside = path.startswith((*self.places, *self.beside, *(self.readable if to_read else ())))
+        inside = path.startswith((*self.places, *(self.readable if to_read else ())))
         return inside and ".." not in steps and "\0" not in path
 
 

@@ -111,7 +111,7 @@ def _tree(written: str, text: str) -> Node:
 def sort_sql(key: SortKey) -> str:
     """A key to sort by, which others may have written into the catalog: nothing but an expression
     over one row, and its way."""
-    _check_stored(key.expression, "the sort key")
+    check_stored(key.expression, "the sort key")
     if key.direction not in _WAYS or key.nulls not in _NULLS:
         raise Corrupt(
             f"the catalog sorts by {key.expression!r} {key.direction} {key.nulls}",
@@ -122,7 +122,7 @@ def sort_sql(key: SortKey) -> str:
 
 def default_sql(text: str) -> str:
     """A column's default, which others may have written: nothing but an expression."""
-    _check_stored(text, "the default")
+    check_stored(text, "the default")
     return f"({text})"
 
 
@@ -131,5 +131,6 @@ _NULLS = ("NULLS_FIRST", "NULLS_LAST")
 
 
 @lru_cache(maxsize=1024)
-def _check_stored(text: str, what: str) -> None:
+def check_stored(text: str, what: str) -> None:
+    """Denied for an expression in the catalog that could reach beyond a row."""
     refuse_more_than_a_row(tree.expression(text), f"{what} {text!r}")

@@ -85,7 +85,7 @@ class DraftSession(Session):
         self.drafts = Drafts()
         self.view = DraftedView(self.data_path, self.namespace, self.drafts, self.reads)
         self.written: list[str] = []
-        self.work = Work(self.store, self.data_path)
+        self.work = Work(self.store, self.home)
         self._watch = watch(self, self.drafts, self.work)
         self._next_id = -1
         self.counts = WriteResult(None)

@@ -11,7 +11,7 @@ from tidelake.catalog.commit.commit import CommitGuard, CommitRequest, CommitRes
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import zones
-from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.errors import Conflict, Denied, Invalid, TidelakeError
 from tidelake.model.change import Change, WriteResult
 from tidelake.session.drafting import DraftSession
 from tidelake.session.guard import Guard
@@ -22,6 +22,10 @@ from tidelake.session.session import Session
 from tidelake.session.staging import settle
 
 
+class _Refused(Denied):
+    """A hook will not have the commit, so it has not landed: its files can go."""
+
+
 def land(tx: DraftSession) -> WriteResult:
     """Make everything visible at once, as one snapshot. The transaction is over then."""
     change = prepare(tx)
@@ -30,7 +34,7 @@ def land(tx: DraftSession) -> WriteResult:
     except TokenFound as found:
         tx.discard(tx.written)
         tx.result = found.result
-    except (Conflict, Invalid):
+    except (Conflict, Invalid, _Refused):
         tx.discard(tx.written)
         raise
     finally:
@@ -109,7 +113,10 @@ def _commit(tx: DraftSession, change: Change) -> WriteResult:
 
     def beside(writer: Writer) -> None:
         keep_beside(tx, writer)
-        hooks.beside(writer)
+        try:
+            hooks.beside(writer)
+        except Denied as error:
+            raise _Refused(error.message, hint=error.hint) from error
 
     def check(reader: Reader, head: Numbers) -> None:
         tx.reads.check(tx.local, tx.data_path, reader, (tx.base, tx.schema_version), head)

@@ -1,10 +1,10 @@
 """Writers at work say so, so that files which they have not committed yet are not swept away.
 
-A lease is a small object in the data path, `_tidelake/writer-<id>`, one for all writers of a
-process there. It is written before the first file and again now and then while the work goes on,
-and it goes when there has been nothing to do for a while. So a process that writes all the time
-pays for it once. What is left of one that was killed counts for nothing after some minutes, and
-on its own machine at once. All times are those of the store's own clock.
+A lease is a small object, `_tidelake/writer-<id>`, in the data path, or in a tenant's folder there;
+one for all writers of a process. It is written before the first file and again now and then while
+the work goes on, and it goes when there has been nothing to do for a while. So a process that
+writes all the time pays for it once. What is left of one that was killed counts for nothing after
+some minutes, and on its own machine at once. All times are those of the store's own clock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -200,7 +200,7 @@ def settle(data_path: str) -> None:
 @contextmanager
 def announce_work(session: Session) -> Iterator[None]:
     """Files may be written inside."""
-    work = Work(session.local.store, session.data_path)
+    work = Work(session.local.store, session.home)
     work.begin()
     try:
         yield
@@ -217,9 +217,11 @@ class Announcements:
     stale: tuple[str, ...]
 
 
-def look(store: Store, data_path: str, now: datetime) -> Announcements:
-    """Who is at work in a data path. Requires: files have been listed before."""
-    found = [each for each in store.walk(f"{data_path}{FOLDER}") if _NAME.fullmatch(each.uri)]
+def look(store: Store, homes: Iterable[str], now: datetime) -> Announcements:
+    """Who is at work in a data path: it, and the folders of tenants in it, are the homes. Requires:
+    files have been listed before."""
+    listed = (each for home in homes for each in store.walk(f"{home}{FOLDER}"))
+    found = [each for each in listed if _NAME.fullmatch(each.uri)]
     begins, stale = [], []
     for each in found:
         seconds, is_dead = _said(store, each.uri)

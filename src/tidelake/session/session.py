@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Database, Reader
-from tidelake.catalog.read import snapshots, tags
+from tidelake.catalog.read import own_snapshots, snapshots, tags
 from tidelake.engine import Engine
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.spark.session import active_session
@@ -73,6 +73,8 @@ class Session:
         """It is a copy that was sent to another process."""
         self.remembers = True
         """Whether what is found out on the way may be kept in the catalog."""
+        self.is_guest = False
+        """Whether the database itself holds it to its namespace."""
         self._closed = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,7 +83,7 @@ class Session:
         self.check_not_closed()
         opened = (self.database, self.data_path, self.local)
         settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
-        return reopen_session, (*opened, *settings, self.namespace)
+        return reopen_session, (*opened, *settings, self.namespace, self.is_guest)
 
     # Where it is, and what it works with.
 
@@ -93,6 +95,11 @@ class Session:
     @property
     def store(self) -> Store:
         return self.local.store
+
+    @property
+    def home(self) -> str:
+        """The folder that is its own: the data path, or that of the tenant in it."""
+        return f"{self.data_path}{self.namespace.folder}"
 
     @property
     def engine_name(self) -> str:
@@ -245,14 +252,30 @@ class Session:
         return head, self.at(reader) if snapshot_id is None else snapshot_id
 
     def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
-        """The snapshot of an id, a time or a tag. A tenant hears of no tags."""
-        if not self.namespace.is_whole and isinstance(parse_moment(moment), str):
-            raise NotFound(f"there is no snapshot {moment!r}", hint="name a time or a snapshot id")
-        found = tags.resolve(reader, moment)
+        """The snapshot of an id, a time or a tag; for a tenant, one of its own."""
+        whole = self.namespace.is_whole
+        found = tags.resolve(reader, moment) if whole else self._own(reader, parse_moment(moment))
         if self.pinned is not None and found.snapshot_id > self.pinned:
             raise Denied(
                 f"snapshot {found.snapshot_id} is after {self.pinned}, to which the lake is pinned",
                 hint="ask the unpinned lake",
+            )
+        return found
+
+    def _own(self, reader: Reader, wanted: int | str | datetime) -> Snapshot:
+        """A number that is not one of its own stands for the one before; whose it is, and whether
+        it is anybody's, is not told. Nor is a tag."""
+        at: int | None = None
+        with suppress(NotFound):
+            if isinstance(wanted, datetime):
+                at = snapshots.by_time(reader, wanted).snapshot_id
+            elif isinstance(wanted, int):
+                at = wanted
+        found = None if at is None else own_snapshots.newest_own(reader, at, self.namespace)
+        if found is None:
+            raise NotFound(
+                f"there is no snapshot {str(wanted)!r}",
+                hint="name a time or a snapshot id of lake.log()",
             )
         return found
 
@@ -345,6 +368,7 @@ def reopen_session(
     is_marked: bool,
     wired: FeatureLoader,
     namespace: Namespace = WHOLE,
+    is_guest: bool = False,
 ) -> Session:
     """The catalog is not asked before something is read."""
     session = Session(
@@ -360,4 +384,5 @@ def reopen_session(
     )
     session.has_moved = True
     session.is_marked = is_marked
+    session.is_guest = is_guest
     return session

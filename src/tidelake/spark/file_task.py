@@ -72,7 +72,7 @@ def task_for(session: Session, order: FileOrder, schema: StructType, doing: str)
         bring(connection, "arrow_rows", data, order.columns, table=table, defaults=order.defaults)
     names = tuple(schema.fieldNames())
     query = RowsQuery(session.local, doing, table, names, order.columns, order.sql, order.defaults)
-    return FileTask(query, order.target, SharedLease.of(session.data_path))
+    return FileTask(query, order.target, SharedLease.of(session.home))
 
 
 def written_files(messages: Sequence[WriterCommitMessage | None]) -> tuple[NewFile, ...]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from tidelake.errors import Corrupt, Denied, Invalid, NotFound, Unavailable
-from tidelake.model.address import mask_secrets, without_secrets
+from tidelake.errors import Corrupt, Invalid, NotFound, Unavailable
 from tidelake.model.ownership import lies_within
 from tidelake.model.sandbox import Confinement
 from tidelake.model.tuning import Tuning
 from tidelake.store.access import StoreAccess
+from tidelake.store.failures import reporting
 from tidelake.store.local_files import create_file, replace_file
 from tidelake.store.schemes import check_scheme
 
@@ -27,8 +27,6 @@ _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _RANGE = re.escape("-")
 _AT_ONCE = 16
-_REFUSED = re.compile(r"status: 40[13]\b")
-"""Of a listing that was refused, obstore tells no more than this."""
 _GLOB_WORDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -38,7 +36,10 @@ def is_local(uri: str) -> bool:
 
 def local_path(uri: str) -> Path:
     """The path behind a local URI or plain path."""
-    return Path(unquote(urlsplit(uri).path) if uri.startswith("file://") else uri)
+    try:
+        return Path(unquote(urlsplit(uri).path) if uri.startswith("file://") else uri)
+    except ValueError:
+        raise Invalid(f"{uri!r} is no address of a file", hint="write [ as %5B, ] as %5D") from None
 
 
 def same_place(uri: str) -> str:
@@ -80,11 +81,16 @@ class Store:
     @contextmanager
     def _asked(self, verb: str, uri: str) -> Iterator[None]:
         """Do something with an object. Who is confined asks for none elsewhere, by whatever way."""
+        with reporting(verb, uri):
+            self._check(verb, uri)
+            yield
+
+    def _check(self, verb: str, uri: str) -> None:
         if self._confinement is not None:
             path = str(local_path(uri).absolute()) if is_local(uri) else uri
-            self._confinement.check([path, same_place(path)], to_read=verb in _TO_READ)
-        with _reported(verb, uri):
-            yield
+            to_read = verb in _TO_READ
+            self._confinement.check([path], uri, to_read=to_read)
+            self._confinement.check([same_place(path)], uri, to_read=to_read)
 
     def read_small(self, uri: str) -> bytes:
         """The same of an object that is to be taken apart in memory. Corrupt if it is too large
@@ -166,6 +172,9 @@ class Store:
 
     def delete(self, uris: Sequence[str]) -> None:
         """Remove objects, many at a time; those that are gone already are no matter."""
+        for uri in uris:
+            with reporting("delete", uri):
+                self._check("delete", uri)
         for uri in filter(is_local, uris):
             with self._asked("delete", uri):
                 local_path(uri).unlink(missing_ok=True)
@@ -329,25 +338,6 @@ class _Origin:
 
 
 _ORIGIN = _Origin()
-
-
-@contextmanager
-def _reported(verb: str, uri: str) -> Iterator[None]:
-    """Whatever a store raises comes out as an error of our own, but for what is not there."""
-    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-
-    shown = mask_secrets(uri)
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
-        raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
-    except (OSError, BaseError) as error:
-        if _REFUSED.search(str(error)):
-            raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
-        said = without_secrets(str(error).partition("\n")[0], uri)
-        raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
 
 
 def _walked(folder: str) -> Iterator[StoredObject]:

@@ -188,6 +188,8 @@ def lambdas() -> frozenset[str]:
 
 
 def _parsed(text: str, doing: str, hint: str) -> list[Node]:
+    if not text.isascii() and not _is_unicode(text):
+        raise Invalid(f"{doing[:80]}…: it holds lone surrogates", hint="leave them out")
     try:
         ((answer,),) = _asked(_SERIALIZE, text)
         found = json.loads(answer)
@@ -199,6 +201,10 @@ def _parsed(text: str, doing: str, hint: str) -> list[Node]:
         raise Invalid(f"{doing}: there is nothing to read", hint=hint)
     statements: list[Node] = found["statements"]
     return statements
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 _SERIALIZE = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.read import shares
+from tidelake.catalog.read import own_snapshots, shares
 from tidelake.engine.cell.engine import CellEngine
 from tidelake.errors import Denied, Invalid, NotFound
 from tidelake.model.change import WriteResult
@@ -14,7 +16,7 @@ from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session
-from tidelake.tenants import records, retention
+from tidelake.tenants import database_role, records, retention
 from tidelake.tenants.records import TenantRecord
 from tidelake.tenants.share import folders
 from tidelake.tenants.statistics import states
@@ -50,6 +52,11 @@ def _check_free(reader: Reader, session: Session, namespace: Namespace) -> None:
             f"the lake has a schema {found[0]} already, which would be the tenant's",
             hint="choose another name, or rename the schema's tables into another",
         )
+    if own_snapshots.objects_of(reader, namespace):
+        raise Invalid(
+            f"there was a tenant or a schema {namespace.tenant}, whose past would be the new one's",
+            hint="choose another name, or expire() the snapshots that have it",
+        )
 
 
 def find_tenant(session: Session, name: str) -> TenantRecord:
@@ -63,20 +70,34 @@ def find_tenant(session: Session, name: str) -> TenantRecord:
     return found
 
 
-def open_tenant(session: Session, name: str, role: str, sandbox: Sandbox | None) -> Session:
+def open_tenant(
+    session: Session,
+    name: str,
+    role: str,
+    sandbox: Sandbox | None,
+    storage_options: Mapping[str, str] | None = None,
+) -> Session:
     """The lake for one tenant, confined to its folder."""
     known = find_tenant(session, name).name
     with session.reading() as reader:
         shared = folders(reader, session, known)
     namespace = Namespace(known, checked_role(role), frozenset(shared))
-    walls = Confinement.around(
-        sandbox or Sandbox(),
-        f"{session.data_path}{namespace.folder}",
-        beside=(f"{session.data_path}_tidelake/",),
-        readable=shared.values(),
-    )
+    return confine(session, namespace, sandbox, storage_options, shared.values())
+
+
+def confine(
+    session: Session,
+    namespace: Namespace,
+    sandbox: Sandbox | None,
+    storage_options: Mapping[str, str] | None = None,
+    readable: Iterable[str] = (),
+) -> Session:
+    """The lake within a namespace, and with its own keys to the store if there are such."""
+    home = f"{session.data_path}{namespace.folder}"
+    walls = Confinement.around(sandbox or Sandbox(), home, readable)
     options, temp, _ = session.local.identity
-    return session.within(namespace, CellEngine(options, temp, walls))
+    given = options if storage_options is None else dict(storage_options)
+    return session.within(namespace, CellEngine(given, temp, walls))
 
 
 def set_quota(session: Session, name: str, quota: Quota) -> None:
@@ -115,6 +136,7 @@ def drop_tenant(session: Session, name: str, *, dry_run: bool) -> TenantDrop:
         rows = sum(session.view.row_count(reader, at, each) or 0 for each in tables)
     told = TenantDrop(name, tuple(map(str, tables)), rows, dry_run)
     if not dry_run:
+        database_role.shut(session, str(namespace.tenant))
         write(session, lambda tx: _drop(tx, namespace))
     return told
 
@@ -126,6 +148,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
         records.remove(writer, tenant)
         retention.remove(writer, tenant)
         shares.forget_tenant(writer, tenant)
+        database_role.remove(writer, tenant)
 
     tx.in_commit = forget
     with tx.reading() as reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 from tidelake.errors import Invalid
@@ -59,3 +59,15 @@ class TenantDrop:
     tables: tuple[str, ...]
     rows: int
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TenantLogin:
+    """A role of the database that sees one tenant's rows alone. `url` is what `connect` takes, with
+    the password in it. Both are told once, and kept nowhere."""
+
+    tenant: str
+    role: str
+    access: str
+    password: str = field(repr=False)
+    url: str = field(repr=False)

@@ -15,6 +15,7 @@ from tidelake.catalog.expire.leftovers import CatalogFiles, ScheduledFile
 from tidelake.catalog.read import options, paths
 from tidelake.errors import Invalid
 from tidelake.model.age import moment_before
+from tidelake.model.namespace import FOLDER as TENANTS
 from tidelake.model.ownership import is_derived, is_written
 from tidelake.session import leases
 from tidelake.session.clocks import Clocks, clocks
@@ -136,12 +137,22 @@ def cleanup(session: Session, *, older_than: object, orphans: bool, dry_run: boo
     return _result(removed, {**found.kept, _AGAIN: again})
 
 
+def _homes(data_path: str, listed: Iterable[StoredObject]) -> list[str]:
+    """Where writers say that they are at work: the lake's own, and its tenants'."""
+    tenants = f"{data_path}{TENANTS}"
+    below = (each.uri[len(tenants) :] for each in listed if each.uri.startswith(tenants))
+    names = {path.partition("/")[0] for path in below if "/" in path}
+    return [data_path, *(f"{tenants}{name}/" for name in sorted(names))]
+
+
 def _look(
     session: Session, older_than: object, listed: Sequence[StoredObject] | None, now: Clocks
 ) -> _Look:
     """Writers at work are asked for before the catalog: who is done by then is known there."""
-    leases.settle(session.data_path)
-    writers = leases.look(session.local.store, session.data_path, now.store)
+    homes = _homes(session.data_path, listed or ())
+    for home in homes:
+        leases.settle(home)
+    writers = leases.look(session.local.store, homes, now.store)
     with session.reading() as reader:
         grace = options.of_lake(reader, "delete_older_than") if older_than is None else older_than
         known = leftovers.look(reader, session.data_path)

@@ -278,10 +278,10 @@ def _extra(entries: Entries, change: Change, began: float) -> str:
 
 
 def _write(writer: Writer, entries: Entries, change: Change, began: float) -> None:
-    """Tables first, because MySQL commits after each; then the snapshot, whose key stops
-    everybody else; then the rest."""
-    for sql in entries.creates:
-        writer.execute(sql)
+    """The snapshot, whose key stops everybody else, then tables, then the rest. Where a CREATE
+    commits, tables come first of all."""
+    if writer.dialect.commits_create:
+        _create(writer, entries)
     numbers = entries.numbers
     writer.insert(
         "ducklake_snapshot",
@@ -295,6 +295,8 @@ def _write(writer: Writer, entries: Entries, change: Change, began: float) -> No
             }
         ],
     )
+    if not writer.dialect.commits_create:
+        _create(writer, entries)
     entries.write(writer)
     writer.insert(
         "ducklake_snapshot_changes",
@@ -308,3 +310,8 @@ def _write(writer: Writer, entries: Entries, change: Change, began: float) -> No
             }
         ],
     )
+
+
+def _create(writer: Writer, entries: Entries) -> None:
+    for sql in entries.creates:
+        writer.execute(sql)

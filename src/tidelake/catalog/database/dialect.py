@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from tidelake.catalog.database.walls import Walls
 from tidelake.model.schema import Column
 
 SMALL_INTEGERS = {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
@@ -69,6 +70,10 @@ class Dialect(Protocol):
     the table is made anew."""
     brief_wait: str | None = None
     """Has this transaction wait for locks no longer than a second, where it would wait long."""
+
+    walls: Walls | None = None
+    """What holds a role of the database to one tenant."""
+    why_no_walls: str = "it has no users of its own"
 
     widest: int | None = None
     """How many columns a table for small writes takes, whatever is in them."""

@@ -73,7 +73,11 @@ class ServerDatabase(ABC):
     @contextmanager
     def reading(self) -> Iterator[ServerSession]:
         with self._connection() as connection, connection.begin():
-            yield ServerSession(connection)
+            yield self.session_of(connection)
+
+    def session_of(self, connection: Connection) -> ServerSession:
+        """How statements reach the driver."""
+        return ServerSession(connection)
 
     @contextmanager
     def writing(self) -> Iterator[ServerSession]:

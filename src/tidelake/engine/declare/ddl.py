@@ -20,6 +20,7 @@ from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.names import text_literal
 from tidelake.model.schema import Column
 from tidelake.model.types import DUCKDB_NAMES, FROM_DUCKDB
+from tidelake.plan.expression import check_stored
 
 if TYPE_CHECKING:
     import duckdb
@@ -210,7 +211,9 @@ def _nested(name: str, kind: str, parts: Sequence[tuple[str, Any]], path: str) -
 
 
 def _with_default(column: Column, sql: str) -> Column:
-    """A literal in the plain text of its value; any other expression as DuckDB writes it."""
+    """A literal in the plain text of its value; any other expression as DuckDB writes it. It is
+    computed here, so it must be harmless first."""
+    check_stored(sql, "the default")
     (shape,) = computed_shapes(_DECLARER.duck(), f"SELECT ({sql})")
     value = _text_of(column, sql, shape)
     if not _is_literal(sql):

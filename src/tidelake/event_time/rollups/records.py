@@ -21,6 +21,7 @@ from tidelake.event_time.values.rollup import Rollup, RollupFile, lacks_text, pa
 
 TABLE = "tidelake_rollup"
 FILES = "tidelake_rollup_file"
+_IDS_OF_TABLE = 1 << 20
 own_tables.know(
     {
         TABLE: OwnTable(
@@ -170,18 +171,22 @@ def put(writer: Writer, rollup: Rollup, data_path: str) -> Rollup:
             hint="use theirs: t.rollups() shows it",
         )
     remove(writer, [other.id for other in same])
-    made = replace(rollup, id=_next_id(writer), made_at=own_tables.clock(writer))
+    made = replace(rollup, id=_next_id(writer, rollup.table_id), made_at=own_tables.clock(writer))
     writer.insert_values(TABLE, _COLUMNS, [_row(writer, made)])
     writer.insert_values(FILES, _FILE_COLUMNS, _file_rows(made, data_path))
     return made
 
 
-def _next_id(writer: Writer) -> int:
-    """An id that neither a rollup has, nor a file that is left of one."""
+def _next_id(writer: Writer, table_id: int) -> int:
+    """An id that neither a rollup has, nor a file that is left of one. Those of a table are above
+    a number of its own: who sees no other tables finds a free one all the same."""
     last = (
-        writer.rows(f"SELECT coalesce(max(rollup_id), 0) FROM {name}") for name in (TABLE, FILES)
+        writer.rows(
+            f"SELECT coalesce(max(rollup_id), 0) FROM {name} WHERE table_id = :id", id=table_id
+        )
+        for name in (TABLE, FILES)
     )
-    return 1 + max(int(rows[0][0]) for rows in last)
+    return 1 + max(table_id * _IDS_OF_TABLE, *(int(rows[0][0]) for rows in last))
 
 
 def _file_rows(rollup: Rollup, data_path: str) -> list[tuple[object, ...]]:

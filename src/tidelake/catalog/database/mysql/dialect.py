@@ -39,6 +39,7 @@ class MySQLDialect(Dialect):
     clock = "UTC_TIMESTAMP(6)"
     rekey = 'ALTER TABLE "{table}" ADD COLUMN {column}, DROP PRIMARY KEY, ADD PRIMARY KEY ({key})'
     prefixed = "CONCAT({}, {})"
+    why_no_walls = "its grants are for whole tables, and hold nobody to some of their rows"
     commits_create = True
     widest = 180  # a row is 8,126 bytes, of which a text needs 41
 

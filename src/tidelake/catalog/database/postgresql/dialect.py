@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from tidelake import duck
 from tidelake.catalog.database.dialect import NUMBER, Dialect, StatisticsSql
+from tidelake.catalog.database.postgresql.walls import PostgreSQLWalls
 from tidelake.model.schema import Column
 
 _NAME_BYTES = 63
@@ -48,7 +49,8 @@ class PostgreSQLDialect(Dialect):
     every_column = (
         "SELECT t.relname, c.attname FROM pg_attribute c"
         " JOIN pg_class t ON t.oid = c.attrelid"
-        " WHERE t.relnamespace = CAST(current_schema() AS regnamespace) AND t.relkind = 'r'"
+        " JOIN pg_namespace n ON n.oid = t.relnamespace"
+        " WHERE n.nspname = current_schema() AND t.relkind = 'r'"
         " AND c.attnum > 0 AND NOT c.attisdropped ORDER BY t.relname, c.attnum"
     )
     statistics = StatisticsSql(
@@ -65,6 +67,7 @@ class PostgreSQLDialect(Dialect):
     schema_exists = "SELECT 1 FROM pg_namespace WHERE nspname = :name"
     brief_wait = "SET LOCAL lock_timeout = '1s'"
     widest = 300  # a row is 8,160 bytes, of which a long decimal needs 24
+    walls = PostgreSQLWalls()
     keeps_text_as_bytes = True
     column_spellings = (
         "SELECT column_name FROM information_schema.columns"

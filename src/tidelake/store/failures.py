@@ -1,0 +1,43 @@
+"""What stores raise, told in our words."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelake.errors import Denied, Invalid, TidelakeError, Unavailable
+from tidelake.model.address import mask_secrets, without_secrets
+
+_REFUSED = re.compile(r"status: 40[13]\b|\(code: AccessDenied\)")
+"""Of a listing, or of one of many deletes, that was refused, obstore tells no more than this."""
+_SHOWN = 200
+
+
+@contextmanager
+def reporting(verb: str, uri: str) -> Iterator[None]:
+    """Whatever a store raises comes out as an error of our own, but for what is not there."""
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    shown = mask_secrets(uri)
+    try:
+        yield
+    except (FileNotFoundError, TidelakeError):
+        raise
+    except ValueError as error:
+        raise _nameless(shown) from error
+    except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
+        raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
+    except (OSError, BaseError) as error:
+        if getattr(error, "errno", None) == errno.ENAMETOOLONG:
+            raise _nameless(shown) from error
+        if _REFUSED.search(str(error)):
+            raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
+        said = without_secrets(str(error).partition("\n")[0], uri)
+        raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
+
+
+def _nameless(shown: str) -> Invalid:
+    name = shown if len(shown) < _SHOWN else f"{shown[:_SHOWN]}…"
+    return Invalid(f"{name!r} cannot be the name of a file", hint="is it short, and without NUL?")
