@@ -39,6 +39,7 @@ ORDER = [
     {"delta"},
     {"verify"},
     {"tenants"},
+    {"erasure", "audit"},
     {"sql"},
     {"lake"},
     {"join"},

@@ -104,6 +104,11 @@ class Annex:
     def tables_gone(self, writer: Writer, table_ids: Collection[int], /) -> None:
         """Tables leave the catalog, of which no snapshot is left that sees them."""
 
+    def rows_erased(self, writer: Writer, table_id: int, data_path: str, /) -> Iterable[str]:
+        """Rows of a table leave all its snapshots, in the same transaction. Forget what was made of
+        them; the complete paths of files that are to be deleted at once."""
+        return ()
+
     def protect(self, reader: Reader, snapshots: Collection[int], /) -> None:
         """Raise Conflict if one of these snapshots may not go."""
 

@@ -7,6 +7,7 @@ from tidelake.coverage.annex import CoverageAnnex
 from tidelake.coverage.from_rows import observers
 from tidelake.delta.importing.annex import ImportsAnnex
 from tidelake.delta.mirror.format import DeltaFormat
+from tidelake.erasure.annex import ErasureHook, ErasuresAnnex
 from tidelake.event_time.rollups.annex import RollupsAnnex
 from tidelake.history.annex import ConsumersAnnex
 from tidelake.ingestion.annex import IngestionAnnex
@@ -30,6 +31,7 @@ _ANNEXES = (
     IngestionAnnex(),
     RetentionAnnex(),
     SharesAnnex(),
+    ErasuresAnnex(),
 )
 
 
@@ -47,7 +49,8 @@ class Features:
         return observers
 
     def hooks(self, session: Session, /) -> tuple[Hook, ...]:
-        return (QuotaHook(session), *(each.hook(session) for each in self.formats))
+        own = (QuotaHook(session), ErasureHook(session))
+        return (*own, *(each.hook(session) for each in self.formats))
 
 
 FEATURES = Features()

@@ -220,6 +220,42 @@ class Upkeep:
 
 
 @dataclass(frozen=True, slots=True)
+class PurgedFile:
+    """A data file without some of its rows, for every snapshot that sees it. `before` is known
+    with its whole life; `file` is None if no row is left. `deletes` are all its delete files, each
+    with what stands in its place; None if it would be empty. `positions` are the deletes that the
+    catalog keeps: where the rows lie now, and since which snapshot they are gone."""
+
+    before: DataFile
+    file: NewFile | None = None
+    deletes: tuple[tuple[int, NewDeleteFile | None], ...] = ()
+    positions: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """Files that have been written for it."""
+        made = (self.file, *(delete for _, delete in self.deletes))
+        return [each.path for each in made if each is not None]
+
+    @property
+    def old_paths(self) -> list[str]:
+        """Files that it takes the place of."""
+        return [self.before.path, *(delete.path for delete in self.before.deletes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Rows that leave every snapshot: those that the `files` no longer have, and `rows` of the
+    catalog's own tables, by their names, as (row id, begin snapshot)."""
+
+    files: tuple[PurgedFile, ...] = ()
+    rows: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.files or any(self.rows.values()))
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaChange:
     """`before` None: a new schema; `after` None: it is dropped."""
 
@@ -232,7 +268,7 @@ class TableChange:
     """One table before and after, and the rows that come and go.
 
     `before` None: a new table; `after` None: it is dropped. `inline` says whether the catalog
-    may keep small writes itself. `upkeep` comes alone.
+    may keep small writes itself. `upkeep` comes alone, and so does `purge`.
     """
 
     before: TableInfo | None
@@ -240,6 +276,7 @@ class TableChange:
     write: Write = Write()
     inline: bool = True
     upkeep: Upkeep | None = None
+    purge: Purge | None = None
 
     @property
     def table(self) -> TableInfo:
@@ -251,12 +288,15 @@ class TableChange:
     def needs_columns(self) -> bool:
         """Whether it rests on the columns that the table has now: files that carry history have
         those of their time."""
+        if self.purge is not None:
+            return False
         return self.upkeep is None or bool(self.upkeep.fresh)
 
     @property
     def changes_anything(self) -> bool:
         wrote = self.write.adds or self.write.removes
-        return self.before != self.after or wrote or self.upkeep is not None
+        kept_up = self.upkeep is not None or self.purge is not None
+        return self.before != self.after or wrote or kept_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +329,8 @@ class Change:
     `schema_version`; `token`, its commit token, tells it from every other commit, so that it is
     recognised when it has landed but nobody was told. `done` is what the log will say of it.
     `origin`: it was made elsewhere before, and keeps the time that it has there if that is not
-    before the lake's newest snapshot."""
+    before the lake's newest snapshot. `seal`: the digest of the note of an erasure, which the commit
+    is to tell."""
 
     base: int
     schema_version: int
@@ -302,6 +343,7 @@ class Change:
     message: str | None = None
     done: WriteResult | None = None
     origin: Origin | None = None
+    seal: str | None = None
 
     @property
     def is_empty(self) -> bool:

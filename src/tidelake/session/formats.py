@@ -63,6 +63,10 @@ class MirrorFormat(Protocol):
         """Publish of all mirrors what has not been published yet, and begin those that are
         missing."""
 
+    def renew(self, session: Any, table_id: int, /) -> None:
+        """Remove what has been published of a table of which rows were erased, and publish it
+        anew. It may be called again, and for a table without a mirror."""
+
     def statuses(self, session: Any, /) -> list[MirrorStatus]:
         """Of all mirrors, by the names of their tables."""
 

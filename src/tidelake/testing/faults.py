@@ -220,6 +220,10 @@ class _WatchedConnections:
             self.tell("commit", "")
         self.tell("done", "")
 
+    def shrink(self, tables: Sequence[str]) -> None:
+        self.tell("shrink", "")
+        self.inner.shrink(tables)
+
     def close(self) -> None:
         self.inner.close()
 

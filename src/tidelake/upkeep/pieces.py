@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
+from tidelake.catalog.inventory import file_ids
 from tidelake.catalog.read import files, inlined_data, options, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.inlined_data import KeptHistory
@@ -75,11 +76,16 @@ class TableState:
         return self.facts.info
 
 
-def look(session: Session, name: TableName) -> TableState:
+def look(session: Session, name: TableName, *, every: bool = False) -> TableState:
+    """The table with the files of its newest snapshot; or with `every` one that there is of it,
+    each with its whole life."""
     with session.reading() as reader:
         base, schema_version = snapshots.head(reader)
         info = session.table_info(reader, base, name)
-        found = files.data_files(reader, base, info.id, info.path)
+        if every:
+            found = files.whole_life(reader, info.id, info.path, file_ids(reader, info.id))
+        else:
+            found = files.data_files(reader, base, info.id, info.path)
         kept = tuple(inlined_data.kept_history(reader, base, info.id))
         versions = _Versions(tuple(read.versions(reader, info.id)))
         needed = {versions.at(file.begin_snapshot) for file in found}

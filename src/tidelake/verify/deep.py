@@ -93,25 +93,25 @@ def _check_table(this: Pass, table_id: int, expected: Sequence[CheckedFile]) -> 
         counted = counting.row_count(reader, known.head, table_id)
     epochs = _epochs(known, table_id)
     asked = Question(tuple(epochs), this.deep, this.fingerprint, frozenset(found.doubtful))
-    reports = list(_reports(this.session, table, asked))
-    found.problems += (problem for report in reports for problem in report.problems)
+    told = list(reports(this.session, table, asked))
+    found.problems += (problem for report in told for problem in report.problems)
     if this.deep:
         yield from _check_inlined(this.session.local.workbench(), known, table)
     if found.doubtful & {file.path for file in table.expected}:
         return
     for place, epoch in enumerate(epochs):
-        each = [report.epochs[place] for report in reports]
-        states = _states(table, epoch, each)
-        if this.deep and states:
+        each = [report.epochs[place] for report in told]
+        lived = states(table, epoch, each)
+        if this.deep and lived:
             yield from _check_row_ids(known, table, each)
-            yield from _check_count(known, table, states[-1], counted)
+            yield from _check_count(known, table, lived[-1], counted)
         if this.fingerprint:
-            yield from _compared(table, epoch, states, this.kept[table_id], this.coming)
+            yield from _compared(table, epoch, lived, this.kept[table_id], this.coming)
     found.checked["rows"] += sum(file.rows for file in table.files)
     found.checked["rows"] += sum(len(some.rows) for some in table.inlined)
 
 
-def _reports(session: Session, table: LifeOfTable, asked: Question) -> Iterator[SliceReport]:
+def reports(session: Session, table: LifeOfTable, asked: Question) -> Iterator[SliceReport]:
     """Of files by tasks of the lake's engine, of rows in the catalog here."""
     with session.engine.job(f"cannot verify {table.name}") as job:
         yield from job.run(slices_of(table, asked), read_slice)
@@ -178,12 +178,12 @@ def _epochs(known: Inventory, table_id: int) -> list[Epoch]:
     return [each for each in found if known.seen_at(each.since, each.until) is not None]
 
 
-def _states(
-    table: LifeOfTable, epoch: Epoch, reports: Sequence[EpochReport]
+def states(
+    table: LifeOfTable, epoch: Epoch, told: Sequence[EpochReport]
 ) -> list[tuple[int, Content]]:
     """The content of the table at every snapshot of an epoch, in order."""
     total: dict[int, Content] = defaultdict(Content)
-    for report in reports:
+    for report in told:
         for at, content in report.changes.items():
             total[at] = total[at].plus(content)
     changes = deque(sorted(total.items()))

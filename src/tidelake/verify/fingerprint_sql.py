@@ -41,16 +41,21 @@ def live(
     ends: Sequence[tuple[int, int, int]],
     *,
     hashed: bool,
+    without: str | None = None,
 ) -> None:
-    """A view of (id, born, died, upper, lower): every row that the epoch has seen. It is read as
-    often as it is asked: a file may have more rows than memory has room for.
+    """A view of (id, born, died, upper, lower): every row that the epoch has seen, but for those at
+    positions in a relation (pos) `without` which it is to be. It is read as often as it is asked: a
+    file may have more rows than memory has room for.
 
     Requires: the plan's files have their whole lives, and it filters nothing. `ends` are of
     rows in the catalog: (row id, begin, end).
     """
     connection = work.connection
     every = _without_deletes(plan)
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {name}_rows AS {work.scan(every)}")
+    rows = work.scan(every)
+    if without is not None:
+        rows = f"SELECT r.* FROM ({rows}) AS r ANTI JOIN {without} AS w ON w.pos = r.{ROW_POSITION}"
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {name}_rows AS {rows}")
     gone = deletions_sql(work, plan.files)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name}_gone AS {gone}")
     _keep(work, f"{name}_files", _file_values(plan.files))

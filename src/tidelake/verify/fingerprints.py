@@ -45,6 +45,17 @@ def add(writer: Writer, fingerprints: Iterable[Fingerprint]) -> None:
     writer.insert_values(TABLE, _COLUMNS, values)
 
 
+def of_table(reader: Reader, table_id: int) -> list[Fingerprint]:
+    """Those of one table, in the order of snapshots."""
+    return [each for each in every(reader) if each.table_id == table_id]
+
+
+def rebase(writer: Writer, table_id: int, fingerprints: Iterable[Fingerprint]) -> None:
+    """Keep these of a table, in place of all that were kept. Requires: some are."""
+    forget(writer, "table_id", [table_id])
+    add(writer, fingerprints)
+
+
 def forget(writer: Writer, column: str, ids: Collection[int]) -> None:
     """Strike off those of tables, or of snapshots, that go."""
     if ids and writer.has_table(TABLE):

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tidelake.catalog.annex import Annexes
-from tidelake.catalog.commit import conflict, contents, declarations
+from tidelake.catalog.commit import conflict, contents, declarations, erase
 from tidelake.catalog.commit import rebuild as upkeep
 from tidelake.catalog.commit.clock import check_past, file_clock
 from tidelake.catalog.commit.entries import Entries, Numbers
@@ -169,6 +169,8 @@ def _fill(
         contents.fill(writer, entries, table, known, data_path)
         if table.upkeep is not None:
             upkeep.fill(writer, entries, table, known, (data_path, change.base))
+        if table.purge is not None:
+            erase.fill(writer, entries, table, data_path)
 
 
 def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime) -> datetime:
@@ -272,6 +274,8 @@ def _extra(entries: Entries, change: Change, began: float) -> str:
     if (origin := change.origin) is not None:
         known = {"version": origin.version, "time": origin.time.isoformat()}
         said |= {"delta": known | ({"operation": origin.operation} if origin.operation else {})}
+    if change.seal is not None:
+        said |= {"erasure": change.seal}
     if files:
         said |= {"files": len(files), "bytes": sum(map(int, files))}
     return f"{_mark(change.token)}, {json.dumps(said)[1:]}}}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.commit.entries import Entries
@@ -93,23 +94,32 @@ def _row_id(added: NewFile | NewRow, statistics: TableStatistics) -> int | None:
     return statistics.take_row_ids(added.rows)
 
 
+class FileSpan(NamedTuple):
+    """The first and the last snapshot whose rows a file holds, and the one that ended it. Without
+    a last, all rows are of the first."""
+
+    begin: int
+    last: int | None = None
+    end: int | None = None
+
+
 def add_file(
     entries: Entries,
     file: NewFile,
     table: TableInfo,
     ids: tuple[int, int | None, int | None, int | None],
-    span: tuple[int, int] | None = None,
+    span: FileSpan | None = None,
 ) -> int:
     """The rows of one data file, and its id. `ids` are those of the table, the partitioning, the
-    name mapping and the first row; `span` the first and the last snapshot whose rows it holds, if
-    they are older than this one."""
+    name mapping and the first row; `span` is given if its rows are older than this snapshot."""
     table_id, partition_id, mapping_id, first_row_id = ids
-    begin, last = span or (entries.snapshot_id, None)
+    begin, last, end = span or FileSpan(entries.snapshot_id)
     file_id = entries.numbers.file_id()
     inside = file.path.startswith(table.path)
     entries.add(
         "ducklake_data_file",
         begin_snapshot=begin,
+        end_snapshot=end,
         data_file_id=file_id,
         table_id=table_id,
         path=file.path[len(table.path) :] if inside else file.path,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from tidelake.catalog.commit import conflict, inline_tables
 from tidelake.catalog.commit.contents import (
+    FileSpan,
     add_delete_file,
     add_file,
     schedule,
@@ -29,7 +30,7 @@ from tidelake.model.change import CarriedFile, Change, KeptTable, SeenFile, Tabl
 from tidelake.model.file import DataFile
 from tidelake.model.table import TableInfo
 
-_OF_FILES = (
+OF_FILES = (
     "ducklake_data_file",
     "ducklake_file_column_stats",
     "ducklake_file_partition_value",
@@ -136,7 +137,7 @@ def _tokens(upkeep: Upkeep, table_id: int) -> Iterator[str]:
 
 def _carry(entries: Entries, carried: CarriedFile, table: TableInfo, data_path: str) -> None:
     ids = (table.id, carried.partition_id, None, None)
-    file_id = add_file(entries, carried.file, table, ids, (carried.begin, carried.last))
+    file_id = add_file(entries, carried.file, table, ids, FileSpan(carried.begin, carried.last))
     if carried.deletes is not None:
         delete = replace(carried.deletes, data_file_id=file_id)
         add_delete_file(entries, delete, table, data_path)
@@ -148,9 +149,9 @@ def _forget(
     """Files leave the catalog. Those that are the lake's own are scheduled for deletion."""
     table_id, data_path = where
     for ids in chunks(file.id for file in merged):
-        for name in _OF_FILES:
+        for name in OF_FILES:
             entries.change(f"DELETE FROM {name} WHERE 1 = 1{among(ids)}")
-    shared = _shared(reader, merged, data_path)
+    shared = shared_paths(reader, merged, data_path)
     going = {file.path: file.id for file in reversed(merged) if file.path not in shared}
     by_id = {file_id: path for path, file_id in going.items()}
     mapped = {file.id for file in merged if file.mapping_id is not None}
@@ -163,7 +164,7 @@ def _forget(
         schedule_delete_file(entries, delete, data_path)
 
 
-def _shared(reader: Reader, merged: Sequence[DataFile], data_path: str) -> set[str]:
+def shared_paths(reader: Reader, merged: Sequence[DataFile], data_path: str) -> set[str]:
     """Paths that other rows of the catalog name too: a file can be registered more than once."""
     registered = {file.path for file in merged if file.mapping_id is not None}
     if not registered:

@@ -19,7 +19,7 @@ from tidelake.model.change import ColumnFacts, NewFile, Write
 from tidelake.model.schema import Column
 from tidelake.model.types import FLOATS
 
-_UNBOUNDED = ("blob", "interval", "geometry", "variant")
+UNBOUNDED = ("blob", "interval", "geometry", "variant")
 """Types of which DuckDB asks no bounds."""
 
 
@@ -151,7 +151,7 @@ def hold_files(
 def _is_vague(leaf: Column, column: _Column) -> bool:
     """Whether there are values between bounds that nobody knows."""
     unknown = column.min is None or column.max is None
-    return column.has_values and unknown and leaf.type not in _UNBOUNDED
+    return column.has_values and unknown and leaf.type not in UNBOUNDED
 
 
 def forget_column(entries: Entries, table_id: int, column_id: int) -> None:

@@ -46,6 +46,10 @@ class Connections(Protocol):
         has committed. It commits at the end, or is undone if the body raises."""
         ...
 
+    def shrink(self, tables: Sequence[str]) -> None:
+        """Write tables anew, so that nothing is left of rows that were deleted from them."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -110,6 +110,13 @@ class Database:
         with self._told(), self.connections.writing() as session, self._holding(session):
             yield Writer(session, self.dialect)
 
+    def shrink(self, tables: Sequence[str]) -> None:
+        """Be rid of what the database still has of rows that were deleted from these tables.
+        Requires: this thread is in no transaction."""
+        assert self._held() is None, "a transaction keeps what others have deleted"
+        with self._told():
+            self.connections.shrink(tables)
+
     def _told(self) -> AbstractContextManager[None]:
         """Errors in our own words."""
         return translate_driver_errors(self.url, self._backend.failure_of, DRIVERS)

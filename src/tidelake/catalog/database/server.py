@@ -11,6 +11,7 @@ from tidelake.catalog import cells
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -89,6 +90,15 @@ class ServerDatabase(ABC):
     @abstractmethod
     def alone(self, connection: Connection) -> AbstractContextManager[ServerSession]:
         """A transaction with the lake's lock, which commits at the end."""
+
+    rewrite: str
+    """The statement that writes a table {} anew."""
+
+    def shrink(self, tables: Sequence[str]) -> None:
+        with self._connection() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            for name in tables:
+                connection.exec_driver_sql(self.rewrite.format(quote(name))).close()
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:

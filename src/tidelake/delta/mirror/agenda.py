@@ -14,7 +14,7 @@ from tidelake.catalog.read.column_history import type_spans
 from tidelake.delta.log.types import obstacles
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.files import TableAt
-from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile
+from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, begins_with
 from tidelake.errors import NotFound
 from tidelake.model.changes_made import UPKEEP, named_tables
 from tidelake.model.file import DataFile
@@ -113,8 +113,9 @@ class _Later:
 def _later(reader: Reader, mirror: Mirror) -> _Later:
     if mirror.snapshot_id == NEWEST:
         return _Later([snapshots.by_id(reader, snapshots.head_id(reader))], False)
-    if mirror.snapshot_id == OLDEST:
+    if mirror.snapshot_id <= OLDEST:
         first = read.first_snapshot(reader, mirror.table_id)
+        first = max(first, begins_with(mirror.snapshot_id))
         return _Later(snapshots.after(reader, first - 1), False)
     found = snapshots.after(reader, mirror.snapshot_id - 1)
     ids = [each.snapshot_id for each in found]

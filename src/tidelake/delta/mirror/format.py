@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.delta.mirror import mirror, status, sync
+from tidelake.delta.mirror import mirror, renew, status, sync
 from tidelake.delta.mirror.annex import DeltaMirrorsAnnex
 from tidelake.delta.mirror.checks import mirror_rows
 from tidelake.delta.mirror.mirror import DeltaMirror
@@ -30,6 +30,9 @@ class DeltaFormat:
 
     def mirrored(self, session: Session, name: TableName, /) -> DeltaMirror:
         return mirror.mirror_of(session, name)
+
+    def renew(self, session: Session, table_id: int, /) -> None:
+        renew.renew(session, table_id)
 
     def sync_all(self, session: Session, /) -> None:
         sync.sync_all(session)

@@ -60,9 +60,9 @@ def mirror_files(reader: Reader) -> MirrorFiles:
         place: each.removed_at
         for each in sorted(found, key=lambda each: each.removed_at or 0)
         if each.removed_at is not None
-        for place in _made(each)
+        for place in made_files(each)
     }
-    made = {place for each in found for place in _made(each)}
+    made = {place for each in found for place in made_files(each)}
     return MirrorFiles(
         shown=frozenset(map(same_place, now)),
         unsure=tuple(each.root for each in known if not _is_sure(each)),
@@ -84,7 +84,7 @@ def _places(found: MirrorHolding) -> Iterable[str]:
     return [locate(found.file.path, found.mirror.root), *_vectors(found)]
 
 
-def _made(found: MirrorHolding) -> Iterable[str]:
+def made_files(found: MirrorHolding) -> Iterable[str]:
     """What has been made of a file for the mirror alone."""
     copies = [locate(found.file.path, found.mirror.root)] if found.file.copied else []
     return [*copies, *_vectors(found)]

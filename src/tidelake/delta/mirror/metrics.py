@@ -11,10 +11,11 @@ from tidelake.session.short_transactions import run_locked
 
 
 class PublishedVersions(Memory):
-    """The versions of logs that this session has published itself, by table."""
+    """The versions of logs that this session has published itself, by the id of the Delta table: a
+    log that is made anew has another."""
 
     def __init__(self) -> None:
-        self.versions: dict[int, int] = {}
+        self.versions: dict[str, int] = {}
 
 
 class Tally(Memory):

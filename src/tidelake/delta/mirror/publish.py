@@ -30,7 +30,7 @@ def publish_now(session: Session, step: MirrorStep) -> bool:
     whether that is all there was to do."""
     mirror = step.after
     published = max(
-        session.memory(PublishedVersions).versions.get(mirror.table_id, -1), step.before.published
+        session.memory(PublishedVersions).versions.get(mirror.delta_id, -1), step.before.published
     )
     if mirror.status != "active" or [c.version for c in step.commits] != list(
         range(published + 1, mirror.version + 1)
@@ -41,7 +41,7 @@ def publish_now(session: Session, step: MirrorStep) -> bool:
     for commit in step.commits:
         if not _put(session, mirror, commit):
             return False
-        session.memory(PublishedVersions).versions[mirror.table_id] = commit.version
+        session.memory(PublishedVersions).versions[mirror.delta_id] = commit.version
     return True
 
 
@@ -64,7 +64,7 @@ def publish(session: Session, table_id: int) -> Mirror | None:
     if mirror != before:
         run_locked(session, mirrors.mark, table_id, mirror.published, mirror.checkpoint)
         session.memory(Tally).settle(session)
-    session.memory(PublishedVersions).versions[table_id] = mirror.published
+    session.memory(PublishedVersions).versions[mirror.delta_id] = mirror.published
     return mirror
 
 

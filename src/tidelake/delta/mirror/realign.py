@@ -98,7 +98,7 @@ def realign(session: Session, mirror: Mirror, log: LogListing, since: int) -> Mi
         raise Conflict(
             f"the mirror at {mirror.root} was changed meanwhile", hint="look at it, then try again"
         )
-    session.memory(PublishedVersions).versions.pop(mirror.table_id, None)
+    session.memory(PublishedVersions).versions.pop(mirror.delta_id, None)
     return publish(session, mirror.table_id) or step.after
 
 

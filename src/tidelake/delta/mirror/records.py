@@ -360,10 +360,15 @@ def forget(writer: Writer, until: int) -> None:
     )
 
 
+def checkpoint_ids(table_id: int) -> tuple[int, int]:
+    """The ids from which to which checkpoints of a mirror are listed for deletion."""
+    return _CHECKPOINTS + (table_id << 28), _CHECKPOINTS + ((table_id + 1) << 28)
+
+
 def keep_checkpoint(writer: Writer, mirror: Mirror, path: str, data_path: str) -> None:
     """DuckDB's search for orphans takes every Parquet file for one that the catalog does not know:
     a checkpoint is known to it as to be deleted, but not in our time. Those before may go."""
-    first = _CHECKPOINTS + (mirror.table_id << 28)
+    first, _ = checkpoint_ids(mirror.table_id)
     id_, moment = first + mirror.checkpoint, writer.dialect.moment
     writer.execute(
         f"UPDATE {SCHEDULE} SET schedule_start = :now WHERE data_file_id >= :first"

@@ -213,7 +213,7 @@ def ratify_beside(
         mirror = mirrors.of_table(writer, table_id)
         if mirror is None or mirror.status != "active" or mirror.snapshot_id < 0:
             continue
-        known = session.memory(PublishedVersions).versions.get(table_id, -1)
+        known = session.memory(PublishedVersions).versions.get(mirror.delta_id, -1)
         mirror = replace(mirror, published=max(mirror.published, known))
         due = agenda_of_appends(session, writer, mirror, declarations)
         if due and not any(each.then and needs_look(mirror, each.then) for each in due.dues):

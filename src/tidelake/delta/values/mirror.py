@@ -13,12 +13,23 @@ FIRST_ROW = "tidelake.firstRow"
 NEWEST, OLDEST = -1, -2
 
 
+def beginning_with(snapshot_id: int) -> int:
+    """What a mirror has for a snapshot that shows nothing yet, and is to begin with this one."""
+    return OLDEST - 1 - snapshot_id
+
+
+def begins_with(code: int) -> int:
+    """The snapshot that such a mirror is to begin with; none if it is the oldest."""
+    return OLDEST - 1 - code
+
+
 @dataclass(frozen=True, slots=True)
 class Mirror:
     """The mirror of a table. It shows the table as of `snapshot_id`, with the Delta version
     `version`, of which all up to `published` are in the log; -1 is none. `committed_at` is the
     time of that version, in milliseconds, and `checkpoint` the last one that has a checkpoint.
-    One that shows nothing yet has NEWEST or OLDEST for a snapshot: what it is to begin with."""
+    One that shows nothing yet has NEWEST, OLDEST or `beginning_with` for a snapshot: what it is to
+    begin with."""
 
     table_id: int
     delta_id: str

@@ -83,6 +83,23 @@ def restamp_file(work: Workbench, target: Target, file: NewDeleteFile, stamp: in
     return replace(file, path=path, bytes=size, footer_size=footer, rows=count, stamp=stamp)
 
 
+def move_deletes(
+    work: Workbench, target: Target, delete: DeleteFile, path: str, going: str
+) -> NewDeleteFile | None:
+    """The same deletes for a data file of which rows are left out, at the `path` it has now; None
+    if they were all of these rows. `going` is a relation of their positions: (pos, n), where n
+    counts them in order."""
+    before, stamped = _previous(work, delete)
+    more = f", d.{_SNAPSHOT}" if stamped else ""
+    rows = (
+        f"SELECT d.pos - COALESCE(g.n, 0) AS pos{more} FROM ({before}) AS d"
+        f" ASOF LEFT JOIN {going} AS g ON d.pos >= g.pos WHERE g.pos IS DISTINCT FROM d.pos"
+    )
+    if work.connection.execute(f"SELECT 1 FROM ({rows}) LIMIT 1").fetchone() is None:
+        return None
+    return _written(work.connection, target, (0, path), rows, stamped=stamped)
+
+
 def _written(
     connection: duckdb.DuckDBPyConnection,
     target: Target,

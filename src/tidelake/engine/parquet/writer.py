@@ -47,15 +47,19 @@ def write_files(
     carries_row_ids: bool,
     carries_snapshots: bool = False,
     zeros: bool = True,
+    into_one: bool = False,
 ) -> tuple[NewFile, ...]:
     """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
     row number; if they carry the snapshots that wrote them, also those. No rows, no file. With
-    `zeros` there may be a `-0.0` among the values."""
+    `zeros` there may be a `-0.0` among the values. `into_one` file they go in the order in which
+    they come. Requires for that: the target has neither partitions nor an order of its own."""
     carried = (*(_ROW_IDS if carries_row_ids else ()), *(_SNAPSHOTS if carries_snapshots else ()))
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
     mark = ZeroMark.drawn() if zeros else None
-    if target.partitioning is None:
+    if into_one:
+        files = _copy_in_order(work, _columns(target, sql, carried, mark), target, carried)
+    elif target.partitioning is None:
         files = _copy(work, _columns(target, sql, carried, mark), target, carried)
     else:
         whole = _copy_partitions(work, sql, target, carried, mark)
@@ -87,6 +91,13 @@ def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[
         rows = _run_into_one(work, sql, target, options)
     else:
         rows = _run(work, sql, target, [*options, f"FILE_SIZE_BYTES {target.file_bytes}"])
+    return tuple(_new_file(row, target, 0, carried) for row in rows)
+
+
+def _copy_in_order(
+    work: Workbench, sql: str, target: Target, carried: Carried
+) -> tuple[NewFile, ...]:
+    rows = _run_into_one(work, sql, target, _options(target, carried))
     return tuple(_new_file(row, target, 0, carried) for row in rows)
 
 

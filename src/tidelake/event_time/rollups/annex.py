@@ -37,6 +37,9 @@ class RollupsAnnex(Annex):
     def tables_gone(self, writer: Writer, table_ids: Collection[int], /) -> None:
         records.remove_of_tables(writer, table_ids)
 
+    def rows_erased(self, writer: Writer, table_id: int, data_path: str, /) -> list[str]:
+        return records.erase(writer, table_id, data_path)
+
     def snapshots_going(self, writer: Writer, snapshots: Collection[int], /) -> None:
         evidence.carry_over(writer, set(snapshots))
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import erasures, own_tables
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import paths, snapshots
@@ -160,6 +160,10 @@ def put(writer: Writer, rollup: Rollup, data_path: str) -> Rollup:
             f"snapshot {rollup.snapshot_id} was expired while the rollup of it was made",
             hint="make it again",
         )
+    if erasures.last_of(writer, rollup.table_id) > rollup.snapshot_id:
+        raise Conflict(
+            "rows of the table were erased while the rollup was made", hint="make it again"
+        )
     same = [
         other
         for other in every(writer, rollup.table_id)
@@ -232,6 +236,18 @@ def remove_of_tables(writer: Writer, ids: Collection[int]) -> None:
     """Forget all rollups of tables that go."""
     if ids and writer.has_table(TABLE):
         _end(writer, f"table_id IN ({', '.join(map(str, ids))})")
+
+
+def erase(writer: Writer, table_id: int, data_path: str) -> list[str]:
+    """Forget all rollups of a table, and all files that were ever theirs; where these are."""
+    if not writer.has_table(TABLE):
+        return []
+    rows = writer.rows(
+        f"SELECT path, path_is_relative FROM {FILES} WHERE table_id = :id", id=table_id
+    )
+    for name in (TABLE, FILES):
+        writer.execute(f"DELETE FROM {name} WHERE table_id = :id", id=table_id)
+    return [join_path(data_path, path, relative) for path, relative in rows]
 
 
 def tables_gone(reader: Reader) -> list[int]:

@@ -25,6 +25,7 @@ class MySQLDatabase(ServerDatabase):
     transaction."""
 
     lock_outlives_transaction = True
+    rewrite = "OPTIMIZE TABLE {}"
 
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("mysql", "a catalog on MySQL", "pymysql", "sqlalchemy")

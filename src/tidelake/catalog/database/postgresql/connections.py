@@ -27,6 +27,8 @@ _HAS_WALLS = "SELECT to_regproc('tidelake_end_holders') IS NOT NULL"
 class PostgreSQLDatabase(ServerDatabase):
     """The lake's lock ends with the transaction by itself."""
 
+    rewrite = "VACUUM FULL {}"
+
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
         settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]

@@ -25,6 +25,7 @@ from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.tuning import Tuning
 
 Parameters = Mapping[str, object]
+_SHRINK = ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 Kind = TypeVar("Kind")
 
 
@@ -214,6 +215,21 @@ class SQLiteDatabase:
                 self._keepers.put(keeper)
         except (sqlite3.Error, TidelakeError):
             keeper.end()
+
+    def shrink(self, _tables: Sequence[str]) -> None:
+        """The whole file: SQLite gives pages back, and does not clear them."""
+        if _SURROUNDINGS.are_shared:
+            keeper = self._keeper()
+            try:
+                keeper.run([("query", (sql, {})) for sql in _SHRINK])
+            except BaseException:
+                self._undo(keeper)
+                raise
+            self._keepers.put(keeper)
+            return
+        with self._connection() as connection:
+            for sql in _SHRINK:
+                connection.execute(sql).fetchall()
 
     def close(self) -> None:
         while (connection := _next(self._idle)) is not None:

@@ -1,0 +1,105 @@
+"""What comes after the commit of an erasure: mirrors are published anew, files go, and the catalog
+is rid of what its own file still has of rows that are no more. Each step may be done again, and
+whoever comes next does what somebody left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec
+
+from tidelake.catalog import erasures
+from tidelake.catalog.database.database import Reader
+from tidelake.catalog.erasures import ErasureRecord, Remaining
+from tidelake.errors import TidelakeError
+from tidelake.session.session import Session
+from tidelake.session.short_transactions import run_locked
+from tidelake.store.files import is_local, local_path
+
+Given = ParamSpec("Given")
+
+_HOLDERS = (
+    "ducklake_data_file",
+    "ducklake_delete_file",
+    "ducklake_file_column_stats",
+    "ducklake_file_variant_stats",
+    "ducklake_file_partition_value",
+    "ducklake_table_column_stats",
+    "ducklake_files_scheduled_for_deletion",
+)
+"""Tables of DuckLake in which values of rows, or paths with them, may have been."""
+_INLINED = ("ducklake_inlined_data_", "ducklake_inlined_delete_")
+
+
+def finish_all(session: Session) -> list[str]:
+    """Finish all erasures; what could not be done, and why."""
+    with session.reading() as reader:
+        waiting = erasures.unfinished(reader)
+    return [said for record in waiting for said in finish(session, record)]
+
+
+def finish(session: Session, record: ErasureRecord) -> list[str]:
+    """Finish one erasure; what could not be done, and why."""
+    remaining = record.remaining
+    if remaining is None:
+        return []
+    failed: list[str] = []
+    for name in remaining.mirrors:
+        _attempt(failed, f"publish its {name} mirror anew", _renew, session, name, record.table_id)
+    if failed:  # the old log still names the files
+        return failed
+    _attempt(failed, "delete files", _delete, session, remaining.files)
+    if failed:
+        return failed
+    run_locked(session, erasures.set_remaining, record.erasure_id, Remaining())
+    _attempt(failed, "shrink the catalog", _shrink, session)
+    if not failed:
+        run_locked(session, erasures.finish, record.erasure_id)
+    return failed
+
+
+def _attempt(
+    failed: list[str], what: str, do: Callable[Given, None], *given: Given.args, **_: Given.kwargs
+) -> None:
+    try:
+        do(*given)
+    except TidelakeError as error:
+        failed.append(f"{what}: {error.message}")
+
+
+def _renew(session: Session, name: str, table_id: int) -> None:
+    known = {each.name: each for each in session.formats}
+    if name in known:
+        known[name].renew(session, table_id)
+
+
+def _delete(session: Session, files: tuple[str, ...]) -> None:
+    session.store.delete(files)
+    for path in files:
+        if is_local(path):
+            _remove_empty(local_path(path).parent)
+
+
+def _remove_empty(folder: Path) -> None:
+    """A folder of a partition, whose name is a value, goes with its last file."""
+    while "=" in folder.name:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
+def _shrink(session: Session) -> None:
+    with session.reading() as reader:
+        names = _tables(reader)
+    session.database.shrink(names)
+
+
+def _tables(reader: Reader) -> list[str]:
+    known = {row[0] for row in reader.rows(reader.dialect.every_column)}
+    return sorted(
+        name
+        for name in known
+        if name in _HOLDERS or name.startswith((*_INLINED, "tidelake_"))
+    )
