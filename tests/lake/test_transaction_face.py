@@ -17,12 +17,16 @@ from tidelake.lake.transaction import Transaction
 
 REFUSED: dict[str, Callable[[Any], object]] = {
     "across_tenants": lambda tx: tx.across_tenants("t"),
+    "audit": lambda tx: tx.audit(),
     "cleanup": lambda tx: tx.cleanup(dry_run=True),
     "compact": lambda tx: tx.compact(),
     "consumer": lambda tx: tx.consumer("c"),
     "create_tenant": lambda tx: tx.create_tenant("acme"),
     "drop_tenant": lambda tx: tx.drop_tenant("acme"),
+    "erase": lambda tx: tx.erase("t", "n = 1", reason="r"),
+    "erasures": lambda tx: tx.erasures(),
     "expire": lambda tx: tx.expire(keep_last=1),
+    "finish_erasures": lambda tx: tx.finish_erasures(),
     "mirror": lambda tx: tx.mirror("t"),
     "mirrored": lambda tx: tx.mirrored("t"),
     "move": lambda tx: tx.move("elsewhere"),

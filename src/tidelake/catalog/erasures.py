@@ -48,7 +48,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Remaining:
+class Chores:
     """What is still to be done: complete paths of files to delete, mirrors to publish anew (by the
     names of their formats), and whether the catalog is to be rid of what its own file or server
     keeps of rows that were deleted."""
@@ -69,7 +69,7 @@ class ErasureRecord:
     digest: str
     signature: str | None = None
     key_mark: str | None = None
-    remaining: Remaining | None = None
+    remaining: Chores | None = None
     finished_at: datetime | None = None
 
     @property
@@ -111,7 +111,7 @@ def every(reader: Reader) -> list[ErasureRecord]:
     return [_record(row) for row in reader.rows(_select(reader, "1 = 1"))]
 
 
-def unfinished(reader: Reader) -> list[ErasureRecord]:
+def open_erasures(reader: Reader) -> list[ErasureRecord]:
     if not reader.has_table(TABLE):
         return []
     return [_record(row) for row in reader.rows(_select(reader, "remaining IS NOT NULL"))]
@@ -155,7 +155,7 @@ def next_note(reader: Reader, facts: NoteFacts) -> ErasureRecord:
     )
 
 
-def put(writer: Writer, record: ErasureRecord, remaining: Remaining) -> None:
+def put(writer: Writer, record: ErasureRecord, remaining: Chores) -> None:
     values = (
         record.erasure_id,
         record.table_id,
@@ -170,7 +170,7 @@ def put(writer: Writer, record: ErasureRecord, remaining: Remaining) -> None:
     writer.insert_values(TABLE, _COLUMNS, [values])
 
 
-def set_remaining(writer: Writer, erasure_id: int, remaining: Remaining) -> None:
+def set_chores(writer: Writer, erasure_id: int, remaining: Chores) -> None:
     writer.execute(
         f"UPDATE {TABLE} SET remaining = :text WHERE erasure_id = :id",
         text=_text(remaining),
@@ -221,25 +221,31 @@ def _select(reader: Reader, condition: str) -> str:
 
 
 def _record(row: Row) -> ErasureRecord:
-    *facts, remaining, finished = row
+    number, table_id, at, note, digest, signature, mark, remaining, finished = row
     return ErasureRecord(
-        *facts,
-        _parsed(facts[0], remaining),
+        number,
+        table_id,
+        at,
+        note,
+        digest,
+        signature,
+        mark,
+        _parsed(number, remaining),
         None if finished is None else as_instant(finished),
     )
 
 
-def _text(remaining: Remaining) -> str:
+def _text(remaining: Chores) -> str:
     said = {"files": remaining.files, "mirrors": remaining.mirrors, "shrink": remaining.shrink}
     return json.dumps(said, ensure_ascii=False)
 
 
-def _parsed(erasure_id: int, text: str | None) -> Remaining | None:
+def _parsed(erasure_id: int, text: str | None) -> Chores | None:
     if text is None:
         return None
     try:
         said = json.loads(text)
-        return Remaining(tuple(said["files"]), tuple(said["mirrors"]), bool(said["shrink"]))
+        return Chores(tuple(said["files"]), tuple(said["mirrors"]), bool(said["shrink"]))
     except (ValueError, TypeError, KeyError):
         raise Corrupt(
             f"what erasure {erasure_id} has still to do cannot be read",

@@ -6,6 +6,7 @@ What several share is in the modules of options; `program` has what all share, a
 
 from tidelake.cli import (
     append,
+    audit,
     changes,
     cleanup,
     compact,
@@ -14,6 +15,7 @@ from tidelake.cli import (
     coverage,
     delete,
     diff,
+    erase,
     expire,
     gaps,
     history,
@@ -43,6 +45,7 @@ __all__ = ["main"]
 
 for _command in (
     append.append,
+    audit.audit,
     changes.changes,
     cleanup.cleanup,
     compact.compact,
@@ -51,6 +54,7 @@ for _command in (
     coverage.coverage,
     delete.delete,
     diff.diff,
+    erase.erase,
     expire.expire,
     gaps.gaps,
     history.history,

@@ -21,23 +21,23 @@ from tidelake.verify.values import Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
-class Rebasing:
+class NewHashes:
     """Fingerprints as they were kept, and as they are to be kept from now on."""
 
     kept: tuple[Fingerprint, ...] = ()
     after: tuple[Fingerprint, ...] = ()
 
 
-def rebasing(session: Session, known: Survey, purge: Purge) -> Rebasing:
+def rebased_hashes(session: Session, known: Survey, purge: Purge) -> NewHashes:
     """Costs two looks at all rows of the table; nothing if none are kept."""
     with session.reading() as reader:
         kept = fingerprints.of_table(reader, known.found.info.id)
     if not kept:
-        return Rebasing()
+        return NewHashes()
     _check(known, kept, _hashes(session, known, known.life))
     now = _hashes(session, known, _without(known.life, known, purge))
     after = [_moved(each, following, now) for each, following in _pairs(kept)]
-    return Rebasing(tuple(kept), tuple(each for each in after if each is not None))
+    return NewHashes(tuple(kept), tuple(each for each in after if each is not None))
 
 
 def _hashes(session: Session, known: Survey, life: LifeOfTable) -> dict[int, Fingerprint]:

@@ -5,18 +5,16 @@ whoever comes next does what somebody left."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import ParamSpec
 
 from tidelake.catalog import erasures
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.erasures import ErasureRecord, Remaining
+from tidelake.catalog.erasures import Chores, ErasureRecord
 from tidelake.errors import TidelakeError
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
 from tidelake.store.files import is_local, local_path
-
-Given = ParamSpec("Given")
 
 _HOLDERS = (
     "ducklake_data_file",
@@ -34,37 +32,36 @@ _INLINED = ("ducklake_inlined_data_", "ducklake_inlined_delete_")
 def finish_all(session: Session) -> list[str]:
     """Finish all erasures; what could not be done, and why."""
     with session.reading() as reader:
-        waiting = erasures.unfinished(reader)
+        waiting = erasures.open_erasures(reader)
     return [said for record in waiting for said in finish(session, record)]
 
 
 def finish(session: Session, record: ErasureRecord) -> list[str]:
-    """Finish one erasure; what could not be done, and why."""
-    remaining = record.remaining
-    if remaining is None:
+    """Finish one erasure; what could not be done, and why. What follows then waits as well: an old
+    log still names the files."""
+    chores = record.remaining
+    if chores is None:
         return []
-    failed: list[str] = []
-    for name in remaining.mirrors:
-        _attempt(failed, f"publish its {name} mirror anew", _renew, session, name, record.table_id)
-    if failed:  # the old log still names the files
-        return failed
-    _attempt(failed, "delete files", _delete, session, remaining.files)
-    if failed:
-        return failed
-    run_locked(session, erasures.set_remaining, record.erasure_id, Remaining())
-    _attempt(failed, "shrink the catalog", _shrink, session)
-    if not failed:
-        run_locked(session, erasures.finish, record.erasure_id)
-    return failed
 
+    def forget_paths() -> None:
+        run_locked(session, erasures.set_chores, record.erasure_id, Chores())
 
-def _attempt(
-    failed: list[str], what: str, do: Callable[Given, None], *given: Given.args, **_: Given.kwargs
-) -> None:
-    try:
-        do(*given)
-    except TidelakeError as error:
-        failed.append(f"{what}: {error.message}")
+    steps: list[tuple[str, Callable[[], None]]] = [
+        (f"publish its {name} mirror anew", partial(_renew, session, name, record.table_id))
+        for name in chores.mirrors
+    ]
+    steps += [
+        ("delete files", partial(_delete, session, chores.files)),
+        ("forget their paths", forget_paths),
+        ("shrink the catalog", partial(_shrink, session)),
+        ("say so", partial(run_locked, session, erasures.finish, record.erasure_id)),
+    ]
+    for what, do in steps:
+        try:
+            do()
+        except TidelakeError as error:
+            return [f"{what}: {error.message}"]
+    return []
 
 
 def _renew(session: Session, name: str, table_id: int) -> None:
@@ -99,7 +96,5 @@ def _shrink(session: Session) -> None:
 def _tables(reader: Reader) -> list[str]:
     known = {row[0] for row in reader.rows(reader.dialect.every_column)}
     return sorted(
-        name
-        for name in known
-        if name in _HOLDERS or name.startswith((*_INLINED, "tidelake_"))
+        name for name in known if name in _HOLDERS or name.startswith((*_INLINED, "tidelake_"))
     )

@@ -54,7 +54,7 @@ class Leftovers:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FolderView:
     """What lies in the folder of a table, and who is at work; taken before the catalog is asked."""
 
     files: tuple[StoredObject, ...]
@@ -63,20 +63,20 @@ class Listing:
     now: datetime
 
 
-def listing(session: Session, folder: str, *, probe: bool) -> Listing:
+def look_around(session: Session, folder: str, *, probe: bool) -> FolderView:
     """Requires: nobody has begun to write for this erasure."""
     now = clocks(session, probe=probe).store
     leases.settle(session.data_path)
     files = tuple(session.store.walk(folder))
     marks = tuple(session.store.walk(f"{session.data_path}{FOLDER}"))
-    return Listing(files, marks, leases.look(session.store, session.data_path, now), now)
+    return FolderView(files, marks, leases.look(session.store, session.data_path, now), now)
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
     session: Session
     known: Survey
-    seen: Listing
+    seen: FolderView
     catalog: CatalogFiles
     neighbours: Neighbours
     before: datetime
@@ -105,13 +105,9 @@ class _Look:
         return _YOUNG if young and not _OURS.fullmatch(paths.base(file.uri)) else None
 
 
-def find_leftovers(session: Session, known: Survey, seen: Listing) -> Leftovers:
+def find_leftovers(session: Session, known: Survey, seen: FolderView) -> Leftovers:
     look = _look(session, known, seen)
-    found = [
-        file
-        for file in seen.files
-        if look.is_scheduled(file) or look.is_unknown(file)
-    ]
+    found = [file for file in seen.files if look.is_scheduled(file) or look.is_unknown(file)]
     holding = [file for file in found if _may_hold(look, file)]
     names = {paths.base(file.uri) for file in holding}
     names |= {paths.base(file.path) for file in known.files}
@@ -125,7 +121,7 @@ def find_leftovers(session: Session, known: Survey, seen: Listing) -> Leftovers:
     return Leftovers(tuple(going), reasons, look.catalog.next_id)
 
 
-def _look(session: Session, known: Survey, seen: Listing) -> _Look:
+def _look(session: Session, known: Survey, seen: FolderView) -> _Look:
     with session.reading() as reader:
         catalog = leftovers.look(reader, session.data_path)
         grace = options.of_lake(reader, "delete_older_than")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from tidelake.erasure.survey import Survey, matching_rows, survey
+from tidelake.erasure.survey import Survey, catalog_matches, survey
 from tidelake.erasure.task import PurgeAnswer, purge
 from tidelake.errors import TidelakeError
 from tidelake.model.change import Purge, PurgedFile
@@ -61,7 +61,7 @@ class Preparation:
         return [answer for answer in found if answer.rows]
 
     def rows(self, known: Survey) -> Rows:
-        return matching_rows(self.session, known)
+        return catalog_matches(self.session, known)
 
     def purge(self, known: Survey) -> Purge:
         made = [answer.made for answer in self.files(known) if answer.made is not None]

@@ -8,12 +8,12 @@ from dataclasses import replace
 from tidelake.catalog import erasures
 from tidelake.catalog.erasures import ErasureRecord
 from tidelake.catalog.read.snapshots import as_instant
+from tidelake.erasure.fingerprints import rebased_hashes
 from tidelake.erasure.finish import finish, finish_all
-from tidelake.erasure.fingerprints import rebasing
-from tidelake.erasure.leftovers import Leftovers, Listing, find_leftovers, listing
+from tidelake.erasure.leftovers import FolderView, Leftovers, find_leftovers, look_around
 from tidelake.erasure.preparation import Preparation
 from tidelake.erasure.survey import Survey, survey
-from tidelake.erasure.swap import Grounds, Newcomers, Swap, Swapped, seen_snapshots
+from tidelake.erasure.swap import Grounds, Newcomers, Swap, SwapOutcome, seen_snapshots
 from tidelake.erasure.values import Erasure, ErasureResult
 from tidelake.errors import Invalid, TidelakeWarning, Unsupported
 from tidelake.model.names import TableName
@@ -48,7 +48,7 @@ def erase(
     _check_mirrors(session, known)
     if not dry_run:
         finish_all(session)
-    around = listing(session, known.found.info.path, probe=not dry_run)
+    around = look_around(session, known.found.info.path, probe=not dry_run)
     files, size = len(known.files), sum(file.bytes for file in known.files)
     with progress(f"erasing from {name}", files=files, bytes=size) as tell:
         work = Preparation(session, name, where, counted=dry_run, tell=tell)
@@ -72,14 +72,16 @@ def _check_mirrors(session: Session, known: Survey) -> None:
                 )
 
 
-def _swapped(work: Preparation, grounds: Grounds, around: Listing) -> tuple[Swapped, Leftovers]:
+def _swapped(
+    work: Preparation, grounds: Grounds, around: FolderView
+) -> tuple[SwapOutcome, Leftovers]:
     session = work.session
     try:
         for attempt in range(_PASSES + 1):
             known = work.look()
             work.work(known)
             left = find_leftovers(session, known, around)
-            hashes = rebasing(session, known, work.purge(known))
+            hashes = rebased_hashes(session, known, work.purge(known))
             try:
                 done = Swap(work, grounds, left, hashes, last=attempt == _PASSES).run()
             except Newcomers:
@@ -119,7 +121,7 @@ def _newest(known: Survey, work: Preparation) -> int:
 
 
 def _finished(
-    session: Session, work: Preparation, done: Swapped, left: Leftovers
+    session: Session, work: Preparation, done: SwapOutcome, left: Leftovers
 ) -> ErasureResult:
     known = done.known
     told = replace(
@@ -132,7 +134,7 @@ def _finished(
         dry_run=False,
     )
     with session.reading() as reader:
-        waiting = erasures.unfinished(reader)
+        waiting = erasures.open_erasures(reader)
     remaining = [
         said
         for record in waiting
@@ -159,10 +161,12 @@ def finish_erasures(session: Session) -> list[Erasure]:
     """Do what has been left undone; the notes of what was finished. What cannot be done is told as
     a warning."""
     with session.reading() as reader:
-        waiting = {each.erasure_id for each in erasures.unfinished(reader)}
+        waiting = {each.erasure_id for each in erasures.open_erasures(reader)}
     for said in finish_all(session):
         warnings.warn(f"an erasure is not finished: {said}", TidelakeWarning, stacklevel=3)
-    return [each for each in erasures_of(session) if each.erasure_id in waiting and each.is_finished]
+    return [
+        each for each in erasures_of(session) if each.erasure_id in waiting and each.is_finished
+    ]
 
 
 def erasures_of(session: Session) -> list[Erasure]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.inlined_data import KeptHistory
-from tidelake.erasure.task import PurgeTask, Rewriting
+from tidelake.erasure.task import PurgeTask, RewritePlan
 from tidelake.errors import Unsupported
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
@@ -79,7 +79,7 @@ class Survey:
         rest = replace(carry.plan, output=(*carry.plan.output, ROW_POSITION))
         target = replace(carry.target, sorting=())
         life = replace(self.life, files=(), inlined=(), ends=())
-        return PurgeTask(file, match, Rewriting(rest, target, life, self.epochs))
+        return PurgeTask(file, match, RewritePlan(rest, target, life, self.epochs))
 
 
 def survey(session: Session, name: TableName, where: str | Predicate) -> Survey:
@@ -128,19 +128,15 @@ def _epochs(reader: Reader, found: TableState) -> Iterable[Epoch]:
     return [each for each in made if any(each.since <= at < each.until for at in found.snapshots)]
 
 
-def matching_rows(session: Session, known: Survey) -> dict[str, tuple[tuple[int, int], ...]]:
+def catalog_matches(session: Session, known: Survey) -> dict[str, tuple[tuple[int, int], ...]]:
     """Rows that the catalog keeps and that meet the condition, by the catalog's table: their ids,
     and the snapshots that they are from."""
     plan = known.match((ROW_NUMBER, ROW_BEGAN))
-    rows = {
-        kept.table_name: _matching(session, plan, kept) for kept in known.found.kept
-    }
+    rows = {kept.table_name: _matching(session, plan, kept) for kept in known.found.kept}
     return {name: found for name, found in rows.items() if found}
 
 
-def _matching(
-    session: Session, plan: ScanPlan, kept: KeptHistory
-) -> tuple[tuple[int, int], ...]:
+def _matching(session: Session, plan: ScanPlan, kept: KeptHistory) -> tuple[tuple[int, int], ...]:
     with session.local.job(f"cannot erase from {plan.table}") as job:
         job.scan("matching", replace(plan, inlined=(kept.rows,)))
         rows = job.rows(f"SELECT {ROW_NUMBER}, {ROW_BEGAN} FROM matching")

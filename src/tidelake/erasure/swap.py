@@ -12,10 +12,10 @@ from tidelake.catalog.commit import erase as catalog_erase
 from tidelake.catalog.commit.commit import CommitRequest, CommitResult
 from tidelake.catalog.commit.rebuild import shared_paths
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.erasures import ErasureRecord, NoteFacts, Remaining
+from tidelake.catalog.erasures import Chores, ErasureRecord, NoteFacts
 from tidelake.catalog.expire import leftovers as catalog_files
 from tidelake.catalog.read import paths, registrations
-from tidelake.erasure.fingerprints import Rebasing
+from tidelake.erasure.fingerprints import NewHashes
 from tidelake.erasure.leftovers import Leftovers
 from tidelake.erasure.preparation import Preparation, Rows
 from tidelake.erasure.survey import Survey
@@ -47,16 +47,14 @@ class Grounds:
         if reason is None and not needed:
             return Grounds("", None)
         if not isinstance(reason, str) or not reason.strip():
-            raise Invalid(
-                "an erasure needs a reason, which is kept", hint='reason="request 4711"'
-            )
+            raise Invalid("an erasure needs a reason, which is kept", hint='reason="request 4711"')
         if author is not None and (not isinstance(author, str) or not author.strip()):
             raise Invalid(f"author={author!r} is no name", hint="leave it out, or give a text")
         return Grounds(reason.strip(), author.strip() if author else audit.whoever())
 
 
 @dataclass(frozen=True, slots=True)
-class Swapped:
+class SwapOutcome:
     """What has been done. `foreign` are files that are not the lake's to delete."""
 
     record: ErasureRecord
@@ -75,7 +73,7 @@ class Swap:
     work: Preparation
     grounds: Grounds
     leftovers: Leftovers
-    rebasing: Rebasing
+    hashes: NewHashes
     last: bool
     known: Survey | None = None
     purge: Purge = field(default_factory=Purge)
@@ -89,7 +87,7 @@ class Swap:
     def session(self) -> Session:
         return self.work.session
 
-    def run(self) -> Swapped:
+    def run(self) -> SwapOutcome:
         base = self._head()
         wanted = CommitRequest(
             self._change,
@@ -106,7 +104,7 @@ class Swap:
             change = self._change(landed.snapshot_id)
             note_landed(self.session, landed, change)
         self.session.caches.forget()
-        return Swapped(
+        return SwapOutcome(
             self.record,
             self.known,
             self.purge,
@@ -125,7 +123,7 @@ class Swap:
         erasures.ensure(writer)
         audit.ensure(writer)
         known = self.work.look()
-        if self.work.missing(known) or self._kept(writer, known) != self.rebasing.kept:
+        if self.work.missing(known) or self._kept(writer, known) != self.hashes.kept:
             if not self.last:
                 raise Newcomers
             self.work.work(known)
@@ -181,11 +179,11 @@ class Swap:
             for path in annex.rows_erased(writer, info.id, data_path)
         ]
         self.rollups = sum(path.endswith(".rollup") for path in derived)
-        if self.rebasing.kept:
-            fingerprints.rebase(writer, info.id, self.rebasing.after)
+        if self.hashes.kept:
+            fingerprints.rebase(writer, info.id, self.hashes.after)
         going = dict.fromkeys([*self.own, *unneeded, *derived])
         formats = tuple(each.name for each in self.session.formats)
-        erasures.put(writer, self.record, Remaining(tuple(going), formats))
+        erasures.put(writer, self.record, Chores(tuple(going), formats))
         audit.put(writer, self._told())
 
     # What is written down.
@@ -202,7 +200,7 @@ class Swap:
                 self.grounds.author,
                 self.grounds.reason,
                 self._counts(),
-                {str(each.snapshot_id): each.content_hash for each in self.rebasing.after},
+                {str(each.snapshot_id): each.content_hash for each in self.hashes.after},
             )
             return erasures.next_note(reader, facts)
 
@@ -253,9 +251,7 @@ def seen_snapshots(work: Preparation, known: Survey, rows: Rows) -> set[int]:
     return {at for at in known.found.snapshots if any(a <= at < b for a, b in distinct)}
 
 
-def _whose(
-    reader: Reader, purge: Purge, data_path: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _whose(reader: Reader, purge: Purge, data_path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Files that nobody needs then: those that are the lake's to delete, and others."""
     old = {each.before.id: each.before.path for each in purge.files}
     files = [each.before for each in purge.files]

@@ -32,7 +32,7 @@ _GOING = "going"
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
+class RewritePlan:
     """How a file is written anew: `rest` gives all its rows for the target. `life` is what the
     proof needs to know of the table, and `epochs` are those of its columns."""
 
@@ -49,7 +49,7 @@ class PurgeTask:
 
     file: DataFile
     match: ScanPlan
-    rewriting: Rewriting | None = None
+    rewriting: RewritePlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def _newest(work: Workbench, file: DataFile) -> tuple[int, int]:
     gone = deletions_sql(work, [file])
     end = FOREVER if file.end_snapshot is None else file.end_snapshot
     ((there, last),) = work.connection.execute(
-        f"SELECT count(*) - count(d.{DELETED_AT}), max(least(COALESCE(d.{DELETED_AT}, {end}), {end}))"
+        f"SELECT count(*) - count(d.{DELETED_AT}), max(least(d.{DELETED_AT}, {end}))"
         f" FROM {_GOING} AS g LEFT JOIN ({gone}) AS d ON d.{ROW_POSITION} = g.pos"
     ).fetchall()
     return (int(there) if file.end_snapshot is None else 0), int(last)
 
 
-def _made(work: Workbench, old: DataFile, how: Rewriting, rows: int) -> PurgedFile:
+def _made(work: Workbench, old: DataFile, how: RewritePlan, rows: int) -> PurgedFile:
     work.reach([how.target.path])
     file = _written(work, old, how)
     written = [file.path]
@@ -112,7 +112,7 @@ def _made(work: Workbench, old: DataFile, how: Rewriting, rows: int) -> PurgedFi
     return made
 
 
-def _written(work: Workbench, old: DataFile, how: Rewriting) -> NewFile:
+def _written(work: Workbench, old: DataFile, how: RewritePlan) -> NewFile:
     names = [quote(column.name) for column in how.target.columns]
     carried = [ROW_NUMBER] if old.partial_max is None else [ROW_NUMBER, ROW_BEGAN]
     chosen = ", ".join(f"r.{name}" for name in [*names, *carried])
@@ -156,7 +156,7 @@ def _positions(work: Workbench, file: DataFile) -> tuple[tuple[int, int], ...]:
     return tuple((row[0], row[1]) for row in rows)
 
 
-def _prove(work: Workbench, how: Rewriting, made: PurgedFile) -> None:
+def _prove(work: Workbench, how: RewritePlan, made: PurgedFile) -> None:
     """At every snapshot the new file holds what the old one held, without the rows that go."""
     now = as_data_file(made)
     for epoch in how.epochs:

@@ -52,14 +52,16 @@ class ErasureResult:
     def __str__(self) -> str:
         verb = "would erase" if self.dry_run else "erased"
         lines = [
-            f"{verb} {self.rows:,} versions of rows from {self.table} ({self.newest:,} in the newest"
-            f" snapshot, {self.catalog_rows:,} in the catalog), which {self.snapshots:,} snapshots"
-            " can see" + ("" if self.dry_run else " no more"),
+            f"{verb} {self.rows:,} versions of rows from {self.table} ({self.newest:,} in the"
+            f" newest snapshot, {self.catalog_rows:,} in the catalog), which {self.snapshots:,}"
+            f" snapshots {'can see' if self.dry_run else 'could see'}",
             f"files: {self.files:,} written anew without them, {self.files_gone:,} gone,"
             f" {self.unneeded_files:,} that no snapshot had; {self.rollups:,} rollups dropped,"
             f" {self.mirrors:,} mirrors published anew",
         ]
-        lines += [f"not the lake's own, to be deleted by their owner: {path}" for path in self.foreign]
+        lines += [
+            f"not the lake's own, to be deleted by their owner: {path}" for path in self.foreign
+        ]
         lines += [f"left {len(each.paths):,} files: {each.reason}" for each in self.left]
         lines += [f"still to be done: {each}" for each in self.remaining]
         return "\n".join(lines)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+from tidelake.catalog import audit
 from tidelake.catalog.read import tags
 from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.owner import Owner
@@ -21,9 +23,9 @@ from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
 from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
+    from tidelake.audit.trail import AuditTrail
     from tidelake.delta.mirror.mirror import DeltaMirror
     from tidelake.erasure.values import Erasure, ErasureResult
-    from tidelake.audit.trail import AuditTrail
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
     from tidelake.model.predicate import Predicate
@@ -104,14 +106,22 @@ class Lake(Owner, Closable):
         with self.session.database.writing() as writer:
             at = self.session.at(writer) if known_at is None else known_at
             snapshot = self.session.resolve(writer, at)
-            return tags.put(writer, wanted, snapshot.snapshot_id, author, message)
+            known = tags.find(writer, wanted)
+            audit.ensure(writer)
+            made = tags.put(writer, wanted, snapshot.snapshot_id, author, message)
+            if known is None:
+                audit.put(writer, tags.told("tag", made))
+            return made
 
     def untag(self, name: str) -> Tag:
         """Forget a tag; its snapshot may expire then. Gives what it was."""
         self.session.namespace.check_whole("untag")
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
-            return tags.remove(writer, name)
+            audit.ensure(writer)
+            gone = tags.remove(writer, name)
+            audit.put(writer, tags.told("untag", replace(gone, author=None, message=None)))
+            return gone
 
     def consumer(
         self, name: str, since: int | str | datetime | None = None, lease_seconds: float = 60

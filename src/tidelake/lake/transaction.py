@@ -126,6 +126,18 @@ class Transaction(Browsable):
     def verify(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("verify() looks at what is committed", hint="call it on the lake")
 
+    def erase(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("erase() is no part of a transaction", hint="call it on the lake itself")
+
+    def erasures(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("erasures are not part of a transaction", hint="ask the lake for them")
+
+    def finish_erasures(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("erasures are not part of a transaction", hint="finish them on the lake")
+
+    def audit(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("the audit tells of what is committed", hint="ask the lake for it")
+
     def create_tenant(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 

@@ -7,7 +7,7 @@ from tidelake.coverage.annex import CoverageAnnex
 from tidelake.coverage.from_rows import observers
 from tidelake.delta.importing.annex import ImportsAnnex
 from tidelake.delta.mirror.format import DeltaFormat
-from tidelake.erasure.annex import ErasureHook, ErasuresAnnex
+from tidelake.erasure.hook import ErasureHook
 from tidelake.event_time.rollups.annex import RollupsAnnex
 from tidelake.history.annex import ConsumersAnnex
 from tidelake.ingestion.annex import IngestionAnnex
@@ -31,7 +31,6 @@ _ANNEXES = (
     IngestionAnnex(),
     RetentionAnnex(),
     SharesAnnex(),
-    ErasuresAnnex(),
 )
 
 

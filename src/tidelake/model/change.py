@@ -329,8 +329,7 @@ class Change:
     `schema_version`; `token`, its commit token, tells it from every other commit, so that it is
     recognised when it has landed but nobody was told. `done` is what the log will say of it.
     `origin`: it was made elsewhere before, and keeps the time that it has there if that is not
-    before the lake's newest snapshot. `seal`: the digest of the note of an erasure, which the commit
-    is to tell."""
+    before the lake's newest snapshot. `seal`: the digest of an erasure's note, which it tells."""
 
     base: int
     schema_version: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import audit, own_tables
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import own_snapshots, shares
 from tidelake.engine.cell.engine import CellEngine
@@ -33,11 +35,16 @@ def create_tenant(session: Session, name: str, quota: Quota | None) -> None:
         _check_free(reader, session, namespace)
     with session.database.writing() as writer:
         own_tables.ensure(writer, records.TABLE)
+        audit.ensure(writer)
+
+    def keep(writer: Writer) -> None:
+        records.put(writer, name, quota or Quota())
+        audit.put(writer, AuditRecord("create tenant", tenant=name))
 
     def create(tx: DraftSession) -> WriteResult:
         with tx.reading() as reader:
             _check_free(reader, session, namespace)
-        tx.in_commit = lambda writer: records.put(writer, name, quota or Quota())
+        tx.in_commit = keep
         return definitions.create_schema(tx, "main")
 
     write(inside, create)
@@ -103,8 +110,11 @@ def confine(
 def set_quota(session: Session, name: str, quota: Quota) -> None:
     _check_owner(session)
     find_tenant(session, name)
+    said = ", ".join(f"{key}={value}" for key, value in asdict(quota).items())
     with session.database.writing() as writer:
+        audit.ensure(writer)
         records.set_quota(writer, name, quota)
+        audit.put(writer, AuditRecord("set quota", detail=said, tenant=name))
 
 
 def tenants(session: Session) -> list[TenantState]:
@@ -137,6 +147,8 @@ def drop_tenant(session: Session, name: str, *, dry_run: bool) -> TenantDrop:
     told = TenantDrop(name, tuple(map(str, tables)), rows, dry_run)
     if not dry_run:
         database_role.shut(session, str(namespace.tenant))
+        with session.database.writing() as writer:
+            audit.ensure(writer)
         write(session, lambda tx: _drop(tx, namespace))
     return told
 
@@ -149,6 +161,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
         retention.remove(writer, tenant)
         shares.forget_tenant(writer, tenant)
         database_role.remove(writer, tenant)
+        audit.put(writer, AuditRecord("drop tenant", tenant=tenant))
 
     tx.in_commit = forget
     with tx.reading() as reader:

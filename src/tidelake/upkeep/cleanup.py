@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidelake.catalog import identity
+from tidelake.catalog import audit, identity
 from tidelake.catalog.annex import HeldFiles
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.batches import batches
 from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import CatalogFiles, ScheduledFile
@@ -134,7 +135,11 @@ def cleanup(session: Session, *, older_than: object, orphans: bool, dry_run: boo
         gone = [file.path for file in removed if file.of is held]
         for work in held.forget(gone, look.scheduled_before) if held.ended else ():
             run_locked(session, work)
-    return _result(removed, {**found.kept, _AGAIN: again})
+    done = _result(removed, {**found.kept, _AGAIN: again})
+    if removed:
+        told = f"{done.files:,} files ({done.bytes:,} bytes), {done.orphans:,} of them orphans"
+        run_locked(session, audit.put_alone, AuditRecord("cleanup", detail=told))
+    return done
 
 
 def _homes(data_path: str, listed: Iterable[StoredObject]) -> list[str]:

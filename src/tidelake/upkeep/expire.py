@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from tidelake.catalog import audit
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.expire import choose as expiry
@@ -47,7 +49,15 @@ def expire(
         if dry_run:
             return replace(_would(reader, chosen, session), overtaken=behind)
     gone = _let_go(session, chosen, force=force)
-    return replace(_clear(session, gone), overtaken=behind)
+    done = replace(_clear(session, gone), overtaken=behind)
+    if done.snapshots or done.files or done.rows:
+        run_locked(session, audit.put_alone, _told(done))
+    return done
+
+
+def _told(done: ExpireResult) -> AuditRecord:
+    told = f"{len(done.snapshots):,} snapshots, {done.files:,} files ({done.bytes:,} bytes)"
+    return AuditRecord("expire", snapshot_id=max(done.snapshots, default=None), detail=told)
 
 
 def _criteria(

@@ -20,6 +20,7 @@ from tidelake.verify import deep as verify_deep
 from tidelake.verify import footers as file_checks
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks import coverage as checks_coverage
+from tidelake.verify.checks import erasures as checks_erasures
 from tidelake.verify.checks import files as checks_files
 from tidelake.verify.checks import references as checks_references
 from tidelake.verify.checks import rollups as checks_rollups
@@ -41,6 +42,7 @@ _READING_CHECKS = (
     *checks_files.READING_CHECKS,
     *checks_rollups.READING_CHECKS,
     *checks_coverage.READING_CHECKS,
+    *checks_erasures.READING_CHECKS,
 )
 _FEW = 100
 

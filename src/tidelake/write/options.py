@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tidelake.catalog import audit
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.read import options
 from tidelake.errors import Invalid
 from tidelake.model.names import TableName
@@ -29,6 +31,10 @@ def set_option(
     if name == MIRROR_TAG:
         for kind in mirror_formats({MIRROR_TAG: str(value)}):
             session.mirror_format(kind)
+    where = None if table is None else str(table)
+    told = f"{name} = {value}" + ("" if schema is None else f" in schema {schema}")
     with session.database.writing() as writer:
+        audit.ensure(writer)
         options.set_option(writer, name, value, scope, scope_id)
+        audit.put(writer, AuditRecord("set option", where, detail=told))
     session.caches.declarations.clear()

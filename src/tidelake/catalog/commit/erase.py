@@ -56,7 +56,7 @@ def fill(
 
 def _delete_rows(reader: Reader, table_id: int, file_ids: Sequence[int]) -> dict[int, Row]:
     """From when to when delete files hold, and the last snapshot in them, by id."""
-    found = {}
+    found: dict[int, Row] = {}
     for ids in chunks(file_ids):
         rows = reader.rows(
             "SELECT delete_file_id, begin_snapshot, end_snapshot, partial_max"
@@ -205,9 +205,7 @@ def _facts(reader: Reader, table_id: int, at: int) -> _Facts:
     return _Facts(files, [each.rows for each in kept])
 
 
-def _set_bounds(
-    writer: Writer, table_id: int, leaf: Column, facts: Sequence[ColumnFacts]
-) -> None:
+def _set_bounds(writer: Writer, table_id: int, leaf: Column, facts: Sequence[ColumnFacts]) -> None:
     valued = [each for each in facts if each.values != 0]
     low = least(leaf.type, [each.min for each in valued])
     high = greatest(leaf.type, [each.max for each in valued])

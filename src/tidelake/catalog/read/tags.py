@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidelake.catalog import own_tables
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader, Row, Writer
 from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import snapshots
@@ -91,6 +92,12 @@ def remove(writer: Writer, name: str) -> Tag:
         raise NotFound(f"there is no tag {name!r}", hint=_there_are(writer))
     writer.execute(f"DELETE FROM {TABLE} WHERE tag_name = :name", name=name)
     return known
+
+
+def told(action: str, tag: Tag) -> AuditRecord:
+    """What the audit tells of a tag."""
+    said = repr(tag.name) if tag.message is None else f"{tag.name!r}: {tag.message}"
+    return AuditRecord(action, snapshot_id=tag.snapshot_id, detail=said, actor=tag.author)
 
 
 def _where(reader: Reader, condition: str = "1 = 1", **parameters: object) -> list[Tag]:

@@ -12,7 +12,7 @@ from tidelake.session.short_transactions import run_locked
 
 def renew(session: Session, table_id: int) -> None:
     with session.reading() as reader:
-        waiting = renewal.waiting(reader, table_id)
+        waiting = renewal.logs_to_remove(reader, table_id)
     for root in {each.root for each in waiting}:
         session.store.delete([found.uri for found in session.store.walk(f"{root}{LOG}")])
     if waiting:

@@ -28,8 +28,12 @@ def let_go(writer: Writer, table_id: int) -> list[str]:
     found = _with_log_of(writer, table_id)
     if not found:
         return []
-    made = [path for each in mirrors.holdings(writer) if each.mirror in found
-            for path in made_files(each)]
+    made = [
+        path
+        for each in mirrors.holdings(writer)
+        if each.mirror in found
+        for path in made_files(each)
+    ]
     for each in found:
         check_known(each)
         first = _first_snapshot(writer, each)
@@ -88,14 +92,14 @@ def _forget(writer: Writer, table_id: int) -> None:
     )
 
 
-def waiting(reader: Reader, table_id: int) -> list[Mirror]:
+def logs_to_remove(reader: Reader, table_id: int) -> list[Mirror]:
     """Mirrors whose log, at the same place as that of a table, is to be removed."""
     return [each for each in _with_log_of(reader, table_id) if each.reason in _WAITING]
 
 
 def begin_again(writer: Writer, table_id: int) -> None:
     """The log has been removed: have a new one, or no more."""
-    for each in waiting(writer, table_id):
+    for each in logs_to_remove(writer, table_id):
         if each.reason == ENDS:
             mirrors.remove(writer, each.table_id)
         else:

@@ -1,20 +1,13 @@
-"""Erasures as the catalog's annex: their notes stay, and what they left undone is done before
-others clean up."""
+"""What erasures have left undone is done before others clean up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelake.catalog import audit, erasures
-from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Writer
 from tidelake.erasure.finish import finish_all
 from tidelake.model.change import Change
 from tidelake.session.session import Session
-
-
-class ErasuresAnnex(Annex):
-    tables = (erasures.TABLE, audit.TABLE)
 
 
 class _Nothing:
