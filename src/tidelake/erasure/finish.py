@@ -11,6 +11,7 @@ from pathlib import Path
 from tidelake.catalog import erasures
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.erasures import Chores, ErasureRecord
+from tidelake.catalog.read.tables import join_path
 from tidelake.errors import TidelakeError
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -71,10 +72,15 @@ def _renew(session: Session, name: str, table_id: int) -> None:
 
 
 def _delete(session: Session, files: tuple[str, ...]) -> None:
-    session.store.delete(files)
-    for path in files:
+    places = [join_path(session.data_path, path, not _is_complete(path)) for path in files]
+    session.store.delete(places)
+    for path in places:
         if is_local(path):
             _remove_empty(local_path(path).parent)
+
+
+def _is_complete(path: str) -> bool:
+    return path.startswith("/") or "://" in path
 
 
 def _remove_empty(folder: Path) -> None:

@@ -181,7 +181,8 @@ class Swap:
         self.rollups = sum(path.endswith(".rollup") for path in derived)
         if self.hashes.kept:
             fingerprints.rebase(writer, info.id, self.hashes.after)
-        going = dict.fromkeys([*self.own, *unneeded, *derived])
+        gone = dict.fromkeys([*self.own, *unneeded, *derived])
+        going = [paths.from_data_path(path, data_path)[0] for path in gone]
         formats = tuple(each.name for each in self.session.formats)
         erasures.put(writer, self.record, Chores(tuple(going), formats))
         audit.put(writer, self._told())
