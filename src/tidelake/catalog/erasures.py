@@ -50,8 +50,8 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class Chores:
     """What is still to be done: files to delete, from the data path on if they lie there, mirrors
-    to publish anew (by the names of their formats), and whether the catalog is to be rid of what its own file or server
-    keeps of rows that were deleted."""
+    to publish anew (by the names of their formats), and whether the catalog is to be rid of what
+    its own file or server keeps of rows that were deleted."""
 
     files: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()

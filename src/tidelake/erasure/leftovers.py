@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.catalog import identity
 from tidelake.catalog.annex import HeldFiles
+from tidelake.catalog.database.database import Reader
 from tidelake.catalog.expire import leftovers
 from tidelake.catalog.expire.leftovers import CatalogFiles
 from tidelake.catalog.read import options, paths
@@ -46,10 +47,12 @@ _DELETES = "-delete.parquet"
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """Files to be deleted, by complete path, and those that may hold such rows and stay."""
+    """Files to be deleted, by complete path, and those that may hold such rows and stay. `known`
+    are all in the table's folder that waited for `cleanup`; those from `next_id` on came later."""
 
     going: tuple[str, ...] = ()
     left: tuple[LeftFiles, ...] = ()
+    known: frozenset[str] = frozenset()
     next_id: int = 0
 
 
@@ -84,9 +87,6 @@ class _Look:
     names: frozenset[str]
     scheduled: frozenset[str]
 
-    def is_scheduled(self, file: StoredObject) -> bool:
-        return same_place(file.uri) in self.scheduled
-
     def is_unknown(self, file: StoredObject) -> bool:
         """Whether nothing in the catalog speaks of it."""
         if any(each.is_orphan(file.uri) for each in self.held):
@@ -107,7 +107,9 @@ class _Look:
 
 def find_leftovers(session: Session, known: Survey, seen: FolderView) -> Leftovers:
     look = _look(session, known, seen)
-    found = [file for file in seen.files if look.is_scheduled(file) or look.is_unknown(file)]
+    scheduled = _there(session, look.scheduled, seen.now)
+    unknown = [file for file in seen.files if look.is_unknown(file)]
+    found = [*scheduled, *unknown]
     holding = [file for file in found if _may_hold(look, file)]
     names = {paths.base(file.uri) for file in holding}
     names |= {paths.base(file.path) for file in known.files}
@@ -115,10 +117,31 @@ def find_leftovers(session: Session, known: Survey, seen: FolderView) -> Leftove
     going: list[str] = []
     left: dict[str, list[str]] = defaultdict(list)
     for file in holding:
-        reason = None if look.is_scheduled(file) else look.why_left(file)
+        reason = None if file.uri in look.scheduled else look.why_left(file)
         (going if reason is None else left[reason]).append(file.uri)
     reasons = tuple(LeftFiles(reason, tuple(some)) for reason, some in left.items())
-    return Leftovers(tuple(going), reasons, look.catalog.next_id)
+    return Leftovers(tuple(going), reasons, look.scheduled, look.catalog.next_id)
+
+
+def _there(session: Session, wanted: Collection[str], now: datetime) -> list[StoredObject]:
+    sizes = session.store.sizes(sorted(wanted)) if wanted else {}
+    return [StoredObject(path, size, now) for path, size in sizes.items()]
+
+
+def scheduled_files(reader: Reader, data_path: str, folder: str) -> frozenset[str]:
+    """The lake's own files in a folder that wait for `cleanup`."""
+    return _scheduled(leftovers.look(reader, data_path), folder)
+
+
+def _scheduled(catalog: CatalogFiles, folder: str) -> frozenset[str]:
+    used = set(map(same_place, catalog.used))
+    return frozenset(
+        each.path
+        for each in catalog.scheduled
+        if each.path.startswith(folder)
+        and same_place(each.path) not in used
+        and _is_ours(catalog, each.file_id, each.path)
+    )
 
 
 def _look(session: Session, known: Survey, seen: FolderView) -> _Look:
@@ -127,9 +150,6 @@ def _look(session: Session, known: Survey, seen: FolderView) -> _Look:
         grace = options.of_lake(reader, "delete_older_than")
         held = tuple(annex.held(reader, session.data_path) for annex in session.annexes)
         lake_id = identity.lake_id(reader)
-    names = catalog.names.union(*(each.names for each in held))
-    used = frozenset(map(same_place, catalog.used))
-    scheduled = {same_place(each.path): each for each in catalog.scheduled}
     return _Look(
         session,
         known,
@@ -138,12 +158,8 @@ def _look(session: Session, known: Survey, seen: FolderView) -> _Look:
         neighbours(session, lake_id, seen.marks),
         moment_before(seen.now, grace),
         held,
-        names,
-        frozenset(
-            place
-            for place, each in scheduled.items()
-            if place not in used and _is_ours(catalog, each.file_id, each.path)
-        ),
+        catalog.names.union(*(each.names for each in held)),
+        _scheduled(catalog, known.found.info.path),
     )
 
 

@@ -56,9 +56,9 @@ def erase(
             work.work(known)
             return _prospect(work, known, find_leftovers(session, known, around))
         with announce_work(session):
-            done, left = _swapped(work, grounds, around)
+            done = _swapped(work, grounds, around)
         tell(phase="mirrors, files and the catalog")
-        return _finished(session, work, done, left)
+        return _finished(session, work, done)
 
 
 def _check_mirrors(session: Session, known: Survey) -> None:
@@ -72,9 +72,7 @@ def _check_mirrors(session: Session, known: Survey) -> None:
                 )
 
 
-def _swapped(
-    work: Preparation, grounds: Grounds, around: FolderView
-) -> tuple[SwapOutcome, Leftovers]:
+def _swapped(work: Preparation, grounds: Grounds, around: FolderView) -> SwapOutcome:
     session = work.session
     try:
         for attempt in range(_PASSES + 1):
@@ -82,12 +80,13 @@ def _swapped(
             work.work(known)
             left = find_leftovers(session, known, around)
             hashes = rebased_hashes(session, known, work.purge(known))
+            swap = Swap(work, grounds, around, left, hashes, last=attempt == _PASSES)
             try:
-                done = Swap(work, grounds, left, hashes, last=attempt == _PASSES).run()
+                done = swap.run()
             except Newcomers:
                 continue
             work.discard(but=done.purge.files)
-            return done, left
+            return done
     except BaseException:
         work.discard()
         raise
@@ -120,12 +119,10 @@ def _newest(known: Survey, work: Preparation) -> int:
     return sum((name, *row) not in ended for name, found in rows.items() for row in found)
 
 
-def _finished(
-    session: Session, work: Preparation, done: SwapOutcome, left: Leftovers
-) -> ErasureResult:
+def _finished(session: Session, work: Preparation, done: SwapOutcome) -> ErasureResult:
     known = done.known
     told = replace(
-        _prospect(work, known, left),
+        _prospect(work, known, done.leftovers),
         erasure_id=done.record.erasure_id,
         snapshot_id=None if done.landed is None else done.landed.snapshot_id,
         rollups=done.rollups,

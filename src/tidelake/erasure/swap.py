@@ -15,8 +15,13 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.erasures import Chores, ErasureRecord, NoteFacts
 from tidelake.catalog.expire import leftovers as catalog_files
 from tidelake.catalog.read import paths, registrations
-from tidelake.erasure.fingerprints import NewHashes
-from tidelake.erasure.leftovers import Leftovers
+from tidelake.erasure.fingerprints import NewHashes, rebased_hashes
+from tidelake.erasure.leftovers import (
+    FolderView,
+    Leftovers,
+    find_leftovers,
+    scheduled_files,
+)
 from tidelake.erasure.preparation import Preparation, Rows
 from tidelake.erasure.survey import Survey
 from tidelake.errors import Invalid
@@ -27,7 +32,6 @@ from tidelake.session.landing import note_landed
 from tidelake.session.session import Session
 from tidelake.verify import fingerprints
 from tidelake.verify.fingerprint_sql import FOREVER
-from tidelake.verify.values import Fingerprint
 
 
 class Newcomers(Exception):
@@ -61,6 +65,7 @@ class SwapOutcome:
     known: Survey
     purge: Purge
     foreign: tuple[str, ...]
+    leftovers: Leftovers
     rollups: int
     landed: CommitResult | None
 
@@ -72,6 +77,7 @@ class Swap:
 
     work: Preparation
     grounds: Grounds
+    folder: FolderView
     leftovers: Leftovers
     hashes: NewHashes
     last: bool
@@ -109,6 +115,7 @@ class Swap:
             self.known,
             self.purge,
             self.foreign,
+            self.leftovers,
             self.rollups,
             landed if self.purge else None,
         )
@@ -123,10 +130,12 @@ class Swap:
         erasures.ensure(writer)
         audit.ensure(writer)
         known = self.work.look()
-        if self.work.missing(known) or self._kept(writer, known) != self.hashes.kept:
+        if self._is_behind(writer, known):
             if not self.last:
                 raise Newcomers
             self.work.work(known)
+            self.leftovers = find_leftovers(self.session, known, self.folder)
+            self.hashes = rebased_hashes(self.session, known, self.work.purge(known))
         self.known, self.purge = known, self.work.purge(known)
         self.own, self.foreign = _whose(writer, self.purge, self.session.data_path)
         self.record = None
@@ -134,8 +143,13 @@ class Swap:
     def check(self, reader: Reader, head: int, /) -> None:
         """All has been looked at in the same transaction."""
 
-    def _kept(self, reader: Reader, known: Survey) -> tuple[Fingerprint, ...]:
-        return tuple(fingerprints.of_table(reader, known.found.info.id))
+    def _is_behind(self, reader: Reader, known: Survey) -> bool:
+        """Whether there is more to do than what has been prepared."""
+        info = known.found.info
+        waiting = scheduled_files(reader, self.session.data_path, info.path)
+        kept = tuple(fingerprints.of_table(reader, info.id))
+        behind = not waiting <= self.leftovers.known or kept != self.hashes.kept
+        return behind or bool(self.work.missing(known))
 
     def _change(self, snapshot_id: int) -> Change:
         """The change of nothing, if no snapshot has such rows."""

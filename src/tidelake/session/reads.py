@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tidelake.catalog import erasures
 from tidelake.catalog.commit import conflict
 from tidelake.catalog.commit.entries import Numbers
 from tidelake.catalog.commit.interim import Interim
@@ -189,7 +190,8 @@ def _check_rows(local: LocalEngine, reader: Reader, rows: _Rows, interim: Interi
     found = interim.files(reader, info.id, info.path)
     if condition is not None and found:
         found = without_others(reader, rows.facts, found, condition)
-    if found or _any_meets(local, reader, rows, interim):
+    erased = erasures.last_of(reader, info.id) > interim.base
+    if erased or found or _any_meets(local, reader, rows, interim):
         raise Conflict(
             f"somebody else changed rows of {info.name} that this transaction has read",
             hint=_AGAIN,
