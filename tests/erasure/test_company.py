@@ -12,7 +12,7 @@ import tidelake
 from tests.erasure.census import by_tidelake, without_mark
 from tests.erasure.search import MARK, traces
 from tests.erasure.test_erase import WHERE, rows, written
-from tidelake.errors import Conflict
+from tidelake.errors import Conflict, TidelakeWarning
 from tidelake.testing.faults import watch_database
 from tidelake.testing.place import Place
 
@@ -101,13 +101,21 @@ def test_who_began_before_is_told(place: Place) -> None:
 def test_so_is_duckdb(place: Place, statement: str) -> None:
     with place.open() as lake:
         written(lake)
+        for n in range(3):
+            many = [MARK, *map(str, range(20))]
+            lake.table("t").append(rows(*many, start=1000 * n))
         with place.duck() as duck:
             duck.execute("BEGIN")
-            duck.execute(statement)
-            lake.erase("t", WHERE, reason="r")
+            assert duck.execute(statement).fetchall()
+            with pytest.warns(TidelakeWarning, match="shrink the catalog"):
+                result = lake.erase("t", WHERE, reason="r")
+            assert not result.is_finished
+            assert bool(result.left) == statement.startswith("CALL"), "DuckDB leaves its files"
             before = by_tidelake(lake, "t")
             with pytest.raises(duckdb.TransactionException, match=r"(?i)conflict|attempting to"):
                 duck.execute("COMMIT")
+        assert lake.finish_erasures()
+        lake.cleanup("0 seconds")
         found = by_tidelake(lake, "t")
         assert {at: found[at] for at in before} == before
         assert traces(place, lake) == []

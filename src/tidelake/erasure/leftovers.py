@@ -40,7 +40,10 @@ _OURS = re.compile(r"ducklake-[0-9a-f-]{36}-[0-9a-f]{8}\.[a-z]+")
 """How Tidelake calls data files; DuckDB gives them no last eight digits, and no sign that it is
 still at work."""
 _AT_WORK = "a writer is at work that may be about to commit them: erase again when it is done"
-_YOUNG = "DuckDB may be about to commit them: erase again when it is done"
+_YOUNG = (
+    "DuckDB may be about to commit them: when it is done, lake.cleanup('0 seconds') removes those"
+    " that it did not, and erase() finds the others"
+)
 _SHARED = "another lake has this data path too: they may be its own"
 _DELETES = "-delete.parquet"
 

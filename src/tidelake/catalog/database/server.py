@@ -93,12 +93,16 @@ class ServerDatabase(ABC):
 
     rewrite: str
     """The statement that writes a table {} anew."""
+    waits: tuple[str, str]
+    """Statements after which a connection waits for locks only briefly, and as usual again."""
 
     def shrink(self, tables: Sequence[str]) -> None:
+        """Nobody can read a table while this waits for it, so it does not wait for long."""
+        briefly, as_usual = self.waits
         with self._connection() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT")
-            for name in tables:
-                connection.exec_driver_sql(self.rewrite.format(quote(name))).close()
+            for sql in (briefly, *(self.rewrite.format(quote(name)) for name in tables), as_usual):
+                connection.exec_driver_sql(sql).close()
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:

@@ -26,6 +26,7 @@ class MySQLDatabase(ServerDatabase):
 
     lock_outlives_transaction = True
     rewrite = "OPTIMIZE TABLE {}"
+    waits = ("SET lock_wait_timeout = 1", "SET lock_wait_timeout = DEFAULT")
 
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("mysql", "a catalog on MySQL", "pymysql", "sqlalchemy")

@@ -28,6 +28,7 @@ class PostgreSQLDatabase(ServerDatabase):
     """The lake's lock ends with the transaction by itself."""
 
     rewrite = "VACUUM FULL {}"
+    waits = ("SET lock_timeout = '1s'", "RESET lock_timeout")
 
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
