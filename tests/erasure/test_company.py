@@ -94,7 +94,6 @@ def test_who_began_before_is_told(place: Place) -> None:
         "DELETE FROM lake.t WHERE id = 50",
         "UPDATE lake.t SET id = 51 WHERE id = 50",
         "DELETE FROM lake.t WHERE id = 10",
-        "CALL ducklake_flush_inlined_data('lake')",
         "CALL ducklake_merge_adjacent_files('lake')",
     ],
 )

@@ -1,6 +1,8 @@
 """Rows that are erased are nowhere any more; all others are what they were, at every snapshot."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +302,23 @@ def test_files_that_nobody_committed(place: Place) -> None:
         assert [len(each.paths) for each in result.left] == [1]
         assert "DuckDB" in result.left[0].reason
         assert len(list(folder.glob("*.parquet"))) == 3
+
+
+def test_free_pages_of_the_catalog_are_cleared(place: Place) -> None:
+    """SQLite leaves what was deleted in pages that it will use again, unless it was told not to."""
+    with place.open() as lake:
+        lake.create_table("t", "id INTEGER, name VARCHAR").append(rows("a"))
+    with closing(sqlite3.connect(place.catalog_file)) as catalog:
+        catalog.execute("PRAGMA secure_delete = OFF")
+        catalog.execute("CREATE TABLE passing (value TEXT)")
+        catalog.executemany("INSERT INTO passing VALUES (?)", [(MARK * 99,)] * 99)
+        catalog.commit()
+        catalog.execute("DROP TABLE passing")
+        catalog.commit()
+    with place.open() as lake:
+        assert traces(place, lake) == ["catalog file"]
+        erased(lake)
+        assert traces(place, lake) == []
 
 
 def test_it_can_be_done_again_and_finds_nothing(place: Place) -> None:
