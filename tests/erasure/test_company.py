@@ -33,7 +33,7 @@ def just_before_the_commit(
         yield done
 
 
-@pytest.mark.parametrize("times", [1, 12])
+@pytest.mark.parametrize("times", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_rows_that_come_meanwhile_go_too(place: Place, times: int) -> None:
     """As often as they come: in the end others have to wait."""
     with place.open() as lake, place.open() as other:
@@ -121,6 +121,7 @@ def test_so_is_duckdb(place: Place, statement: str) -> None:
         assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 def test_a_rollup_that_was_being_made_is_not_kept(place: Place) -> None:
     with place.open() as lake, place.open() as other:
         t = lake.create_table(
@@ -136,6 +137,7 @@ def test_a_rollup_that_was_being_made_is_not_kept(place: Place) -> None:
         assert traces(place, lake) == []
 
 
+@pytest.mark.slow
 def test_a_lake_that_was_open_publishes_on(place: Place) -> None:
     """Another session knew the log from before."""
     with place.open() as lake, place.open() as other:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
+from tests.cases import every
 from tests.erasure.census import Census, by_duckdb, by_tidelake, holds_mark, without_mark
 from tests.erasure.search import MARK, traces
 from tidelake.erasure.values import ErasureResult
@@ -93,7 +94,7 @@ def compacted(lake: tidelake.Lake) -> None:
     t.append(rows("d", start=400))
 
 
-STORIES = [written, evolved, partitioned, compacted]
+STORIES = every(2, [written, evolved, compacted, partitioned])
 
 
 def erased(lake: tidelake.Lake, **more: Any) -> ErasureResult:
@@ -252,6 +253,7 @@ def test_a_mirror_shows_its_history_anew(place: Place) -> None:
         assert traces(place, lake) == []
 
 
+@pytest.mark.slow
 def test_a_mirror_that_was_stopped_is_not_begun_again(place: Place) -> None:
     with place.open() as lake:
         t = lake.create_table("t", "id INTEGER, name VARCHAR")
@@ -265,6 +267,7 @@ def test_a_mirror_that_was_stopped_is_not_begun_again(place: Place) -> None:
         assert lake.mirrored("t").diff().status == "ok"
 
 
+@pytest.mark.slow
 def test_files_that_are_not_the_lakes_are_named(place: Place, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs.parquet"
     pq.write_table(pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["a", MARK]}), theirs)
@@ -321,6 +324,7 @@ def test_free_pages_of_the_catalog_are_cleared(place: Place) -> None:
         assert traces(place, lake) == []
 
 
+@pytest.mark.slow
 def test_it_can_be_done_again_and_finds_nothing(place: Place) -> None:
     with place.open() as lake:
         written(lake)
@@ -332,6 +336,7 @@ def test_it_can_be_done_again_and_finds_nothing(place: Place) -> None:
         assert [each.rows for each in lake.erasures()] == [first.rows, 0]
 
 
+@pytest.mark.slow
 def test_everything_can_be_erased(place: Place) -> None:
     with place.open() as lake:
         written(lake)
@@ -346,6 +351,7 @@ def test_everything_can_be_erased(place: Place) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_rowid_can_be_named(place: Place) -> None:
     with place.open() as lake:
         written(lake)

@@ -13,7 +13,7 @@ from tests.erasure.search import MARK, traces
 from tests.erasure.victim import WHERE
 from tidelake.testing.place import Place
 
-STEPS = 60
+STEPS = 300
 """No erasure here has so many."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.erasure.trial import plan_of, run
 from tidelake.testing.place import Place
 
-LENGTH, SHORT = 16, 7
+LENGTH, SHORT = 16, 5
 
 
 @pytest.mark.parametrize("seed", [3])
