@@ -94,7 +94,7 @@ def compacted(lake: tidelake.Lake) -> None:
     t.append(rows("d", start=400))
 
 
-STORIES = every(2, [written, evolved, compacted, partitioned])
+STORIES = every(4, [written, evolved, compacted, partitioned])
 
 
 def erased(lake: tidelake.Lake, **more: Any) -> ErasureResult:

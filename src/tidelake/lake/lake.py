@@ -110,7 +110,7 @@ class Lake(Owner, Closable):
             audit.ensure(writer)
             made = tags.put(writer, wanted, snapshot.snapshot_id, author, message)
             if known is None:
-                audit.put(writer, tags.told("tag", made))
+                audit.put(writer, tags.audit_record("tag", made))
             return made
 
     def untag(self, name: str) -> Tag:
@@ -120,7 +120,7 @@ class Lake(Owner, Closable):
         with self.session.database.writing() as writer:
             audit.ensure(writer)
             gone = tags.remove(writer, name)
-            audit.put(writer, tags.told("untag", replace(gone, author=None, message=None)))
+            audit.put(writer, tags.audit_record("untag", replace(gone, author=None, message=None)))
             return gone
 
     def consumer(

@@ -94,7 +94,7 @@ def remove(writer: Writer, name: str) -> Tag:
     return known
 
 
-def told(action: str, tag: Tag) -> AuditRecord:
+def audit_record(action: str, tag: Tag) -> AuditRecord:
     """What the audit tells of a tag."""
     said = repr(tag.name) if tag.message is None else f"{tag.name!r}: {tag.message}"
     return AuditRecord(action, snapshot_id=tag.snapshot_id, detail=said, actor=tag.author)
