@@ -34,7 +34,9 @@ def set_option(
     where = None if table is None else str(table)
     told = f"{name} = {value}" + ("" if schema is None else f" in schema {schema}")
     with session.database.writing() as writer:
-        audit.ensure(writer)
+        if session.namespace.is_whole:
+            audit.ensure(writer)
         options.set_option(writer, name, value, scope, scope_id)
-        audit.put(writer, AuditRecord("set option", where, detail=told))
+        if session.namespace.is_whole:
+            audit.put(writer, AuditRecord("set option", where, detail=told))
     session.caches.declarations.clear()

@@ -82,6 +82,7 @@ _SPECIAL: dict[str, Rule] = {
     "tidelake_tenant": Rule("tenant_name = (SELECT tidelake_tenant_name())", _NOBODYS, ""),
     "tidelake_share": Rule(_NOBODYS, _NOBODYS, ""),
     "tidelake_fingerprint": Rule(_NOBODYS, _NOBODYS, ""),
+    "tidelake_erasure": Rule(_TABLE, _NOBODYS, ""),
 }
 _FROM_DATA_PATH = {"tidelake_rollup_file", "tidelake_registered_file"}
 
