@@ -23,12 +23,9 @@ from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
 from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
-    from tidelake.audit.trail import AuditTrail
     from tidelake.delta.mirror.mirror import DeltaMirror
-    from tidelake.erasure.values import Erasure, ErasureResult
     from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
-    from tidelake.model.predicate import Predicate
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
     from tidelake.tenants.values import Quota, TenantDrop, TenantLogin, TenantState
@@ -254,63 +251,6 @@ class Lake(Owner, Closable):
         if not dry_run:
             self.session.check_writable()
         return cleanup(self.session, older_than=older_than, orphans=orphans, dry_run=dry_run)
-
-    def erase(
-        self,
-        name: str,
-        where: str | Predicate | None = None,
-        *,
-        reason: str | None = None,
-        author: str | None = None,
-        dry_run: bool = False,
-    ) -> ErasureResult:
-        """Erase the rows of a table that meet a condition from every snapshot, and from all that
-        was made of them: files, deletes, statistics, rollups, fingerprints, mirrors, and files that
-        no snapshot has. All other rows of all snapshots stay as they are, with their ids. It cannot
-        be undone. `reason` is kept, with who did it and how many rows there were; what was in them
-        is not. With `dry_run` it is only counted."""
-        from tidelake.erasure.run import erase
-        from tidelake.erasure.swap import Grounds
-
-        self.session.namespace.check_whole("erase")
-        grounds = Grounds.of(reason, author, needed=not dry_run)
-        if not dry_run:
-            self.session.check_writable()
-        self.session.check_not_closed()
-        return erase(
-            self.session, self.session.namespace.parse(name), where, grounds, dry_run=dry_run
-        )
-
-    def erasures(self) -> list[Erasure]:
-        """The notes of all erasures, oldest first."""
-        from tidelake.erasure.run import erasures_of
-
-        self.session.namespace.check_whole("erasures")
-        return erasures_of(self.session)
-
-    def finish_erasures(self) -> list[Erasure]:
-        """Do what erasures have left undone that broke off: the next one, and `cleanup`, do so
-        too."""
-        from tidelake.erasure.run import finish_erasures
-
-        self.session.namespace.check_whole("finish_erasures")
-        self.session.check_writable()
-        return finish_erasures(self.session)
-
-    def audit(
-        self,
-        *,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        action: str | None = None,
-        limit: int | None = None,
-    ) -> AuditTrail:
-        """Who did what and when, newest last: commits, and what leaves none, such as tags, expiry,
-        cleanup, tenants and mirrors. It is a list, and a table (`to_arrow()` and so on)."""
-        from tidelake.audit.trail import audit_trail
-
-        self.session.namespace.check_whole("audit")
-        return audit_trail(self.session, since=since, until=until, action=action, limit=limit)
 
     def verify(
         self,
