@@ -44,12 +44,13 @@ def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
 def entries_of(reader: Reader, table_id: int, at: int, limit: int | None) -> list[LogEntry]:
     """Of the snapshots up to one that changed a table, the newest."""
     ids = snapshots.of_table(reader, table_id)
-    found = [
-        each
-        for each in snapshots.every(reader)
-        if each.snapshot_id <= at and _touches(each, table_id, ids)
-    ]
-    return entries(reader, found[-(limit or len(found)) :])
+    found: list[Snapshot] = []
+    last: int | None = at
+    while last is not None and (limit is None or len(found) < limit):
+        some = snapshots.naming(reader, table_id, ids, last, limit)
+        found += [each for each in some if _touches(each, table_id, ids)]
+        last = some[-1].snapshot_id - 1 if limit is not None and len(some) == limit else None
+    return entries(reader, found[:limit][::-1])
 
 
 def _touches(snapshot: Snapshot, table_id: int, ids: frozenset[int]) -> bool:

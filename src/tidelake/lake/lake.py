@@ -20,6 +20,7 @@ from tidelake.model.terms import Purpose, Terms
 from tidelake.session import leases
 from tidelake.session.reads import SNAPSHOT
 from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
+from tidelake.upkeep.values_health import Health, HealthLimits
 from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
@@ -251,6 +252,14 @@ class Lake(Owner, Closable):
         if not dry_run:
             self.session.check_writable()
         return cleanup(self.session, older_than=older_than, orphans=orphans, dry_run=dry_run)
+
+    def health(self, limits: HealthLimits | None = None) -> Health:
+        """What is worth a look, and what to do about it: small files, deleted rows, snapshots that
+        can expire, files that wait for cleanup, rollups that are of no use, consumers and mirrors
+        that fall behind, coverage under its threshold."""
+        from tidelake.upkeep.health import health
+
+        return health(self.session, limits)
 
     def verify(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tidelake.coverage.question import TableCoverage
 from tidelake.engine import Engine, Reading
+from tidelake.event_time.values.plane import Plane
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.scan import Scan
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tidelake.event_time.periods import Periods
     from tidelake.history.changes import Changes
     from tidelake.history.diff import TableDiff
+    from tidelake.history.schema_steps import SchemaStep
 
 
 class Table(TableCoverage, TableWrites, LazyRows):
@@ -96,6 +98,13 @@ class Table(TableCoverage, TableWrites, LazyRows):
         have changed other tables too."""
         return table_log(self.source, checked_limit(limit))
 
+    def schema_log(self) -> list[SchemaStep]:
+        """Every snapshot that declared something of the table otherwise, and what; oldest first."""
+        from tidelake.history.schema_steps import schema_steps
+
+        self.source.session.note_rows(self.source.name, self.source.snapshot_id)
+        return schema_steps(self.source)
+
     def files(self) -> list[DataFile]:
         """All data files of the table at this moment."""
         return self.scan().files()
@@ -149,6 +158,13 @@ class Table(TableCoverage, TableWrites, LazyRows):
             at = self.source.at(reader)
             EventTime.of(self.source.info(reader, at), at)
         return Periods(self.source, ValidRange(first, last))
+
+    def plane(self) -> Plane:
+        """Where the facts of the table lie in both times, from the statistics of its files: which
+        event times came with which snapshots, how many rows, and which of them came late."""
+        from tidelake.event_time.plane import plane
+
+        return plane(self.source)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or

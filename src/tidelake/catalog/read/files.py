@@ -45,10 +45,16 @@ def data_files(
 ) -> list[DataFile]:
     """The files visible at a snapshot, less those that the `cut` rules out."""
     rows = _file_rows(reader, at, table_id, cut or Cut())
-    ids = [row[0] for row in rows]
+    gone = deletes_from(reader, at, table_id, table_path, [row[0] for row in rows])
+    return build_files(reader, table_id, table_path, rows, *gone)
+
+
+def deletes_from(
+    reader: Reader, at: int | None, table_id: int, table_path: str, ids: Collection[int]
+) -> tuple[dict[int, list[DeleteFile]], dict[int, list[tuple[int, int]]]]:
+    """What was deleted from files, by their ids: in delete files, and in the catalog itself."""
     deletes = _delete_files(reader, at, table_id, table_path, ids)
-    positions = _inlined_deletes(reader, at, table_id, ids)
-    return build_files(reader, table_id, table_path, rows, deletes, positions)
+    return deletes, _inlined_deletes(reader, at, table_id, ids)
 
 
 def whole_life(
@@ -58,11 +64,8 @@ def whole_life(
     found = []
     for some in chunks(ids):
         rows = reader.rows(f"{FILE} WHERE table_id = :id{among(some)}", id=table_id)
-        deletes = _delete_files(reader, None, table_id, table_path, some)
-        positions = _inlined_deletes(reader, None, table_id, some)
-        found += build_files(
-            reader, table_id, table_path, sorted(map(tuple, rows)), deletes, positions
-        )
+        gone = deletes_from(reader, None, table_id, table_path, some)
+        found += build_files(reader, table_id, table_path, sorted(map(tuple, rows)), *gone)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from tidelake.catalog.database.database import Reader, Row
@@ -32,6 +32,42 @@ def newest(reader: Reader, at: int, limit: int | None = None) -> list[Snapshot]:
         at=at,
     )
     return [_snapshot(row) for row in reversed(rows)]
+
+
+def naming(
+    reader: Reader, table_id: int, ids: Collection[int], at: int, limit: int | None
+) -> list[Snapshot]:
+    """Snapshots up to one, newest first: these, and those whose changes have the table's number in
+    them, or one that begins with it."""
+    some = "" if limit is None else f" LIMIT {int(limit)}"
+    listed = ", ".join(map(str, ids)) or "NULL"
+    rows = reader.rows(
+        f"{_snapshot_sql(reader)} WHERE s.snapshot_id <= :at"
+        f" AND (c.changes_made LIKE :named OR s.snapshot_id IN ({listed}))"
+        f" ORDER BY s.snapshot_id DESC{some}",
+        at=at,
+        named=f"%:{int(table_id)}%",
+    )
+    return [_snapshot(row) for row in rows]
+
+
+def sample(reader: Reader, at: int, most: int) -> list[tuple[int, datetime]]:
+    """About so many snapshots up to one, or all if they are fewer, with their times: of every run
+    of ids the newest, and the oldest of all."""
+    row = reader.row("SELECT min(snapshot_id) FROM ducklake_snapshot")
+    first = int(row[0]) if row and row[0] is not None else at
+    shift = max(0, (max(at - first, 1) // max(most, 1)).bit_length())
+    rows = reader.rows(
+        f"SELECT s.snapshot_id, {_time_column(reader, 's.snapshot_time')} FROM ducklake_snapshot s"
+        " JOIN (SELECT max(snapshot_id) AS id FROM ducklake_snapshot WHERE snapshot_id <= :at"
+        f" GROUP BY snapshot_id >> {shift}) AS picks ON picks.id = s.snapshot_id"
+        " ORDER BY s.snapshot_id",
+        at=at,
+    )
+    found = [(int(row[0]), as_instant(row[1])) for row in rows]
+    if found and found[0][0] != first:
+        found.insert(0, (first, by_id(reader, first).time))
+    return found
 
 
 def after(reader: Reader, since: int | None, limit: int | None = None) -> list[Snapshot]:

@@ -88,6 +88,25 @@ def _summaries(
     return found
 
 
+def summarised_until(reader: Reader, table_id: int) -> int:
+    """The first file id of a table that is in no zone yet."""
+    return _boundary(reader, table_id) * WIDTH if reader.has_table(TABLE) else 0
+
+
+def spans(reader: Reader, table_id: int, column_id: int) -> list[tuple[Any, ...]]:
+    """Of every zone of a table: the least and the greatest value of a column, how many there are,
+    and the snapshots at which the first and the last file of the zone began."""
+    begun = "(SELECT f.begin_snapshot FROM ducklake_data_file f WHERE f.data_file_id {} LIMIT 1)"
+    first = begun.format(f">= z.zone * {WIDTH} ORDER BY f.data_file_id")
+    last = begun.format(f"< (z.zone + 1) * {WIDTH} ORDER BY f.data_file_id DESC")
+    return reader.rows(
+        f"SELECT z.min_value, z.max_value, z.value_count, {first}, {last} FROM {TABLE} z"
+        " WHERE z.table_id = :id AND z.column_id = :column",
+        id=table_id,
+        column=column_id,
+    )
+
+
 def _stats(values: Sequence[Any]) -> ColumnStats:
     low, high, nulls, count, nan = values
     return ColumnStats(low, high, nulls, count, None if nan is None else bool(nan))

@@ -1,7 +1,7 @@
 """Values as text for people or JSON for programs.
 
 Everything is printed as a `document`, a `line`, a `grid` or `facts`. `stream` prints rows, with
-`values` as JSON has them; `log`, `describe`, `coverage` and `result` say what they are called.
+values as JSON has them; `log`, `describe`, `coverage` and `result` say what they are called.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from tidelake.cli import render
-from tidelake.cli.render import values
+from tidelake.model import json_values
 
 SHOWN = 50
 """Rows that people see unless they ask for more."""
@@ -67,7 +67,7 @@ def print_json(batches: Any, limit: int) -> None:
 
 def _rows(batches: Any) -> Iterator[tuple[Any, ...]]:
     for batch in batches:
-        yield from values.rows(batch)
+        yield from json_values.rows(batch)
 
 
 def _json(value: object) -> str:

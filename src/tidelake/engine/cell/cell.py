@@ -35,6 +35,7 @@ class Cell:
 
     def __init__(self, engine: LocalEngine, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
+        self._cancelled = False
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         command = [sys.executable, "-m", "tidelake.engine.cell.child"]
@@ -86,15 +87,22 @@ class Cell:
             ) from None
         except Absence:
             self.close()
+            if self._cancelled:
+                raise Unavailable("the query was cancelled", hint="run it again") from None
             raise Denied(
                 f"the query needed more than {self._sandbox.memory / 1024**2:,.0f} MB of memory,"
                 " which is all that its sandbox has",
                 hint=_NARROW,
             ) from None
 
+    def cancel(self) -> None:
+        """End it, whatever it is doing: whoever waits for its answer is told so."""
+        self._cancelled = True
+        self._process.kill()
+
     @property
     def is_alive(self) -> bool:
-        return bool(self.close.alive)
+        return bool(self.close.alive) and not self._cancelled
 
 
 def _environment(engine: LocalEngine) -> dict[str, str]:

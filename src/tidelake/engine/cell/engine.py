@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tidelake.engine.arrow_rows import sendable
-from tidelake.engine.cell.cell import Cells
+from tidelake.engine.cell.cell import Cell, Cells
 from tidelake.engine.cell.question import Question
 from tidelake.engine.export import as_pandas, as_polars, checked_rows, columns_of_query
 from tidelake.engine.local.engine import LocalEngine
@@ -39,6 +40,9 @@ class CellEngine(LocalEngine):
         super().__init__(storage_options, temp_directory, confinement)
         inner = LocalEngine(storage_options, temp_directory, confinement)
         self._cells = Cells(inner, confinement.sandbox)
+        self._asked: set[Cell] = set()
+        self._cancelled = False
+        self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[LocalEngine], tuple[Any, ...]]:
         return CellEngine, self.identity
@@ -50,8 +54,35 @@ class CellEngine(LocalEngine):
         super().close()
         self._cells.close()
 
+    def apart(self) -> CellEngine:
+        """An engine with the same cells, for questions that can be cancelled together."""
+        other = CellEngine(*self.identity)
+        other._cells = self._cells
+        return other
+
+    def cancel(self) -> None:
+        """End what this engine has been asked and is not done with, and take no more questions."""
+        with self._lock:
+            self._cancelled = True
+            for cell in self._asked:
+                cell.cancel()
+
+    @contextmanager
+    def one_cell(self) -> Iterator[Cell]:
+        """A cell, for one question."""
+        with self._cells.one() as cell:
+            with self._lock:
+                self._asked.add(cell)
+                if self._cancelled:
+                    cell.cancel()
+            try:
+                yield cell
+            finally:
+                with self._lock:  # whoever is cancelled from now on is another's
+                    self._asked.discard(cell)
+
     def read(self, plan: ScanPlan | AsOfPlan) -> CellReading:
-        return CellReading(self, self._cells, Question(plan))
+        return CellReading(self, Question(plan))
 
     def query(
         self,
@@ -60,14 +91,14 @@ class CellEngine(LocalEngine):
         parameters: Mapping[str, Value] | None = None,
     ) -> CellReading:
         question = Question(sql=sql, tables=sendable(tables), parameters=parameters)
-        return CellReading(self, self._cells, question)
+        return CellReading(self, question)
 
 
 class CellReading:
     """A query that a cell runs, once for each `to_*`."""
 
-    def __init__(self, local: LocalEngine, cells: Cells, question: Question) -> None:
-        self._local, self._cells, self._question = local, cells, question
+    def __init__(self, engine: CellEngine, question: Question) -> None:
+        self._engine, self._question = engine, question
 
     def to_arrow(self) -> pa.Table:
         return self.to_batches().read_all()
@@ -80,7 +111,7 @@ class CellReading:
         return pa.RecordBatchReader.from_batches(empty.schema, batches)
 
     def to_pandas(self) -> pandas.DataFrame:
-        with closing(self._local.workbench().connection) as connection:
+        with closing(self._engine.workbench().connection) as connection:
             connection.register("rows", self.to_arrow())
             sql = "SELECT * FROM rows"
             return as_pandas(connection, sql, columns_of_query(connection, sql, None), None)
@@ -102,7 +133,7 @@ class CellReading:
         return int(batch["count"][0].as_py())
 
     def _answer(self, question: Question) -> Iterator[pa.RecordBatch]:
-        with self._cells.one() as cell:
+        with self._engine.one_cell() as cell:
             yield from cell.answer(question)
 
 
