@@ -18,6 +18,7 @@ from tidelake.cli import (
     erase,
     expire,
     gaps,
+    health,
     history,
     import_delta,
     ingest,
@@ -36,6 +37,7 @@ from tidelake.cli import (
     tables,
     tag,
     tenants,
+    ui,
     undrop,
     verify,
 )
@@ -57,6 +59,7 @@ for _command in (
     erase.erase,
     expire.expire,
     gaps.gaps,
+    health.health,
     history.history,
     import_delta.import_table,
     ingest.ingest,
@@ -75,6 +78,7 @@ for _command in (
     tables.tables,
     tag.tag,
     tenants.tenants,
+    ui.ui,
     undrop.undrop,
     verify.verify,
 ):

@@ -17,7 +17,7 @@ from tidelake.coverage.values.bitmaps import Buckets, runs
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval, Length, at_least, at_most, interval, whole
-from tidelake.coverage.values.picture import Picture, name_of, percent, quantity
+from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent, quantity
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
 
@@ -217,8 +217,13 @@ class Coverage(Tabular, Drawable):
     def __repr__(self) -> str:
         return f"<Coverage {self.heading}>"
 
+    def picture(self, most: int = MOST_ROWS) -> Picture:
+        """What is drawn of it: strips of at most so many entities, those that cover least if there
+        are more."""
+        return Picture.of(self._series, self._extent, self.heading, _positive(most, "most"))
+
     def _picture(self) -> Picture:
-        return Picture.of(self._series, self._extent, self.heading)
+        return self.picture()
 
     def _combined(self, other: Coverage, operation: Callable[[Any, Any], Any]) -> Coverage:
         if not isinstance(other, Coverage):

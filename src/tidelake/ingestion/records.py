@@ -122,6 +122,41 @@ def put(
     writer.insert_values(TABLE, _COLUMNS, rows)
 
 
+@dataclass(frozen=True, slots=True)
+class IngestRun:
+    """What one commit took into a table."""
+
+    table_id: int
+    snapshot_id: int | None
+    files: int
+    rows: int
+    bad: int
+    at: datetime | None
+
+
+def newest_runs(reader: Reader, limit: int) -> list[IngestRun]:
+    """The last commits that took files, newest first."""
+    if not reader.has_table(TABLE):
+        return []
+    taken = reader.dialect.instant.format("max(taken_at)")
+    rows = reader.rows(
+        "SELECT table_id, snapshot_id, count(*), sum(row_count), sum(bad_count),"
+        f" {taken} FROM {TABLE} GROUP BY table_id, snapshot_id"
+        f" ORDER BY snapshot_id DESC LIMIT {int(limit)}"
+    )
+    return [
+        IngestRun(
+            row[0],
+            row[1],
+            int(row[2]),
+            int(row[3] or 0),
+            int(row[4] or 0),
+            None if row[5] is None else snapshots.as_instant(row[5]),
+        )
+        for row in rows
+    ]
+
+
 def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:
     if table_ids and writer.has_table(TABLE):
         listed = ", ".join(map(str, table_ids))

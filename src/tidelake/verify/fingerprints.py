@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.own_tables import OwnTable
+from tidelake.catalog.read.snapshots import as_instant
 from tidelake.verify.values import Fingerprint
 
 TABLE = "tidelake_fingerprint"
@@ -30,6 +31,18 @@ def every(reader: Reader) -> list[Fingerprint]:
         " ORDER BY table_id, snapshot_id"
     )
     return [Fingerprint(*row) for row in rows]
+
+
+def newest_runs(reader: Reader, limit: int) -> list[tuple[datetime, int]]:
+    """When fingerprints were kept, newest first, and of how many past states."""
+    if not reader.has_table(TABLE):
+        return []
+    made = reader.dialect.instant.format("made_at")
+    rows = reader.rows(
+        f"SELECT {made}, count(*) FROM {TABLE} GROUP BY made_at"
+        f" ORDER BY made_at DESC LIMIT {int(limit)}"
+    )
+    return [(as_instant(row[0]), int(row[1])) for row in rows]
 
 
 def add(writer: Writer, fingerprints: Iterable[Fingerprint]) -> None:

@@ -56,10 +56,11 @@ def table_sizes(
         ]
     )
     gone = {row[0]: int(row[1] or 0) for row in deletes}
-    return {
-        row[0]: TableSize(*(int(value or 0) for value in row[1:]), gone.get(row[0], 0))
-        for row in files
-    }
+    found = {}
+    for table_id, *numbers in files:
+        count, rows, size, small = (int(number or 0) for number in numbers)
+        found[table_id] = TableSize(count, rows, size, small, gone.get(table_id, 0))
+    return found
 
 
 def rough_sizes(reader: Reader, table_ids: Collection[int]) -> dict[int, tuple[int, int]]:

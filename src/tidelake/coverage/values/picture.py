@@ -111,14 +111,14 @@ class Picture:
     hidden: int = 0
 
     @staticmethod
-    def of(series: Series, extent: Extent, heading: str) -> Picture:
+    def of(series: Series, extent: Extent, heading: str, most: int = MOST_ROWS) -> Picture:
         """Of all entities, or if they are many of those that cover least."""
         if extent.range is None:
             return Picture(heading, series, 0, 0, ())
         known = extent.buckets
         shown = list(known)
-        if len(known) > MOST_ROWS:
-            shown = nsmallest(MOST_ROWS, known, key=lambda entity: len(known[entity]))
+        if len(known) > most:
+            shown = nsmallest(most, known, key=lambda entity: len(known[entity]))
         rows = tuple(_row(extent, entity) for entity in shown)
         first, end = extent.range.first, extent.range.end
         return Picture(heading, series, first, end, rows, len(known) - len(rows))

@@ -54,6 +54,14 @@ def of_table(reader: Reader, table_id: int) -> ImportState | None:
     return ImportState(*row) if row else None
 
 
+def every(reader: Reader) -> list[ImportState]:
+    """How far every import has come."""
+    if not reader.has_table(TABLE):
+        return []
+    rows = reader.rows(f"SELECT {', '.join(_COLUMNS)} FROM {TABLE} ORDER BY snapshot_id DESC")
+    return [ImportState(*row) for row in rows]
+
+
 def copies(reader: Reader, table_id: int) -> dict[int, Copy]:
     """Files of the lake that were written for files of the Delta table, and for which."""
     if not reader.has_table(FILES):

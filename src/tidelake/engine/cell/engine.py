@@ -56,7 +56,8 @@ class CellEngine(LocalEngine):
 
     def apart(self) -> CellEngine:
         """An engine with the same cells, for questions that can be cancelled together."""
-        other = CellEngine(*self.identity)
+        assert self.confinement is not None
+        other = CellEngine(self.options, self.identity[1], self.confinement)
         other._cells = self._cells
         return other
 
