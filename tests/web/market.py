@@ -29,24 +29,24 @@ RATINGS = {
 _PAUSES = {"buoy-03": (5, 9), "buoy-07": (2, 20), "buoy-11": (14, 15)}
 
 
-def make(place: Place) -> tidelake.Lake:
+def make(place: Place, days: int = DAYS) -> tidelake.Lake:
     """The lake, made anew and left open."""
     lake = place.open()
     lake.set_option("data_inlining_row_limit", 4)
-    times = list(_write(lake))
+    times = list(_write(lake, days))
     _date(place, lake, times)
     lake.close()
     return place.open()
 
 
-def _write(lake: tidelake.Lake) -> Iterator[datetime]:
+def _write(lake: tidelake.Lake, days: int) -> Iterator[datetime]:
     """Write the lake; gives when every commit is to have been made."""
     random = Random(7)
     prices = _tables(lake)
     yield from (START - timedelta(days=1, minutes=6 - each) for each in range(6))
     ratings, graded = lake.table("ratings"), dict(RATINGS)
     readings = lake.table("readings")
-    for day in range(DAYS):
+    for day in range(days):
         evening = START + timedelta(days=day, hours=17)
         rows = list(_prices(random, day))
         held = [row for row in rows if row["symbol"] == "CRUX"] if day == 9 else []
@@ -155,7 +155,10 @@ def _date(place: Place, lake: tidelake.Lake, times: list[datetime]) -> None:
     dated = [times[0] - timedelta(minutes=1), *times]
     assert dated == sorted(dated)
     assert len(numbers) == len(dated), (len(numbers), len(dated))
-    told = [(f"{time.isoformat(sep=' ')}+00", number) for time, number in zip(dated, numbers)]
+    told = [
+        (f"{time.isoformat(sep=' ')}+00", number)
+        for time, number in zip(dated, numbers, strict=True)
+    ]
     if place.kind == "sqlite":
         lake.close()
         for time, number in told:

@@ -11,6 +11,7 @@ from tidelake.errors import Invalid
 
 _LONGEST = 20_000
 """Letters of one part of an address."""
+_LONGEST_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class State:
     sql: str = ""
     find: str = ""
     page: str = ""
+    limit: str = ""
 
     @staticmethod
     def of(given: Mapping[str, str]) -> State:
@@ -58,6 +60,11 @@ class State:
         """As the end of an address."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return urlencode({name: text for name, text in found.items() if text})
+
+    def most(self, usual: int) -> int:
+        """How many of a list are wanted at once."""
+        given = int(self.limit) if self.limit.isascii() and self.limit.isdigit() else usual
+        return min(max(given, 1), _LONGEST_PAGE)
 
     @property
     def known(self) -> int | str | None:

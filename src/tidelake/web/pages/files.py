@@ -74,17 +74,17 @@ def show(ask: Ask) -> Response:
 
 
 def _layout(ask: Ask, info: TableInfo) -> Layout:
-    session = ask.lake.session
+    session, wanted = ask.lake.session, ask.state.most(PAGE)
     with session.reading() as reader:
         known = ask.state.known
         at = session.at(reader) if known is None else session.resolve(reader, known).snapshot_id
         found = sizes.newest_files(
-            reader, at, info.id, info.path, _place(ask.state.before), PAGE + 1
+            reader, at, info.id, info.path, _place(ask.state.before), wanted + 1
         )
         columns = _telling(info)
         ids = [file.id for file in found]
         stats = read.statistics(reader, info.id, [each.id for each in columns], ids)
-    shown = found[:PAGE]
+    shown = found[:wanted]
     most = max((file.bytes for file in shown), default=1) or 1
     rows = []
     for file in shown:
@@ -96,7 +96,7 @@ def _layout(ask: Ask, info: TableInfo) -> Layout:
         )
         gone = sum(delete.rows for delete in file.deletes) + len(file.deleted_positions)
         rows.append(FileRow(file, gone, bounds, round(100 * file.bytes / most, 1)))
-    last = shown[-1] if len(found) > PAGE else None
+    last = shown[-1] if len(found) > wanted else None
     older = "" if last is None else f"{last.begin_snapshot}-{last.id}"
     return Layout(tuple(rows), older, _partitioning(info))
 

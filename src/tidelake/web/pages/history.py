@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,6 @@ from tidelake.web.state import moment_of
 
 PAGE = 40
 _DIFFERING = 100
-_WIDEST = 7.0
-"""Ten million rows are as wide as a layer gets."""
 
 _LAYERS = {
     "append": "came",
@@ -49,11 +48,6 @@ class Layer:
     width: float
     kind: str
 
-    @property
-    def rows(self) -> int:
-        entry = self.entry
-        return (entry.inserted or 0) + (entry.updated or 0) + (entry.deleted or 0)
-
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
@@ -81,20 +75,27 @@ def _layers(ask: Ask) -> tuple[list[Layer], int | None]:
     before = moment_of(ask.state.before)
     lake = ask.lake if before is None else ask.lake.known_at(before)
     source = lake.table(ask.state.table) if ask.state.table else lake
-    found = source.log(PAGE + 1)
+    most = ask.state.most(PAGE)
+    found = source.log(most + 1)
     tags: dict[int, list[str]] = {}
     if ask.lake.session.namespace.is_whole:
         for tag in ask.lake.tags():
             tags.setdefault(tag.snapshot_id, []).append(tag.name)
-    older = found[0].snapshot_id if len(found) > PAGE else None
-    return [_layer(each, tags) for each in reversed(found[-PAGE:])], older
+    older = found[0].snapshot_id if len(found) > most else None
+    shown = found[-most:][::-1]
+    widest = max(map(_rows, shown), default=1)
+    return [_layer(each, tags, widest) for each in shown], older
 
 
-def _layer(entry: LogEntry, tags: dict[int, list[str]]) -> Layer:
-    rows = sum(each or 0 for each in (entry.inserted, entry.updated, entry.deleted))
-    width = 12.0 + 88.0 * min(math.log10(rows + 1), _WIDEST) / _WIDEST if rows else 8.0
+def _rows(entry: LogEntry) -> int:
+    return sum(each or 0 for each in (entry.inserted, entry.updated, entry.deleted))
+
+
+def _layer(entry: LogEntry, tags: Mapping[int, Sequence[str]], most: int) -> Layer:
+    """The wider the more rows, up to the one with the most on the page."""
+    share = math.log1p(_rows(entry)) / math.log1p(max(most, 1))
     kind = _LAYERS.get(entry.operation.split(" ")[0].split(",")[0], "declared")
-    return Layer(entry, tuple(tags.get(entry.snapshot_id, ())), round(width, 1), kind)
+    return Layer(entry, tuple(tags.get(entry.snapshot_id, ())), round(8 + 92 * share, 1), kind)
 
 
 def diff(ask: Ask) -> Response:

@@ -52,10 +52,11 @@ class Listing:
     rows: tuple[TableRow, ...]
     total: int
     page: int
+    size: int = PAGE
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.total // PAGE))
+        return max(1, -(-self.total // self.size))
 
     @property
     def exact(self) -> bool:
@@ -115,12 +116,13 @@ def _listing(ask: Ask, *, exact: bool) -> Listing:
     chosen = [each for each in found if wanted in str(each[1]).casefold()]
     chosen.sort(key=lambda each: str(each[1]))
     page = max(0, int(ask.state.page) if ask.state.page.isdigit() else 0)
-    shown = chosen[page * PAGE : (page + 1) * PAGE]
+    size = ask.state.most(PAGE)
+    shown = chosen[page * size : (page + 1) * size]
     make = _exact_rows if exact else _rough_rows
     rows = ask.keep(("tables", exact, shown), lambda: make(ask, shown))
     growth = ask.keep(("growth",), lambda: growths(ask.lake.log(_COMMITS)))
     grown = tuple(replace(row, growth=growth.get(row.name, Growth())) for row in rows)
-    return Listing(grown, len(chosen), page)
+    return Listing(grown, len(chosen), page, size)
 
 
 def _exact_rows(ask: Ask, shown: Sequence[tuple[int, TableName]]) -> tuple[TableRow, ...]:

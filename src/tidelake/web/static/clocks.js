@@ -59,7 +59,7 @@ function makeView() {
 }
 
 function axes(svg) {
-  const { right, bottom, x, span, yOf, level, scale, wide } = view;
+  const { right, bottom, x, span, yOf, level, scale } = view;
   for (const [ms, text] of timeTicks(span[0], span[1], (right - LEFT) / 110)) {
     svg.append(el("line", { class: "rule", x1: x(ms), x2: x(ms), y1: TOP, y2: bottom }), el("text", { x: x(ms), y: bottom + 18, "text-anchor": "middle" }, text));
   }
@@ -69,7 +69,7 @@ function axes(svg) {
     const y = yOf(level(place)), last = place === marks.length - 1;
     if ((!last && (scale === "commits" ? place % every : above - y < 32)) || (!last && y - yOf(1) < 24)) return;
     above = y;
-    svg.append(el("line", { class: "rule", x1: LEFT, x2: right, y1: y, y2: y }), el("text", { x: LEFT - 14, y: y + 4, "text-anchor": "end" }, scale === "commits" ? String(id) : stamp(ms, false).slice(5)));
+    svg.append(el("line", { class: "rule", x1: LEFT, x2: right, y1: y, y2: y }), el("text", { class: "level", x: LEFT - 14, y: y + 4, "text-anchor": "end" }, scale === "commits" ? String(id) : stamp(ms, false).slice(5)));
   });
   if (scale === "time") {
     // Where both clocks show the same: below it lies what came late, above what was known before.
@@ -82,7 +82,6 @@ function axes(svg) {
     el("text", { class: "axis-name e", x: right, y: HIGH - 4, "text-anchor": "end" }, "event time: when it happened →"),
     el("text", { class: "axis-name k", x: 0, y: 12 }, scale === "commits" ? "↑ system time: with which commit the lake learned it" : "↑ system time: when the lake learned it"),
   );
-  void wide;
 }
 
 function cells(svg) {
@@ -106,28 +105,41 @@ function cells(svg) {
 }
 
 function beliefs(svg) {
-  const { x, yOf, level, placeOfTime, scale, right, span } = view, marks = data.marks;
-  const share = (ms, end) => {
+  const { x, yOf, placeOfTime, scale, right, span } = view, marks = data.marks, names = el("g");
+  const share = (ms) => {
     if (ms === null) return 1.04;
-    if (scale === "commits") { const place = placeOfTime(ms); return place / marks.length; }
-    void end;
+    if (scale === "commits") return placeOfTime(ms) / marks.length;
     return Math.min(Math.max((ms - marks[0][1]) / (marks.at(-1)[1] - marks[0][1] || 1), 0), 1.04);
   };
-  const drawn = data.beliefs.map((belief, place) => {
+  // The same answer has the same tone, wherever it comes back.
+  const told_ = (belief) => Object.entries(belief.row).filter(([name, value]) => value !== null && !data.hide.includes(name));
+  const answers = [...new Set(data.beliefs.map((belief) => JSON.stringify(told_(belief))))];
+  const drawn = data.beliefs.map((belief) => {
     const left = x(Math.max(belief.valid_from, span[0])), to = belief.valid_to === null ? right : x(belief.valid_to);
-    const down = yOf(share(belief.known_from)), up = yOf(share(belief.known_to, true));
-    const rect = el("rect", { class: place % 2 ? "belief" : "belief tone", x: left, y: up, width: Math.max(to - left, 3), height: Math.max(down - up, 3), rx: 3 });
+    const down = yOf(share(belief.known_from)), up = yOf(share(belief.known_to));
+    const tone = answers.indexOf(JSON.stringify(told_(belief))) % 6;
+    const rect = el("rect", { class: `belief tone-${tone}`, x: left, y: up, width: Math.max(to - left, 3), height: Math.max(down - up, 3), rx: 3 });
     const told = Object.entries(belief.row).filter(([, value]) => value !== null);
     rect.append(el("title", {}, told.map(([name, value]) => `${name} = ${value}`).join("\n")));
     svg.append(rect);
-    const shown = told.filter(([name]) => !data.hide.includes(name)).slice(0, 2).map(([name, value]) => `${name} ${value}`).join(", ");
-    const room = Math.max(to - left, 3) - 12, letters = Math.floor(room / 6.6);
-    if (letters > 3 && down - up > 15) svg.append(el("text", { class: "told", x: left + 8, y: Math.max(up, TOP) + 16 }, shown.length > letters ? `${shown.slice(0, letters - 1)}…` : shown));
+    const shown = told_(belief).slice(0, 2), letters = Math.floor((Math.max(to - left, 3) - 12) / 6.6);
+    const long = shown.map(([name, value]) => `${name} ${value}`).join(", "), brief = shown.map(([, value]) => value).join(", ");
+    const words = long.length <= letters ? long : brief.length <= letters ? brief : `${brief.slice(0, letters - 1)}…`;
+    if (letters > 2 && down - up > 15) names.append(el("text", { class: "told", x: left + 8, y: Math.max(up, TOP) + 17 }, words));
     return { rect, belief };
   });
+  const frame = el("rect", { class: "belief-now", rx: 3 });
+  svg.append(frame, names);
   return () => {
+    frame.style.display = "none";
     const time = data.marks[Math.round(view.placeOf(now.known))][1];
-    drawn.forEach(({ rect, belief: each }) => rect.classList.toggle("in", each.valid_from <= now.asOf && (each.valid_to === null || now.asOf < each.valid_to) && each.known_from <= time + 0.5 && (each.known_to === null || time + 0.5 < each.known_to)));
+    for (const { rect, belief: each } of drawn) {
+      const holds = each.valid_from <= now.asOf && (each.valid_to === null || now.asOf < each.valid_to) && each.known_from <= time + 0.5 && (each.known_to === null || time + 0.5 < each.known_to);
+      rect.classList.toggle("in", holds);
+      if (!holds) continue;
+      for (const side of ["x", "y", "width", "height"]) frame.setAttribute(side, rect.getAttribute(side));
+      frame.style.display = "";
+    }
   };
 }
 
@@ -173,6 +185,7 @@ function draw() {
     sayK.setAttribute("transform", `translate(${Math.max(LEFT - 16 - sayK.wide / 2, sayK.wide / 2)} ${py})`);
     set(gripE, { "aria-valuemin": Math.round(view.span[0]), "aria-valuemax": Math.round(view.span[1]), "aria-valuenow": Math.round(now.asOf), "aria-valuetext": stamp(now.asOf) });
     set(gripK, { "aria-valuemin": data.marks[0][0], "aria-valuemax": data.marks.at(-1)[0], "aria-valuenow": now.known, "aria-valuetext": `snapshot ${now.known}, ${mark[1] === null ? "" : stamp(mark[1])}` });
+    svg.querySelectorAll(".level").forEach((label) => { label.style.opacity = Math.abs(label.getAttribute("y") - 4 - py) < 15 ? 0 : 1; });
     for (const each of [ghostE, ghostK, ghost]) each.style.display = now.from ? "" : "none";
     if (now.from) {
       const gx = x(now.from.asOf), gy = yOf(shareOf(now.from.known));
@@ -249,7 +262,7 @@ async function load() {
   const said = await answer.json();
   if (!answer.ok) { problem(plot, said.error); problem(answerBox, { message: "There is no answer without the plane." }); answerBox.setAttribute("aria-busy", "false"); return; }
   data = said;
-  data.hide = box.querySelector("[data-asked] label:nth-child(3) .soft").textContent.split(", ");
+  data.hide = box.dataset.hide.split("\n");
   const last = data.cells.reduce((a, cell) => Math.max(a, cell[1]), -Infinity);
   now.asOf = parse(fields.as_of.value) ?? (Number.isFinite(last) ? Math.ceil(last / 1000) * 1000 : Date.now());
   now.known = data.known_at ?? data.marks.at(-1)?.[0] ?? 0;
