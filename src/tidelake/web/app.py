@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -65,6 +67,7 @@ _STATUS: tuple[tuple[type[TidelakeError], int], ...] = (
     (Corrupt, 500),
     (Invalid, 400),
 )
+_MOST_FIELDS = 100
 _OURS = "This is a mistake in Tidelake, not in the lake. Nothing was changed by looking."
 
 
@@ -99,8 +102,6 @@ def _view(site: Site, handler: Handler, request: Request) -> Response:
 
 def _action(site: Site, handler: Callable[[Ask, dict[str, Any]], Response]) -> Any:
     async def act(request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
         given = await _given(request)
         return await run_in_threadpool(lambda: handler(_ask(site, request), given))
 
@@ -116,7 +117,11 @@ async def _given(request: Request) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise Invalid("the request is no JSON object", hint="load the page again")
         return found
-    return dict((await request.form()).items())
+    try:
+        form = parse_qs((await request.body()).decode(), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise Invalid("the request is no form", hint="load the page again") from None
+    return {name: values[-1] for name, values in form.items()}
 
 
 def _ask(site: Site, request: Request) -> Ask:

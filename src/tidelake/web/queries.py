@@ -121,7 +121,7 @@ class Queries:
         Thread(target=self._first, args=(lake,), daemon=True).start()
 
     def _first(self, lake: Lake) -> None:
-        with suppress(TidelakeError), self.one(lake) as reading:
+        with suppress(TidelakeError, OSError), self.one(lake) as reading:  # or it is closed by then
             reading.asked("SELECT 1", "", None).to_arrow()
 
     @staticmethod
