@@ -22,6 +22,7 @@ from bench import (
     spark_source,
     spark_write,
     start,
+    web,
     write,
 )
 from bench.report import aligned, machine
@@ -46,6 +47,7 @@ PARTS = {
     "import": import_delta.run,
     "ingest": ingest.run,
     "mirror": mirror.run,
+    "web": web.run,
 }
 
 

@@ -15,13 +15,14 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Invalid
 from tidelake.history.values import (
+    WENT,
     CommitNote,
     LogEntry,
     MadeFiles,
     counts_from_changes,
     read_commit_note,
 )
-from tidelake.model.changes_made import created_names, named_tables, operation_of
+from tidelake.model.changes_made import created_names, kinds_of, named_tables, operation_of
 from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
 
@@ -33,7 +34,7 @@ def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
     """The log of these snapshots."""
     names = _names(reader)
     said = {s.snapshot_id: read_commit_note(s.extra) for s in found}
-    made = _made(reader, [s.snapshot_id for s in found if said[s.snapshot_id] is None])
+    made = _made(reader, [each for each in found if said[each.snapshot_id] is None])
     nothing = MadeFiles()
     return [
         _entry(s, said[s.snapshot_id], _tables(s, names), made.get(s.snapshot_id, nothing))
@@ -111,46 +112,56 @@ def _names(reader: Reader) -> Names:
 _OWN = (
     " FROM ducklake_snapshot s"
     " JOIN ducklake_snapshot p ON p.snapshot_id = s.snapshot_id - 1 {join}"
-    " WHERE s.snapshot_id BETWEEN :first AND :last GROUP BY s.snapshot_id"
+    " WHERE s.snapshot_id {which} GROUP BY s.snapshot_id"
 )
-_TAKEN = "SELECT s.snapshot_id, max(s.next_file_id - p.next_file_id)" + _OWN.format(join="")
+_TAKEN = "SELECT s.snapshot_id, max(s.next_file_id - p.next_file_id)" + _OWN.replace("{join}", "")
 _MADE = (
     "JOIN {table} f ON f.{id} >= p.next_file_id AND f.{id} < s.next_file_id"
-    " AND f.begin_snapshot = s.snapshot_id AND f.partial_max IS NULL"
+    " AND +f.begin_snapshot = s.snapshot_id AND f.partial_max IS NULL"
 )
+"""The plus sign keeps SQLite from making an index of all files by their snapshot."""
 _FILES = (
     "SELECT s.snapshot_id, count(*), sum(f.record_count), sum(f.file_size_bytes)"
-    + _OWN.format(join=_MADE.format(table="ducklake_data_file", id="data_file_id"))
+    + _OWN.replace("{join}", _MADE.format(table="ducklake_data_file", id="data_file_id"))
 )
-_DELETES = "SELECT s.snapshot_id, count(*), sum(f.delete_count)" + _OWN.format(
-    join=_MADE.format(table="ducklake_delete_file", id="delete_file_id")
+_DELETES = "SELECT s.snapshot_id, count(*), sum(f.delete_count)" + _OWN.replace(
+    "{join}", _MADE.format(table="ducklake_delete_file", id="delete_file_id")
 )
-_MAPPINGS = "SELECT s.snapshot_id, count(*)" + _OWN.format(
-    join="JOIN ducklake_column_mapping m"
-    " ON m.mapping_id >= p.next_file_id AND m.mapping_id < s.next_file_id"
+_MAPPINGS = "SELECT s.snapshot_id, count(*)" + _OWN.replace(
+    "{join}",
+    "JOIN ducklake_column_mapping m"
+    " ON m.mapping_id >= p.next_file_id AND m.mapping_id < s.next_file_id",
 )
 _ENDED = (
     "SELECT end_snapshot, count(*) FROM ducklake_data_file"
-    " WHERE end_snapshot BETWEEN :first AND :last GROUP BY end_snapshot"
+    " WHERE end_snapshot {which} GROUP BY end_snapshot"
 )
+_FEW = 1000
 
 
-def _made(reader: Reader, wanted: Sequence[int]) -> dict[int, MadeFiles]:
-    """The files that these snapshots made, as far as they are left."""
-    if not wanted:
+def _made(reader: Reader, asked: Sequence[Snapshot]) -> dict[int, MadeFiles]:
+    """The files that these snapshots made, as far as they are left. Which files ended is asked only
+    where rows were deleted: all files must be looked at to know."""
+    if not asked:
         return {}
-    span = {"first": min(wanted), "last": max(wanted)}
-    queries = [(sql, span) for sql in (_TAKEN, _FILES, _DELETES, _MAPPINGS, _ENDED)]
-    taken, files, deletes, mappings, ended = (
+    wanted = [each.snapshot_id for each in asked]
+    which = f"BETWEEN {min(wanted)} AND {max(wanted)}"
+    if len(wanted) <= _FEW:
+        which = f"IN ({', '.join(map(str, wanted))})"
+    deleting = any(kinds_of(each.changes) & WENT for each in asked)
+    asks = (_TAKEN, _FILES, _DELETES, _MAPPINGS, *((_ENDED,) if deleting else ()))
+    queries = [(sql.replace("{which}", which), {}) for sql in asks]
+    taken, files, deletes, mappings, *over = (
         {row[0]: [int(value or 0) for value in row[1:]] for row in rows}
         for rows in reader.rows_of(queries)
     )
+    ended = over[0] if over else {}
     found = {}
     for snapshot_id in wanted:
         made, rows, size = files.get(snapshot_id, (0, 0, 0))
         deleting, gone = deletes.get(snapshot_id, (0, 0))
         (mapped,) = mappings.get(snapshot_id, (0,))
         complete = taken.get(snapshot_id) == [made + deleting + mapped]
-        (over,) = ended.get(snapshot_id, (0,))
-        found[snapshot_id] = MadeFiles(complete, made, rows, size, gone, over)
+        (gone_files,) = ended.get(snapshot_id, (0,))
+        found[snapshot_id] = MadeFiles(complete, made, rows, size, gone, gone_files)
     return found

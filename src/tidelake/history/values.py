@@ -36,7 +36,8 @@ class ConsumerState:
 
 
 _CAME = {"inserted_into_table", "inlined_insert"}
-_WENT = {"deleted_from_table", "inlined_delete"}
+WENT = {"deleted_from_table", "inlined_delete"}
+"""Changes that took rows away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def counts_from_changes(changes: Iterable[str], made: MadeFiles) -> CommitCounts
         files = (made.files, made.bytes)
     elif not kinds & (UPKEEP.keys() | {"inserted_into_table"}):
         files = (0, 0)
-    came, went = kinds & _CAME, kinds & _WENT
+    came, went = kinds & _CAME, kinds & WENT
     if kinds & UPKEEP.keys():
         return CommitCounts(0, 0, 0, *files)
     if came and went:
