@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DATABASES := $(VENV)/.databases
 JAVA := $(VENV)/.java
+CHROMIUM := $(VENV)/.chromium
 # Delta follows new versions of Spark late: the newest Spark that its newest release fits.
 DELTA_SPARK := $(VENV)/delta-spark-4.2.1
 # The newest Spark that Delta and Iceberg both fit: tables are compared on it.
@@ -18,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-share test-jvm test-stores stores bench lint format lock clean setup maven-answers
+.PHONY: help demo test test-all test-share test-jvm test-stores stores bench pictures lint format lock clean setup maven-answers
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,14 +31,14 @@ demo: $(INSTALLED)  ## see it work
 # On two cores a third process works while others wait for a disk or a server.
 JOBS ?= 3
 TOGETHER := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
-test: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, without the slow ones
+test: $(INSTALLED) $(DATABASES) $(JAVA) $(CHROMIUM)  ## the tests, without the slow ones
 	$(PYTEST) $(TOGETHER) -m "not slow and not jvm and not stores"
 
-test-all: $(INSTALLED) $(DATABASES) $(JAVA)  ## the tests, with the slow ones
+test-all: $(INSTALLED) $(DATABASES) $(JAVA) $(CHROMIUM)  ## the tests, with the slow ones
 	$(PYTEST) $(TOGETHER) -m "not jvm and not stores"
 
 MINUTES ?= 20
-test-share: $(INSTALLED) $(DATABASES) $(JAVA)  ## as many slow tests as begin within MINUTES, in an order that the commit decides
+test-share: $(INSTALLED) $(DATABASES) $(JAVA) $(CHROMIUM)  ## as many slow tests as begin within MINUTES, in an order that the commit decides
 	$(PYTEST) -m "slow and not jvm and not stores" --share-minutes $(MINUTES)
 
 test-jvm: $(INSTALLED) $(DATABASES) $(JAVA) $(DELTA_SPARK)  ## the tests that need packages from Maven Central
@@ -72,6 +73,9 @@ test-stores: $(DATABASES) stores  ## the tests of other object stores: Google's,
 bench: $(INSTALLED) $(DATABASES) $(JAVA) $(if $(BENCH_JVM),$(PEERS_SPARK))  ## the benchmarks, as ratios
 	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS)
 
+pictures: $(INSTALLED) $(CHROMIUM)  ## the pictures of the page, for the documentation
+	$(BIN)/python -m tests.web.pictures docs/pictures
+
 lint: $(INSTALLED)  ## style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -90,7 +94,7 @@ clean:  ## remove everything that make made
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-setup: $(INSTALLED) $(DATABASES) $(JAVA)
+setup: $(INSTALLED) $(DATABASES) $(JAVA) $(CHROMIUM)
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -113,6 +117,17 @@ $(DATABASES): | $(INSTALLED)
 	else \
 	  echo "*** mariadbd is missing: its tests will NOT run. As root:" \
 	    "apt-get install mariadb-server-core mariadb-client-core ***"; \
+	fi
+
+$(CHROMIUM): | $(INSTALLED)
+	@if command -v chromium >/dev/null; then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	    --no-install-recommends chromium && touch $@ \
+	  || echo "*** Chromium could not be installed: the page's tests in a browser will NOT run ***"; \
+	else \
+	  echo "*** chromium is missing: the page's tests in a browser will NOT run. As root:" \
+	    "apt-get install chromium ***"; \
 	fi
 
 # Spark 4 runs on Java 17 and later.

@@ -48,7 +48,7 @@ def entries_of(reader: Reader, table_id: int, at: int, limit: int | None) -> lis
     found: list[Snapshot] = []
     last: int | None = at
     while last is not None and (limit is None or len(found) < limit):
-        some = snapshots.naming(reader, table_id, ids, last, limit)
+        some = snapshots.of_changes_to(reader, table_id, ids, last, limit)
         found += [each for each in some if _touches(each, table_id, ids)]
         last = some[-1].snapshot_id - 1 if limit is not None and len(some) == limit else None
     return entries(reader, found[:limit][::-1])

@@ -22,7 +22,7 @@ ADDRESS = "127.0.0.1"
 def run(lake: Lake, port: int, *, writable: bool, ready: Callable[[str], None]) -> None:
     """Serve the page on the loopback address until interrupted; 0 is any port that is free.
     `ready` hears its address."""
-    listener = _listen(port)
+    listener = open_port(port)
     app = application(lambda _: lake, writable=writable, middleware=[Middleware(LoopbackOnly)])
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
     with listener:
@@ -30,7 +30,7 @@ def run(lake: Lake, port: int, *, writable: bool, ready: Callable[[str], None]) 
         server.run(sockets=[listener])
 
 
-def _listen(port: int) -> socket.socket:
+def open_port(port: int) -> socket.socket:
     """The port is taken before anybody is told of it."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

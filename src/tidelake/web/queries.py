@@ -71,7 +71,7 @@ def grid_of(batches: Any, limit: int, *, whole: bool = True) -> Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AskedLake:
     """A query that has been asked, and the lake that it is asked of."""
 
     lake: Lake
@@ -96,7 +96,7 @@ class Queries:
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def one(self, lake: Lake, name: str = "") -> Iterator[Reading]:
+    def one(self, lake: Lake, name: str = "") -> Iterator[AskedLake]:
         """A lake to be asked one query, in a sandbox."""
         session = lake.session
         engine = self._walls(lake).apart()
@@ -106,7 +106,7 @@ class Queries:
                     raise Invalid(f"a query {name!r} runs already", hint="cancel it first")
                 self._running[name] = engine
         try:
-            yield Reading(type(lake)(session.within(session.namespace, engine)), engine)
+            yield AskedLake(type(lake)(session.within(session.namespace, engine)), engine)
         finally:
             with self._lock:
                 self._running.pop(name, None)

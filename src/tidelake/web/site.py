@@ -32,7 +32,7 @@ LakeFor = Callable[[Request], "Lake"]
 Value = TypeVar("Value")
 
 
-class Kept(Memory):
+class ViewMemory(Memory):
     """What views have found out, as long as the lake stands still."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Ask:
         """What was found out before, unless the lake has changed since."""
         with self.lake.session.reading() as reader:
             at = self.lake.session.at(reader)
-        return self.lake.session.memory(Kept).get((at, key), make)
+        return self.lake.session.memory(ViewMemory).get((at, key), make)
 
     def link(self, page: str, /, **changes: Any) -> str:
         """The address of a view, with this state but for the changes."""
@@ -177,10 +177,10 @@ def moment(value: datetime | None) -> str:
 def since(value: datetime) -> str:
     """How long ago."""
     seconds = max((datetime.now(UTC) - value).total_seconds(), 0)
-    for span, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+    for span, words in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= span:
             count = int(seconds // span)
-            return f"{count} {word}{'' if count == 1 else 's'} ago"
+            return f"{count:,} {words.removesuffix('s') if count == 1 else words} ago"
     return "just now"
 
 

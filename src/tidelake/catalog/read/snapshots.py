@@ -34,7 +34,7 @@ def newest(reader: Reader, at: int, limit: int | None = None) -> list[Snapshot]:
     return [_snapshot(row) for row in reversed(rows)]
 
 
-def naming(
+def of_changes_to(
     reader: Reader, table_id: int, ids: Collection[int], at: int, limit: int | None
 ) -> list[Snapshot]:
     """Snapshots up to one, newest first: these, and those whose changes have the table's number in

@@ -22,7 +22,7 @@ from tidelake.web.site import Ask
 _RUNS = 25
 
 
-class Verified(Memory):
+class VerifyMemory(Memory):
     """The last looks at the lake since the page was started, newest first."""
 
     def __init__(self) -> None:
@@ -94,14 +94,14 @@ def _activity(ask: Ask) -> Activity:
         tuple(IngestRow(names.get(each.table_id, "?"), each) for each in taken),
         tuple(ask.lake.consumers()),
         tuple(kept),
-        tuple(session.memory(Verified).runs),
+        tuple(session.memory(VerifyMemory).runs),
     )
 
 
 def verify(ask: Ask, given: dict[str, Any]) -> Response:
     """Look whether the lake is whole; nothing is mended."""
     report = ask.lake.verify(deep=bool(given.get("deep")))
-    runs = ask.lake.session.memory(Verified).runs
+    runs = ask.lake.session.memory(VerifyMemory).runs
     runs.insert(0, VerifyRun(datetime.now(UTC), report))
     del runs[_RUNS:]
     return ask.json({"text": str(report), "ok": report.ok})

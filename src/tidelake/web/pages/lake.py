@@ -46,7 +46,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TableList:
     """A page of tables."""
 
     rows: tuple[TableRow, ...]
@@ -105,7 +105,7 @@ def _head(ask: Ask) -> Head:
     return Head(at, newest.time, int(count), *counts)
 
 
-def _listing(ask: Ask, *, exact: bool) -> Listing:
+def _listing(ask: Ask, *, exact: bool) -> TableList:
     wanted = ask.state.find.casefold()
     session = ask.lake.session
     with session.reading() as reader:
@@ -122,7 +122,7 @@ def _listing(ask: Ask, *, exact: bool) -> Listing:
     rows = ask.keep(("tables", exact, shown), lambda: make(ask, shown))
     growth = ask.keep(("growth",), lambda: growths(ask.lake.log(_COMMITS)))
     grown = tuple(replace(row, growth=growth.get(row.name, Growth())) for row in rows)
-    return Listing(grown, len(chosen), page, size)
+    return TableList(grown, len(chosen), page, size)
 
 
 def _exact_rows(ask: Ask, shown: Sequence[tuple[int, TableName]]) -> tuple[TableRow, ...]:

@@ -17,7 +17,7 @@ from tidelake.model.event_time import moment_text
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.web import code as snippets
 from tidelake.web.export import export_as
-from tidelake.web.queries import Reading
+from tidelake.web.queries import AskedLake
 from tidelake.web.site import Ask
 from tidelake.web.state import State, moment_of
 
@@ -89,7 +89,7 @@ def _lines(ask: Ask, state: State, name: str, limit: int) -> Iterator[str]:
     shown = 0
     try:
         with ask.site.queries.one(ask.lake, name) as reading:
-            batches = _batches(reading, state, limited(state.sql, limit + 1), _BATCH)
+            batches = _batches(reading, state, with_limit(state.sql, limit + 1), _BATCH)
             yield _line(
                 columns=[[each.name, str(each.type)] for each in batches.schema],
                 seconds=monotonic() - started,
@@ -108,11 +108,11 @@ def _line(**told: object) -> str:
     return json.dumps(told, ensure_ascii=False, default=str) + "\n"
 
 
-def _batches(reading: Reading, state: State, sql: str, rows: int) -> Any:
+def _batches(reading: AskedLake, state: State, sql: str, rows: int) -> Any:
     return reading.batches(sql, rows, state.as_of, moment_of(state.known_at))
 
 
-def limited(sql: str, limit: int) -> str:
+def with_limit(sql: str, limit: int) -> str:
     """The query with no more rows than that, where it can stand in another."""
     text = sql.strip().rstrip(";")
     if _STARTS.match(text) is None or ";" in text:
