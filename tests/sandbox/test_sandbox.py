@@ -5,7 +5,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +14,8 @@ import pytest
 import tidelake
 from tests.cases import every
 from tidelake import Sandbox
-from tidelake.errors import Corrupt, Denied, Invalid, Unsupported
+from tidelake.engine.cell.engine import CellEngine
+from tidelake.errors import Corrupt, Denied, Invalid, Unavailable, Unsupported
 from tidelake.testing.place import Place
 
 _MB = 1024**2
@@ -296,3 +297,21 @@ def test_a_folder_in_the_catalog_leads_nowhere(written: Place, path: str, confin
         assert lake.snapshots() == before
     assert not list(written.folder.parent.rglob("out"))
     assert not Path("/nowhere").exists()
+
+
+def test_what_is_asked_apart_is_cancelled_apart(place):
+    place.open().close()
+    with place.open(sandbox=True) as lake:
+        engine = lake.session.local
+        assert isinstance(engine, CellEngine)
+        apart = engine.apart()
+        asked = tidelake.Lake(lake.session.within(lake.session.namespace, apart))
+        long = "SELECT sum(a.range * b.range) FROM range(4000000) a, range(4000000) b"
+        cancelling = Timer(1.0, apart.cancel)
+        cancelling.start()
+        with pytest.raises(Unavailable, match="cancelled"):
+            asked.sql(long).to_arrow()
+        cancelling.join()
+        with pytest.raises(Unavailable, match="cancelled"):
+            asked.sql("SELECT 1 AS x").to_arrow()
+        assert lake.sql("SELECT 1 AS x").to_arrow().to_pylist() == [{"x": 1}]

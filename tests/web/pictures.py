@@ -37,7 +37,7 @@ def views(lake: tidelake.Lake) -> dict[str, tuple[str, int]]:
         "history": (f"/history?{urlencode({'table': 'main.prices'})}", 760),
         "files": (f"/files?{urlencode({'table': 'main.readings', 'where': _CONDITION})}", 720),
         "coverage": (f"/coverage?{urlencode(strips)}", 760),
-        "sql": (f"/sql?{urlencode({'sql': _SQL})}", 900),
+        "sql": (f"/sql?{urlencode({'sql': _SQL})}", 970),
     }
 
 

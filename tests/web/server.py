@@ -19,8 +19,10 @@ def serve(lake: tidelake.Lake, *, writable: bool = False) -> Iterator[str]:
     app = application(lambda _: lake, writable=writable, middleware=[Middleware(LoopbackOnly)])
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     with open_port(0) as listener:
-        running = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        running = threading.Thread(target=server.run, args=([listener],), daemon=True)
         running.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        running.join(30)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            running.join(30)

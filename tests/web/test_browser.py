@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("browser")
 
 _DAYS = 8
+_PATIENCE = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,12 @@ class Visit:
         )
         return found
 
+    def sees(self, where: str, text: str) -> None:
+        """Wait for a text somewhere."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(where)).to_contain_text(text, timeout=_PATIENCE)
+
     def query(self, name: str) -> str | None:
         found: str | None = self.page.evaluate(
             "name => new URLSearchParams(location.search).get(name)", name
@@ -64,6 +71,7 @@ def visit(new_place, chrome: "Browser", request: pytest.FixtureRequest) -> Itera
         serve(lake, writable=True) as address,
     ):
         page = chrome.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(_PATIENCE)
         found = Visit(page, lake, address)
         yield found
         page.close()
@@ -134,9 +142,7 @@ def _lake(visit: Visit) -> None:
     assert visit.page.locator(".list tbody tr").count() == len(visit.lake.tables())
     visit.page.wait_for_selector(".signals .signal")
     visit.page.locator(".signal.quiet [data-try]").click()
-    visit.page.wait_for_function(
-        "document.querySelector('.signal.quiet .told').textContent.includes('would remove')"
-    )
+    visit.sees(".signal.quiet .told", "would remove")
 
 
 def _history(visit: Visit) -> None:
@@ -150,9 +156,7 @@ def _history(visit: Visit) -> None:
     diff = visit.lake.table("prices").diff(first, last)
     assert str(diff.counts) in visit.page.inner_text("[data-diff-box]")
     visit.page.click(f'[data-rollback="{first}"] [data-try]')
-    visit.page.wait_for_function(
-        f"document.querySelector('[data-rollback=\"{first}\"] .told').textContent.includes('rows')"
-    )
+    visit.sees(f'[data-rollback="{first}"] .told', "rows")
     visit.page.click("text=Schema over time")
     visit.page.wait_for_selector("text=column added: venue")
 
@@ -191,7 +195,7 @@ def _sql(visit: Visit) -> None:
     wanted = visit.lake.sql(
         "SELECT symbol, count(*) AS n FROM ratings GROUP BY symbol ORDER BY symbol"
     ).to_arrow()
-    visit.page.wait_for_function("document.querySelector('.progress').textContent.includes(' in ')")
+    visit.sees(".progress", " in ")
     assert visit.rows("[data-result]") == [
         [row["symbol"], str(row["n"])] for row in wanted.to_pylist()
     ]
@@ -235,7 +239,7 @@ def test_a_long_query_is_cancelled_in_a_browser(visit):
     visit.page.fill("textarea", long)
     visit.page.keyboard.press("Escape")
     visit.page.click("[data-run-it]")
-    visit.page.wait_for_function("document.querySelector('.progress').textContent.includes(' s')")
+    visit.sees(".progress", " s")
     visit.page.click("[data-cancel]")
     visit.page.wait_for_selector("text=the query was cancelled")
     assert visit.page.is_enabled("[data-run-it]")

@@ -34,13 +34,13 @@ _OF_FILES = (
 )
 
 
-def plane(source: Source, marks: int = _MARKS) -> Plane:
-    """Where the facts lie that the table has at its moment of knowing."""
+def plane(source: Source, marks: int = _MARKS, many_files: int = MANY_FILES) -> Plane:
+    """Where the facts lie that the table has at its moment of knowing; with about so many marks."""
     with source.session.reading() as reader:
         at = source.at(reader)
         table = source.info(reader, at)
         look = _Look(reader, at, table.id, EventTime.of(table, at).time)
-        many = file_ids_given(reader) > MANY_FILES
+        many = file_ids_given(reader) > many_files
         found = [*look.of_rows(), *(look.of_many() if many else look.of_each())]
         shown = tuple(snapshots.sample(reader, at, marks))
     return Plane(str(table.name), at, shown, arrange(found))
