@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("browser")
 
 _DAYS = 8
-_PATIENCE = 120_000
+_PATIENCE = 40_000
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,9 @@ def _others(visit: Visit) -> None:
     assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-@pytest.mark.parametrize("visit", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "visit", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
 def test_every_view_in_a_browser(visit):
     _lake(visit)
     _clocks(visit)
@@ -233,6 +235,7 @@ def test_every_view_in_a_browser(visit):
     _others(visit)
 
 
+@pytest.mark.slow
 def test_a_long_query_is_cancelled_in_a_browser(visit):
     visit.go("/sql")
     long = "SELECT sum(a.range * b.range) FROM range(4000000) a, range(4000000) b"
@@ -245,6 +248,7 @@ def test_a_long_query_is_cancelled_in_a_browser(visit):
     assert visit.page.is_enabled("[data-run-it]")
 
 
+@pytest.mark.slow
 def test_a_page_is_narrow_and_dark(visit):
     visit.page.set_viewport_size({"width": 390, "height": 800})
     visit.page.emulate_media(color_scheme="dark")
