@@ -49,26 +49,23 @@ def test_a_scan_is_the_same_in_python_sql_and_the_shell(market, state):
 def test_other_views_run_as_they_are_copied(market):
     where = Where(market.url)
     state = State(table="main.prices", a="8", b="20", sql="SELECT 1 AS x", where="price > 50")
-    words = code.SeriesWords(('"sensor"',), '"ts"', "time_bucket(INTERVAL '3600 seconds', ts)")
     for given in (
         code.log(where, state),
         code.diff(where, state),
         code.files(where, state),
         code.query(where, state),
         code.history_of_key(where, State(table="main.ratings"), {"symbol": "ACME"}),
-        code.coverage(where, State(table="main.readings", start="2024-03-02"), words),
+        code.coverage(where, State(table="main.readings", start="2024-03-02", calendar="weekdays")),
     ):
         assert [each.language for each in given] == ["Python", "SQL", "CLI", "Spark"]
         exec(_text(given, "Python"), {})
         told = CliRunner().invoke(main, shlex.split(_text(given, "CLI"))[1:])
         assert told.exit_code == 0, told.output
-        if not _text(given, "SQL").startswith("--"):
-            market.sql(_text(given, "SQL")).to_arrow()
+        market.sql(_text(given, "SQL")).to_arrow()
 
 
 def test_covered_buckets_are_counted_by_sql_too(market):
-    words = code.SeriesWords(('"sensor"',), '"ts"', "time_bucket(INTERVAL '3600 seconds', ts)")
-    sql = _text(code.coverage(Where(""), State(table="main.readings"), words), "SQL")
+    sql = _text(code.coverage(Where(""), State(table="main.readings")), "SQL")
     counted = {row["sensor"]: row["covered"] for row in market.sql(sql).to_arrow().to_pylist()}
     each = market.table("readings").coverage().each
     assert counted == {entity[0]: found.covered for entity, found in each.items()}

@@ -148,9 +148,11 @@ def _made(reader: Reader, asked: Sequence[Snapshot]) -> dict[int, MadeFiles]:
     which = f"BETWEEN {min(wanted)} AND {max(wanted)}"
     if len(wanted) <= _FEW:
         which = f"IN ({', '.join(map(str, wanted))})"
-    deleting = any(kinds_of(each.changes) & WENT for each in asked)
-    asks = (_TAKEN, _FILES, _DELETES, _MAPPINGS, *((_ENDED,) if deleting else ()))
-    queries = [(sql.replace("{which}", which), {}) for sql in asks]
+    deletes_rows = any(kinds_of(each.changes) & WENT for each in asked)
+    asks = (_TAKEN, _FILES, _DELETES, _MAPPINGS, *((_ENDED,) if deletes_rows else ()))
+    queries: list[tuple[str, dict[str, object]]] = [
+        (sql.replace("{which}", which), {}) for sql in asks
+    ]
     taken, files, deletes, mappings, *over = (
         {row[0]: [int(value or 0) for value in row[1:]] for row in rows}
         for rows in reader.rows_of(queries)

@@ -94,14 +94,16 @@ def scan(lake: Where, state: State) -> list[Snippet]:
 
 
 def history_of_key(lake: Where, state: State, key: dict[str, object]) -> list[Snippet]:
-    """All that was ever answered about a key; in SQL, what is answered at the point."""
+    """All that was ever answered about a key."""
     given = next(iter(key.values())) if len(key) == 1 else key
     call = f"lake.table({state.table!r}).history({given!r})"
     words = [str(given)] if len(key) == 1 else [f"{name}={value}" for name, value in key.items()]
-    named = " AND ".join(f"{quote(name)} = {_value(value)}" for name, value in key.items())
+    struct = ", ".join(f"{quote(name)}: {_value(value)}" for name, value in key.items())
+    named = _value(given) if len(key) == 1 else f"{{{struct}}}"
+    sql = f"SELECT * FROM history({_literal(state.table)}, key => {named})"
     return [
         _python(lake, f"{call}.to_pandas()"),
-        Snippet("SQL", select_sql(state.moved(where=named))),
+        Snippet("SQL", sql),
         _shell(lake, "history", shlex.quote(state.table), *map(shlex.quote, words)),
         Snippet("Spark", _opened_on_spark(lake, f"{call}.to_spark().show()")),
     ]
@@ -149,16 +151,12 @@ def comparison_sql(state: State, key: Sequence[str], columns: Sequence[str], tim
 
 def log(lake: Where, state: State) -> list[Snippet]:
     """What every snapshot did."""
+    of = _literal(state.table) if state.table else ""
     on = f"lake.table({state.table!r})" if state.table else "lake"
     named = [shlex.quote(state.table)] if state.table else []
     return [
         _python(lake, f"for entry in {on}.log(limit=50):", "    print(entry)"),
-        Snippet(
-            "SQL",
-            "-- in the catalog's own database\n"
-            "SELECT * FROM ducklake_snapshot JOIN ducklake_snapshot_changes USING (snapshot_id)\n"
-            "ORDER BY snapshot_id DESC LIMIT 50",
-        ),
+        Snippet("SQL", f"SELECT * FROM snapshots({of})\nORDER BY snapshot_id DESC LIMIT 50"),
         _shell(lake, "log", *named, "--limit", "50"),
         Snippet("Spark", _opened_on_spark(lake, f"{on}.log(limit=50)")),
     ]
@@ -180,20 +178,11 @@ def diff(lake: Where, state: State) -> list[Snippet]:
 
 
 def _diff_sql(table: str, a: int | str | None, b: int | str | None) -> str:
+    """Of the whole lake, what the snapshots in between did."""
     if not table:
-        between = f"snapshot_id > {_moment_sql(a or 0)}"
-        return (
-            "-- in the catalog's own database\n"
-            f"SELECT * FROM ducklake_snapshot_changes WHERE {between} ORDER BY snapshot_id"
-        )
-    old, new = (
-        f"SELECT * FROM {table}" + ("" if each is None else f" VERSION AS OF {_moment_sql(each)}")
-        for each in (a, b)
-    )
-    return (
-        f"SELECT 'came' AS change, * FROM ({new} EXCEPT ALL {old})\n"
-        f"UNION ALL\nSELECT 'went' AS change, * FROM ({old} EXCEPT ALL {new})"
-    )
+        return f"SELECT * FROM snapshots()\nWHERE snapshot_id > {_moment_sql(a or 0)}"
+    ends = ", ".join(_moment_sql(each) for each in (a, b) if each is not None)
+    return f"SELECT * FROM diff({_literal(table)}, {ends})"
 
 
 def files(lake: Where, state: State) -> list[Snippet]:
@@ -203,62 +192,42 @@ def files(lake: Where, state: State) -> list[Snippet]:
     call = f"lake.table({state.table!r}).scan({given})"
     return [
         _python(lake, f"print({call}.explain())"),
-        Snippet("SQL", select_sql(state)),
+        Snippet("SQL", f"EXPLAIN {select_sql(state)}" if state.where else _files_sql(state)),
         _shell(lake, "scan", shlex.quote(state.table), "--explain", *_options(state)),
         Snippet("Spark", _opened_on_spark(lake, f"print({call}.explain())")),
     ]
 
 
-def coverage(lake: Where, state: State, series: SeriesWords) -> list[Snippet]:
-    """Which buckets are covered."""
+def _files_sql(state: State) -> str:
+    known = moment_of(state.known_at)
+    at = "" if known is None else f", known_at => {_moment_sql(known)}"
+    return f"SELECT * FROM table_files({_literal(state.table)}{at})"
+
+
+def coverage(lake: Where, state: State, calendar: str = "") -> list[Snippet]:
+    """Which buckets are covered; `calendar` is Python's word for the calendar."""
     known = moment_of(state.known_at)
     given = _given(entity=state.entity, start=state.start, end=state.end, known_at=known)
-    calendar = f"calendar={series.calendar}" if series.calendar else ""
-    call = f"lake.table({state.table!r}).coverage({', '.join(filter(None, (given, calendar)))})"
-    told = {
-        "--entity": state.entity,
-        "--start": state.start,
-        "--end": state.end,
-        "--known-at": state.known_at,
-    }
-    words = [word for name, text in told.items() if text for word in (name, shlex.quote(text))]
+    expected = f"calendar={calendar}" if calendar else ""
+    call = f"lake.table({state.table!r}).coverage({', '.join(filter(None, (given, expected)))})"
+    told = {"entity": state.entity, "start": state.start, "end": state.end}
+    words = [
+        word for name, text in told.items() if text for word in (f"--{name}", shlex.quote(text))
+    ]
+    words += ["--known-at", shlex.quote(state.known_at)] if state.known_at else []
     if state.calendar:
         weekdays = state.calendar == "weekdays"
         words += ["--weekdays"] if weekdays else ["--sessions", shlex.quote(state.calendar)]
+    told["calendar"] = state.calendar
+    arguments = [_literal(state.table)]
+    arguments += [f"{name} => {_literal(text)}" for name, text in told.items() if text]
+    arguments += [] if known is None else [f"known_at => {_moment_sql(known)}"]
     return [
         _python(lake, f"print({call})"),
-        Snippet("SQL", _coverage_sql(state, series)),
+        Snippet("SQL", f"SELECT * FROM coverage({', '.join(arguments)})"),
         _shell(lake, "coverage", shlex.quote(state.table), *words),
         Snippet("Spark", _opened_on_spark(lake, f"print({call})")),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesWords:
-    """How a series is spelled in SQL: its columns, quoted, and its bucket; and in Python the
-    calendar that is asked with."""
-
-    entity: tuple[str, ...]
-    time: str
-    bucket: str
-    calendar: str = ""
-
-
-def _coverage_sql(state: State, series: SeriesWords) -> str:
-    """How many buckets have rows, which the rows tell too."""
-    bounds = [
-        f"{series.time} {sign} {_literal(text)}"
-        for sign, text in ((">=", state.start), ("<", state.end))
-        if text
-    ]
-    whose = "".join(f"{each}, " for each in series.entity)
-    lines = [
-        f"SELECT {whose}count(DISTINCT {series.bucket}) AS covered",
-        f"FROM {state.table}{clauses('', state.known_at)}",
-        *([f"WHERE {' AND '.join(bounds)}"] if bounds else []),
-        *([f"GROUP BY {', '.join(series.entity)}"] if series.entity else []),
-    ]
-    return "\n".join(lines)
 
 
 def query(lake: Where, state: State) -> list[Snippet]:

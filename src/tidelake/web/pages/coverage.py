@@ -13,14 +13,12 @@ from starlette.responses import Response
 from tidelake.coverage.answer import Coverage
 from tidelake.coverage.values.axis import short_text
 from tidelake.coverage.values.calendar import Calendar
-from tidelake.coverage.values.clock import COUNT, MONTHS
+from tidelake.coverage.values.clock import COUNT
 from tidelake.coverage.values.interval import interval
 from tidelake.coverage.values.picture import Cell, Picture, join_cells, name_of, percent
 from tidelake.coverage.values.series import Moment, Series
 from tidelake.errors import Invalid
-from tidelake.model.names import quote
 from tidelake.web import code
-from tidelake.web.code import SeriesWords
 from tidelake.web.site import Ask
 from tidelake.web.state import moment_of
 
@@ -101,7 +99,7 @@ def show(ask: Ask) -> Response:
     state = ask.state.moved(table=table.name)
     ask = Ask(ask.request, ask.site, ask.lake, state)
     series = Series.maybe(table.info)
-    snippets = [] if series is None else code.coverage(ask.where, state, _words(ask, series))
+    snippets = [] if series is None else code.coverage(ask.where, state, _spelled(ask))
     return ask.page("coverage.html", table=table, tables=tables, series=series, code=snippets)
 
 
@@ -270,19 +268,6 @@ def _text(value: object) -> str:
         shown = value.astimezone(UTC) if value.tzinfo else value
         return shown.replace(tzinfo=None).isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _words(ask: Ask, series: Series) -> SeriesWords:
-    time = quote(series.time.name)
-    width = series.clock.width
-    bucket = f"time_bucket(INTERVAL '{width / 1e9:g} seconds', {time})"
-    if series.clock.kind == MONTHS:
-        bucket = f"time_bucket(INTERVAL '{width} months', {time})"
-    if series.clock.kind == COUNT:
-        bucket = f"{time} // {width}"
-    return SeriesWords(
-        tuple(quote(column.name) for column in series.entity), time, bucket, _spelled(ask)
-    )
 
 
 def _spelled(ask: Ask) -> str:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from tidelake.catalog.read import files as read
 from tidelake.catalog.read import sizes
-from tidelake.lake.scan import Explanation
+from tidelake.event_time.explanation import Explanation
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.schema import Column
