@@ -17,7 +17,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tidelake import __version__
+from tidelake.catalog.read import tables as read
 from tidelake.errors import Denied
+from tidelake.model.settings import PREFIX
 from tidelake.session.caches import Memory, Recent
 from tidelake.web.code import Where
 from tidelake.web.queries import Queries
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 NOTHING = "\N{EN DASH}"
+MOST_CHOICES = 1000
+"""Tables that a list to choose from has."""
 LakeFor = Callable[[Request], "Lake"]
 Value = TypeVar("Value")
 
@@ -84,6 +88,19 @@ class Ask:
         with self.lake.session.reading() as reader:
             at = self.lake.session.at(reader)
         return self.lake.session.memory(ViewMemory).get((at, key), make)
+
+    def tables_with(self, *settings: str) -> list[str]:
+        """The tables that have all of these settings, by name."""
+        session = self.lake.session
+        with session.reading() as reader:
+            at = session.at(reader)
+            having = [read.tag_values(reader, at, f"{PREFIX}{each}") for each in settings]
+            found = [
+                str(session.namespace.inner_table(name))
+                for table_id, name in session.view.names(reader, at, "table")
+                if all(table_id in each for each in having)
+            ]
+        return sorted(found)[:MOST_CHOICES]
 
     def link(self, page: str, /, **changes: Any) -> str:
         """The address of a view, with this state but for the changes."""

@@ -51,7 +51,7 @@ class Answer:
 
 def show(ask: Ask) -> Response:
     """The page without its picture, which comes when it is there."""
-    tables = _timed_tables(ask)
+    tables = ask.tables_with("key", "event_time")
     name = ask.state.table or (tables[0] if tables else "")
     if not name:
         return ask.page("clocks.html", table=None, event=None, tables=tables)
@@ -60,15 +60,6 @@ def show(ask: Ask) -> Response:
     ask = Ask(ask.request, ask.site, ask.lake, ask.state.moved(table=table.name))
     ask.site.queries.warm(ask.lake)
     return ask.page("clocks.html", table=table, event=event, tables=tables)
-
-
-def _timed_tables(ask: Ask) -> list[str]:
-    """Tables with two clocks; of very many, some."""
-    return [
-        name
-        for name in ask.lake.tables()[:500]
-        if EventTime.maybe(ask.lake.table(name).info) is not None
-    ]
 
 
 def plane(ask: Ask) -> Response:

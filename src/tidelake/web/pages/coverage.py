@@ -91,7 +91,7 @@ class Gap:
 
 
 def show(ask: Ask) -> Response:
-    tables = _series_tables(ask)
+    tables = ask.tables_with("bucket", "event_time")
     name = ask.state.table or (tables[0] if tables else "")
     if not name:
         return ask.page("coverage.html", table=None, tables=tables, series=None, code=[])
@@ -101,14 +101,6 @@ def show(ask: Ask) -> Response:
     series = Series.maybe(table.info)
     snippets = [] if series is None else code.coverage(ask.where, state, _spelled(ask))
     return ask.page("coverage.html", table=table, tables=tables, series=series, code=snippets)
-
-
-def _series_tables(ask: Ask) -> list[str]:
-    return [
-        name
-        for name in ask.lake.tables()[:500]
-        if Series.maybe(ask.lake.table(name).info) is not None
-    ]
 
 
 def strips(ask: Ask) -> Response:

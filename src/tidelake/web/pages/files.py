@@ -52,7 +52,7 @@ class Layout:
 
 
 def show(ask: Ask) -> Response:
-    names = ask.lake.tables()[:500]
+    names = ask.tables_with()
     name = ask.state.table or (names[0] if names else "")
     if not name:
         return ask.page("files.html", table=None, tables=names, layout=None, plan=None, code=[])

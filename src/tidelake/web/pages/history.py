@@ -66,7 +66,7 @@ def show(ask: Ask) -> Response:
         "history.html",
         layers=layers,
         older=older,
-        tables=ask.lake.tables()[:500],
+        tables=ask.tables_with(),
         code=code.log(ask.where, ask.state),
     )
 

@@ -153,6 +153,7 @@ def _rough_rows(ask: Ask, shown: Sequence[tuple[int, TableName]]) -> tuple[Table
 
 
 def _kinds(ask: Ask, name: TableName) -> tuple[str, ...]:
+    """What a table has beside rows. Those of a page are few enough to be asked one by one."""
     info = ask.lake.table(str(name)).info
     told = {
         "two clocks": EventTime.maybe(info) is not None,
