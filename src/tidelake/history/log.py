@@ -117,15 +117,18 @@ _OWN = (
 _TAKEN = "SELECT s.snapshot_id, max(s.next_file_id - p.next_file_id)" + _OWN.replace("{join}", "")
 _MADE = (
     "JOIN {table} f ON f.{id} >= p.next_file_id AND f.{id} < s.next_file_id"
-    " AND +f.begin_snapshot = s.snapshot_id AND f.partial_max IS NULL"
+    " AND f.partial_max IS NULL"
 )
-"""The plus sign keeps SQLite from making an index of all files by their snapshot."""
+_IS_OWN = "CASE WHEN f.begin_snapshot = s.snapshot_id THEN {} ELSE 0 END"
+"""No part of the join: databases would look at all files for it, and not at a range of ids."""
 _FILES = (
-    "SELECT s.snapshot_id, count(*), sum(f.record_count), sum(f.file_size_bytes)"
+    f"SELECT s.snapshot_id, sum({_IS_OWN.format(1)}), sum({_IS_OWN.format('f.record_count')}),"
+    f" sum({_IS_OWN.format('f.file_size_bytes')})"
     + _OWN.replace("{join}", _MADE.format(table="ducklake_data_file", id="data_file_id"))
 )
-_DELETES = "SELECT s.snapshot_id, count(*), sum(f.delete_count)" + _OWN.replace(
-    "{join}", _MADE.format(table="ducklake_delete_file", id="delete_file_id")
+_DELETES = (
+    f"SELECT s.snapshot_id, sum({_IS_OWN.format(1)}), sum({_IS_OWN.format('f.delete_count')})"
+    + _OWN.replace("{join}", _MADE.format(table="ducklake_delete_file", id="delete_file_id"))
 )
 _MAPPINGS = "SELECT s.snapshot_id, count(*)" + _OWN.replace(
     "{join}",
