@@ -19,7 +19,7 @@ from tidelake.web.site import Ask
 PAGE = 50
 _FEW_FILES = 50_000
 """Of a lake with more, tables are counted when the page is there already."""
-_COMMITS = 200
+_COMMITS = 48
 _BARS = 24
 
 
