@@ -85,9 +85,9 @@ _KINDS: dict[str, Rule] = {
     "nobody": Rule(_NOBODYS, _NOBODYS, ""),
     "read": Rule(_TABLE, _NOBODYS, ""),
 }
-"""Of our own tables: rows by their token, by the tenant's name, of nobody, or only to be read. Others
-have rows of the tenant's tables; of a kind that ends in `path`, their paths are from the data path,
-or from the table's folder."""
+"""Of our own tables: rows by their token, by the tenant's name, of nobody, or only to be read.
+Others have rows of the tenant's tables; of a kind that ends in `path`, their paths are from the
+data path, or from the table's folder."""
 
 
 def rule(table: str, columns: Collection[str], kind: str = "") -> Rule:
