@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "override_data_path": (bool, "true or false"),
     "temp_directory": (str, "a text"),
     "storage_options": (dict, "a table"),
+    "serve": (dict, "a table"),
 }
 """What the file may say."""
 
@@ -133,7 +134,7 @@ def _check(path: Path, key: str, value: object) -> None:
     kind, spelled = _KINDS[key]
     if not isinstance(value, kind):
         raise Invalid(f"{path}: {key} = {value!r} is not {spelled}", hint="correct the file")
-    if isinstance(value, dict):
+    if key == "storage_options" and isinstance(value, dict):
         for name, option in value.items():
             if not isinstance(option, str | bool | int):
                 raise Invalid(
