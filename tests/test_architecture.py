@@ -45,7 +45,8 @@ ORDER = [
     {"join"},
     {"spark"},
     {"tidelake"},
-    {"cli", "web", "testing"},
+    {"web"},
+    {"cli", "testing"},
 ]
 """Packages from the bottom up; those on one floor do not know of each other. The values of a
 feature belong to the floor of model."""
@@ -55,18 +56,24 @@ LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 OWNERS = {
     "click": {"cli"},
     "duckdb": {"catalog", "coverage", "delta", "duck", "engine", "testing", "upkeep", "verify"},
+    "google": {"web/flight"},
+    "h11": {"web"},
     "hypothesis": {"testing/histories/machine"},
     "obstore": {"store"},
+    "opentelemetry": {"web/traces"},
     "pandas": {"engine"},
     "polars": {"engine"},
     "psycopg": {"catalog/database/postgresql"},
-    "pyarrow": {"coverage", "delta", "engine", "spark", "testing", "upkeep", "verify"},
+    "prometheus_client": {"web"},
+    "pyarrow": {"coverage", "delta", "engine", "spark", "testing", "upkeep", "verify", "web"},
     "pymysql": {"catalog/database/mysql"},
     "pyroaring": {"coverage", "delta", "engine/parquet", "model", "verify"},
     "pyspark": {"engine/spark", "spark"},
     "rich": {"cli", "coverage/draw", "session/progress"},
     "sqlalchemy": {"catalog/database"},
     "sqlglot": {"engine", "plan", "sql"},
+    "starlette": {"web"},
+    "uvicorn": {"web"},
     "sqlite3": {"catalog/database/sqlite", "testing"},
 }
 

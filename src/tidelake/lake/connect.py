@@ -60,6 +60,7 @@ class Address:
     temp_directory: str | None = None
     override_data_path: bool = False
     file: Path | None = None
+    serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def folder(self) -> Path | None:
@@ -121,6 +122,7 @@ def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) ->
         None if temp is None else str(Path(path.parent, Path(temp).expanduser())),
         said.get("override_data_path", False),
         path,
+        said.get("serve", {}),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
 
 from tidelake.lake.lake import Lake
@@ -48,12 +46,3 @@ class Lakes:
                     lake.close()
             self._open.clear()
         self.whole.close()
-
-
-@contextmanager
-def opened(lake: Lake, sandbox: Sandbox) -> Iterator[Lakes]:
-    lakes = Lakes(lake, sandbox)
-    try:
-        yield lakes
-    finally:
-        lakes.close()

@@ -11,7 +11,7 @@ import pyarrow.flight as fl
 from tidelake.errors import Invalid, NotFound
 from tidelake.web.flight import messages
 from tidelake.web.flight.callers import Caller
-from tidelake.web.flight.catalog import serialized
+from tidelake.web.flight.catalog import schema_bytes
 from tidelake.web.flight.desk import Desk
 
 Action = Callable[[Desk, Caller, bytes], list[bytes]]
@@ -24,8 +24,8 @@ def prepare(desk: Desk, caller: Caller, body: bytes) -> list[bytes]:
     answer = messages.new(
         "ActionCreatePreparedStatementResult",
         prepared_statement_handle=handle,
-        dataset_schema=serialized(rows) if len(rows) else b"",
-        parameter_schema=serialized(parameters) if len(parameters) else b"",
+        dataset_schema=schema_bytes(rows) if len(rows) else b"",
+        parameter_schema=schema_bytes(parameters) if len(parameters) else b"",
     )
     return [messages.pack(answer)]
 

@@ -14,7 +14,7 @@ import pyarrow.flight as fl
 from tidelake.engine.cell.engine import CellReading
 from tidelake.lake.lake import Lake
 from tidelake.sql.query import EngineQuery
-from tidelake.web.flight.errors import told
+from tidelake.web.flight.errors import telling
 from tidelake.web.flight.statements import Statement
 from tidelake.web.metrics import Metrics
 
@@ -132,7 +132,7 @@ class Streams:
 def _next(answer: Answer) -> pa.RecordBatch | None:
     """What goes wrong is told as an error of Flight: of others its streams tell tracebacks."""
     try:
-        with told():
+        with telling():
             return answer.following()
     except fl.FlightError:
         raise

@@ -22,12 +22,18 @@ _KEY = "caller"
 class Caller(fl.ServerMiddleware):  # type: ignore[misc]
     """One call, from beginning to end."""
 
-    def __init__(self, visitor: Visitor, method: str, headers: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self,
+        visitor: Visitor,
+        method: str,
+        headers: Mapping[str, Sequence[Any]],
+        metrics: Metrics,
+    ) -> None:
         self.visitor, self.method = visitor, method
+        self._metrics = metrics
         self.as_of, self.known_at = _first(headers, AS_OF), _first(headers, KNOWN_AT)
         self.request = request_id(_first(headers, REQUEST_ID))
         self._began = monotonic()
-        self._metrics: Metrics | None = None
         self._greeting: str | None = None
 
     def sending_headers(self) -> dict[str, str]:
@@ -39,14 +45,9 @@ class Caller(fl.ServerMiddleware):  # type: ignore[misc]
         after a handshake."""
         self._greeting = None if token is None else f"Bearer {token}"
 
-    def counted(self, metrics: Metrics) -> Caller:
-        self._metrics = metrics
-        return self
-
     def call_completed(self, exception: BaseException | None) -> None:
         seconds = monotonic() - self._began
-        if self._metrics is not None:
-            self._metrics.flight_call(self.method, seconds, failed=exception is not None)
+        self._metrics.flight_call(self.method, seconds, failed=exception is not None)
         tell(
             "flight",
             request=self.request,
@@ -72,7 +73,7 @@ class CallerFactory(fl.ServerMiddlewareFactory):  # type: ignore[misc]
         except TidelakeError as error:
             self._metrics.flight_call(method, 0.0, failed=True)
             raise fl.FlightUnauthenticatedError(str(as_flight_error(error))) from None
-        caller = Caller(visitor, method, headers).counted(self._metrics)
+        caller = Caller(visitor, method, headers, self._metrics)
         if info.method == fl.FlightMethod.HANDSHAKE:
             caller.greet(token)
         REQUEST.set(caller.request)

@@ -102,7 +102,7 @@ def _told(lake: Lake, name: TableName, kind: str) -> bytes:
         found = relation_schema(lake, name, is_view=kind == _VIEW)
     except TidelakeError:
         found = pa.schema([])
-    return serialized(found)
+    return schema_bytes(found)
 
 
 def relation_schema(lake: Lake, name: TableName, *, is_view: bool = False) -> pa.Schema:
@@ -148,7 +148,7 @@ def foreign_keys(_: Lake, __: Any) -> pa.Table:
     return FOREIGN_KEYS.empty_table()
 
 
-def serialized(schema: pa.Schema) -> bytes:
+def schema_bytes(schema: pa.Schema) -> bytes:
     """As Flight SQL carries schemas inside of messages."""
     return bytes(schema.serialize())
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidelake.errors import Invalid, TidelakeError, Unsupported
+from tidelake.errors import Invalid, TidelakeError, Unavailable, Unsupported
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.lake import Lake
 from tidelake.lake.transaction import Transaction
 from tidelake.plan.division import parts_of_scan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.caches import Recent
 from tidelake.sql.query import EngineQuery, Query
 from tidelake.sql.run import is_query
 from tidelake.web.flight.answers import Streams, schema_of
@@ -29,17 +30,24 @@ from tidelake.web.flight.statements import (
 )
 from tidelake.web.lakes import Lakes
 from tidelake.web.limits import Limits, Slots
+from tidelake.web.logs import tell
 from tidelake.web.metrics import Metrics
 from tidelake.web.traces import span
 
+_LONGEST_KEY = 100_000
 _COUNT = pa.schema([pa.field("Count", pa.int64())])
 
 
 class Desk:
     """Shared by all calls. Handles of one visitor are of no use to another."""
 
-    def __init__(self, lakes: Lakes, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, lakes: Lakes, limits: Limits, metrics: Metrics, *, log_sql: bool = False
+    ) -> None:
         self.lakes, self.limits, self.metrics = lakes, limits, metrics
+        self._log_sql = log_sql
+        self._is_closing = False
+        self._schemas: Recent[pa.Schema] = Recent()
         self.slots = Slots(limits.queries, limits.waiting, limits.wait_s)
         self.streams = Streams(metrics, limits.stall_s)
         self.statements: Shelf[Statement] = Shelf("statement", limits.kept, limits.kept_s)
@@ -58,7 +66,13 @@ class Desk:
         metrics.gauge("tidelake_transactions_open", "Transactions", lambda: len(self.transactions))
 
     def lake(self, caller: Caller) -> Lake:
+        if self._is_closing:
+            raise Unavailable("the server is going to stop", hint="try again in a while")
         return self.lakes.of(caller.visitor)
+
+    def refuse(self) -> None:
+        """Begin nothing new."""
+        self._is_closing = True
 
     @contextmanager
     def place(self, caller: Caller, transaction: bytes | None) -> Iterator[Browsable]:
@@ -75,7 +89,7 @@ class Desk:
     ) -> tuple[bytes, Statement]:
         """A statement, and its handle. A write is done at once, and its rows tell how many rows it
         has changed: drivers send both kinds on the same way."""
-        self._check_size(text)
+        self._check(text, caller)
         lake = self.lake(caller)
         with span("plan", caller), self.slots.place():
             with self.place(caller, transaction) as place:
@@ -87,7 +101,7 @@ class Desk:
                 statement = Statement(lake, _COUNT, turn, rows=rows)
             else:
                 parts = tuple(_parts(asked, self.limits.streams))
-                statement = Statement(lake, schema_of(lake, asked), turn, parts)
+                statement = Statement(lake, self._schema(lake, asked), turn, parts)
         return self.statements.put(caller.visitor, statement), statement
 
     def describe(
@@ -98,13 +112,13 @@ class Desk:
             return pa.schema([])
         with self.slots.place(), self.place(caller, transaction) as place:
             query = place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
-            return schema_of(self.lake(caller), query.for_engine())
+            return self._schema(self.lake(caller), query.for_engine())
 
     def prepare(
         self, caller: Caller, text: str, transaction: bytes | None
     ) -> tuple[bytes, pa.Schema, pa.Schema]:
         """A handle, the schema of the rows (none for a write), and that of the parameters."""
-        self._check_size(text)
+        self._check(text, caller)
         names = parameter_names(text)
         rows = pa.schema([])
         if is_query(text):
@@ -120,7 +134,7 @@ class Desk:
 
     def update(self, caller: Caller, text: str, transaction: bytes | None, rows: list[Any]) -> int:
         """How many rows a write has changed; with several rows of parameters, all or nothing."""
-        self._check_size(text)
+        self._check(text, caller)
         with span("update", caller), self.slots.place(), self.place(caller, transaction) as place:
             if len(rows) == 1 or isinstance(place, Transaction):
                 return sum(_written(place, text, row, caller) for row in rows)
@@ -151,7 +165,20 @@ class Desk:
             statement.halt.set()
         self.transactions.clear()
 
-    def _check_size(self, text: str) -> None:
+    def _schema(self, lake: Lake, asked: EngineQuery) -> pa.Schema:
+        """Drivers ask for it several times in a row."""
+        columns = [(name, plan.columns, plan.output) for name, plan in asked.tables.items()]
+        key = repr((asked.sql, columns, asked.parameters))
+        if (kept := self._schemas.get(key)) is not None:
+            return kept
+        found = schema_of(lake, asked)
+        if len(key) < _LONGEST_KEY:
+            self._schemas.keep(key, found)
+        return found
+
+    def _check(self, text: str, caller: Caller) -> None:
+        if self._log_sql:
+            tell("sql", request=caller.request, sql=text)
         if len(text) > self.limits.sql_bytes:
             raise Invalid(
                 f"a statement of more than {self.limits.sql_bytes:,} letters",

@@ -68,7 +68,7 @@ def _kind(error: TidelakeError) -> str:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def telling() -> Iterator[None]:
     """Whatever goes wrong inside is told as one of Flight's errors. What nobody expected goes to
     the log whole, and to the client by its name alone."""
     try:

@@ -16,7 +16,7 @@ from tidelake.web.flight import actions, catalog, messages, puts
 from tidelake.web.flight.answers import cancelled_by
 from tidelake.web.flight.callers import Caller, OpenHandshake, caller_of, middleware
 from tidelake.web.flight.desk import Desk
-from tidelake.web.flight.errors import told
+from tidelake.web.flight.errors import telling
 from tidelake.web.flight.parameters import as_given
 from tidelake.web.flight.sql_info import SQL_INFO, sql_info
 from tidelake.web.flight.statements import Statement
@@ -59,7 +59,7 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
     def get_flight_info(
         self, context: fl.ServerCallContext, descriptor: fl.FlightDescriptor
     ) -> fl.FlightInfo:
-        with told():
+        with telling():
             caller = caller_of(context)
             name, command = _command(descriptor)
             if (schema := _listing_schema(name, command)) is not None:
@@ -71,7 +71,7 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
     def get_schema(
         self, context: fl.ServerCallContext, descriptor: fl.FlightDescriptor
     ) -> fl.SchemaResult:
-        with told():
+        with telling():
             caller = caller_of(context)
             name, command = _command(descriptor)
             if (schema := _listing_schema(name, command)) is not None:
@@ -102,7 +102,7 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
         return self.desk.plan(caller, kept.text, kept.transaction, given)
 
     def do_get(self, context: fl.ServerCallContext, ticket: fl.Ticket) -> Any:
-        with told():
+        with telling():
             caller = caller_of(context)
             name, command = messages.unpack(ticket.ticket)
             if name == _ABOUT:
@@ -129,7 +129,7 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
         reader: fl.MetadataRecordBatchReader,
         writer: fl.FlightMetadataWriter,
     ) -> None:
-        with told():
+        with telling():
             caller = caller_of(context)
             if descriptor.descriptor_type == fl.DescriptorType.PATH:
                 rows = puts.append_to_path(self.desk, caller, descriptor.path, reader)
@@ -141,7 +141,7 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
             writer.write(puts.PUTS[name](self.desk, caller, command, reader))
 
     def do_action(self, context: fl.ServerCallContext, action: fl.Action) -> Iterator[bytes]:
-        with told():
+        with telling():
             caller = caller_of(context)
             if action.type not in actions.ACTIONS:
                 raise Unsupported(
@@ -154,11 +154,11 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
         return [(name, "of Flight SQL") for name in actions.ACTIONS]
 
     def list_flights(self, _: fl.ServerCallContext, __: bytes) -> Iterator[fl.FlightInfo]:
-        with told():
+        with telling():
             raise Unsupported("this server lists no flights", hint="ask for its tables")
 
     def do_exchange(self, *_: Any) -> None:
-        with told():
+        with telling():
             raise Unsupported("this server exchanges nothing", hint="query, or ingest")
 
     def _about(self, caller: Caller, command: Any) -> pa.Table:

@@ -31,55 +31,51 @@ _CASE_INSENSITIVE = 1
 _NULLS_LAST = 3
 
 
-def _facts(*, read_only: bool, statement_s: float, transaction_s: float) -> dict[int, Any]:
-    """By number: a text, a truth, a number (of 32 bits, in Arrow's own servers), or texts."""
-    return {
-        0: "Tidelake",
-        1: __version__,
-        2: pa.__version__,
-        3: read_only,
-        4: True,  # SQL
-        5: False,  # Substrait
-        8: (_BITMASK, _TRANSACTIONS),
-        9: True,  # cancelling
-        10: True,  # ingestion
-        11: True,  # in transactions
-        100: (_BITMASK, int(statement_s * 1000)),
-        101: (_BITMASK, int(transaction_s * 1000)),
-        500: False,
-        501: True,
-        502: True,
-        503: (_BIGINT, _CASE_INSENSITIVE),
-        504: '"',
-        505: (_BIGINT, _CASE_INSENSITIVE),
-        506: True,
-        507: (_BIGINT, _NULLS_LAST),
-        508: ["ASOF", "LATERAL", "PIVOT", "QUALIFY", "UNPIVOT"],
-        509: ["ABS", "CEIL", "EXP", "FLOOR", "LN", "LOG10", "MOD", "POWER", "ROUND", "SQRT"],
-        510: ["CONCAT", "LEFT", "LENGTH", "LOWER", "REPLACE", "RIGHT", "SUBSTRING", "UPPER"],
-        511: ["COALESCE", "NULLIF"],
-        512: ["CURRENT_DATE", "DATE_PART", "DATE_TRUNC", "NOW"],
-        513: "\\",
-        514: "",
-        515: True,
-        516: True,
-        518: True,
-        519: False,
-        520: True,
-        521: True,
-        522: (_BITMASK, 3),
-        523: True,
-        524: True,
-        525: (_BITMASK, 3),
-        526: (_BITMASK, 1),
-        527: False,
-        528: (_BITMASK, 2),
-        529: "schema",
-        530: "",
-        531: "catalog",
-        532: True,
-        541: (_BIGINT, 0),  # the longest literal, and so on: no limit is known
-    }
+_FACTS: dict[int, Any] = {
+    0: "Tidelake",
+    1: __version__,
+    2: pa.__version__,
+    4: True,  # SQL
+    5: False,  # Substrait
+    8: (_BITMASK, _TRANSACTIONS),
+    9: True,  # cancelling
+    10: True,  # ingestion
+    11: True,  # in transactions
+    500: False,
+    501: True,
+    502: True,
+    503: (_BIGINT, _CASE_INSENSITIVE),
+    504: '"',
+    505: (_BIGINT, _CASE_INSENSITIVE),
+    506: True,
+    507: (_BIGINT, _NULLS_LAST),
+    508: ["ASOF", "LATERAL", "PIVOT", "QUALIFY", "UNPIVOT"],
+    509: ["ABS", "CEIL", "EXP", "FLOOR", "LN", "LOG10", "MOD", "POWER", "ROUND", "SQRT"],
+    510: ["CONCAT", "LEFT", "LENGTH", "LOWER", "REPLACE", "RIGHT", "SUBSTRING", "UPPER"],
+    511: ["COALESCE", "NULLIF"],
+    512: ["CURRENT_DATE", "DATE_PART", "DATE_TRUNC", "NOW"],
+    513: "\\",
+    514: "",
+    515: True,
+    516: True,
+    518: True,
+    519: False,
+    520: True,
+    521: True,
+    522: (_BITMASK, 3),
+    523: True,
+    524: True,
+    525: (_BITMASK, 3),
+    526: (_BITMASK, 1),
+    527: False,
+    528: (_BITMASK, 2),
+    529: "schema",
+    530: "",
+    531: "catalog",
+    532: True,
+    541: (_BIGINT, 0),  # the longest literal, and so on: no limit is known
+}
+"""By number: a text, a truth, texts, or a number with the kind that drivers expect it in."""
 
 
 def sql_info(
@@ -87,7 +83,12 @@ def sql_info(
 ) -> pa.Table:
     """What is known of what was asked, or of everything. Of what is not there drivers know what
     to think."""
-    facts = _facts(read_only=read_only, statement_s=statement_s, transaction_s=transaction_s)
+    facts = {
+        **_FACTS,
+        3: read_only,
+        100: (_BITMASK, int(statement_s * 1000)),
+        101: (_BITMASK, int(transaction_s * 1000)),
+    }
     numbers = sorted(set(facts) if not asked else set(facts) & set(asked))
     kinds, values = [], []
     for number in numbers:
