@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @click.option("--queries", type=int, help="How many run at once [default: 8].")
 @click.option("--memory", type=int, metavar="BYTES", help="Of one query [default: 1 GB].")
 @click.option("--seconds", type=float, help="Of one query [default: 60].")
+@click.option(
+    "--cache", type=int, metavar="BYTES", help="For rows that are read often [default: 256 MB]."
+)
 @click.option("--log-sql", is_flag=True, default=None, help="Log statements too, values included.")
 @global_options
 @pass_options

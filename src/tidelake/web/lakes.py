@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.lake.lake import Lake
 from tidelake.model.namespace import Namespace
 from tidelake.model.sandbox import Sandbox
@@ -17,6 +18,7 @@ class Lakes:
         self.whole = lake
         self._sandbox = sandbox
         self._open: dict[tuple[str, str | None], Lake] = {}
+        self._readers: dict[int, LocalEngine] = {}
         self._lock = Lock()
 
     def of(self, visitor: Visitor) -> Lake:
@@ -34,6 +36,14 @@ class Lakes:
         session = self.whole.session
         return Lake(session.within(Namespace(None, visitor.role), session.local))
 
+    def plain_reader(self, lake: Lake) -> LocalEngine:
+        """For reads that call no functions: DuckDB in this process, confined as the lake's own."""
+        with self._lock:
+            key = id(lake.session.local)
+            if key not in self._readers:
+                self._readers[key] = lake.session.local.for_tasks()
+            return self._readers[key]
+
     def every(self) -> list[Lake]:
         """All that are open."""
         with self._lock:
@@ -45,4 +55,7 @@ class Lakes:
                 if tenant is not None:
                     lake.close()
             self._open.clear()
+            for reader in self._readers.values():
+                reader.close()
+            self._readers.clear()
         self.whole.close()

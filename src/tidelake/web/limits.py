@@ -21,6 +21,8 @@ class Limits:
     wait_s: float = 60.0
     streams: int = 4
     stall_s: float = 120.0
+    cache_bytes: int = 256 * 1024**2
+    """Of rows that are read again and again."""
     sql_bytes: int = 1024**2
     parameter_bytes: int = 16 * 1024**2
     kept: int = 2000

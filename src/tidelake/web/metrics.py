@@ -61,6 +61,9 @@ class Metrics(Watch):
         self.received = Counter(
             "tidelake_flight_received_bytes", "Rows received, in Arrow", registry=registry
         )
+        self._answers = Counter(
+            "tidelake_answers", "Plain reads, from memory or not", ["kept"], registry=registry
+        )
         self.stalled = Counter(
             "tidelake_flight_stalled", "Streams that nobody took rows of", registry=registry
         )
@@ -80,6 +83,9 @@ class Metrics(Watch):
     def flight_call(self, method: str, seconds: float, *, failed: bool) -> None:
         self._calls.labels(method, "error" if failed else "ok").inc()
         self._call_s.labels(method).observe(seconds)
+
+    def answer_asked(self, *, found: bool) -> None:
+        self._answers.labels(str(found).lower()).inc()
 
     def request(self, method: str, status: int, seconds: float) -> None:
         self._requests.labels(method, str(status)).inc()

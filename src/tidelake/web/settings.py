@@ -34,6 +34,7 @@ class ServeSettings:
     queries: int = 8
     memory: int = 1024**3
     seconds: float = 60.0
+    cache: int = 256 * 1024**2
     grace: float = 10.0
     log_sql: bool = False
 
@@ -64,7 +65,7 @@ class ServeSettings:
 
     @property
     def limits(self) -> Limits:
-        return replace(Limits(), queries=self.queries)
+        return replace(Limits(), queries=self.queries, cache_bytes=self.cache)
 
     @property
     def tls(self) -> tuple[bytes, bytes] | None:
@@ -80,7 +81,7 @@ class ServeSettings:
 _PATHS = ("tokens_file", "tls_cert", "tls_key")
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("host", "role", *_PATHS), str),
-    **dict.fromkeys(("port", "flight_port", "queries", "memory"), int),
+    **dict.fromkeys(("port", "flight_port", "queries", "memory", "cache"), int),
     **dict.fromkeys(("seconds", "grace"), (int, float)),
     "log_sql": bool,
     "hosts": list,

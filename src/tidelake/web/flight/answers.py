@@ -15,6 +15,7 @@ from tidelake.engine.cell.engine import CellReading
 from tidelake.lake.lake import Lake
 from tidelake.sql.query import EngineQuery
 from tidelake.web.flight.errors import telling
+from tidelake.web.flight.hoard import Hoard, key_of
 from tidelake.web.flight.statements import Statement
 from tidelake.web.metrics import Metrics
 
@@ -34,7 +35,7 @@ class Answer:
         """Since when the client has had nothing else to do than to take what was sent."""
         statement.turn.take()
         try:
-            self._batches = _reading(statement.lake, part).to_batches(_ROWS_OF_A_BATCH, self._halts)
+            self._batches = _batches(statement, part, self._halts)
         except BaseException:
             statement.turn.give_back()
             raise
@@ -74,6 +75,17 @@ class Answer:
             self._statement.turn.give_back()
 
 
+def _batches(
+    statement: Statement, part: EngineQuery, halts: Callable[[], bool]
+) -> pa.RecordBatchReader:
+    """In a cell; what looks at rows one by one and calls no function can do no harm, and is read
+    here, where nothing has to be sent from one process to another."""
+    if statement.plain is not None:
+        reading = statement.plain.query(part.sql, part.tables, part.parameters)
+        return reading.to_batches(_ROWS_OF_A_BATCH)
+    return _reading(statement.lake, part).to_batches(_ROWS_OF_A_BATCH, halts)
+
+
 def _reading(lake: Lake, part: EngineQuery) -> CellReading:
     reading = lake.session.engine.query(part.sql, part.tables, part.parameters)
     assert isinstance(reading, CellReading), "a service's lakes are in a sandbox"
@@ -88,20 +100,29 @@ def schema_of(lake: Lake, part: EngineQuery) -> pa.Schema:
 class Streams:
     """All streams of a service, watched for clients that do not take their rows."""
 
-    def __init__(self, metrics: Metrics, stall_s: float) -> None:
-        self._metrics, self._stall_s = metrics, stall_s
+    def __init__(self, metrics: Metrics, stall_s: float, hoard: Hoard) -> None:
+        self._metrics, self._stall_s, self._hoard = metrics, stall_s, hoard
         self._open: WeakSet[Answer] = WeakSet()
         self._lock, self._over = Lock(), Event()
         self._watcher = Thread(target=self._watch, name="tidelake streams", daemon=True)
         self._watcher.start()
 
     def stream(self, statement: Statement, part: int, gone: Callable[[], bool]) -> Any:
-        if statement.rows is not None:
-            return fl.RecordBatchStream(statement.rows)
+        """The rows of a part, from memory if they are there."""
+        key = key_of(statement.parts[part]) if statement.plain is not None else None
+        rows = statement.rows if key is None else self._hoard.get(key)
+        if key is not None:
+            self._metrics.answer_asked(found=rows is not None)
+        if rows is not None:
+            self._metrics.sent.inc(rows.nbytes)
+            return fl.RecordBatchStream(rows)
         answer = Answer(statement, statement.parts[part], gone)
         with self._lock:
             self._open.add(answer)
-        return fl.GeneratorStream(answer.schema, self._batches(answer))
+        batches = self._batches(answer)
+        if key is not None and self._hoard.wants(key):
+            batches = self._hoard.gathering(key, answer.schema, batches)
+        return fl.GeneratorStream(answer.schema, batches)
 
     def _batches(self, answer: Answer) -> Iterator[pa.RecordBatch]:
         try:

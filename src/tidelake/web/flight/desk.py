@@ -20,6 +20,7 @@ from tidelake.sql.query import EngineQuery, Query
 from tidelake.sql.run import is_query
 from tidelake.web.flight.answers import Streams, schema_of
 from tidelake.web.flight.callers import Caller
+from tidelake.web.flight.hoard import Hoard
 from tidelake.web.flight.parameters import as_given, parameter_names, parameter_schema
 from tidelake.web.flight.statements import (
     OpenTransaction,
@@ -49,7 +50,8 @@ class Desk:
         self._is_closing = False
         self._schemas: Recent[pa.Schema] = Recent()
         self.slots = Slots(limits.queries, limits.waiting, limits.wait_s)
-        self.streams = Streams(metrics, limits.stall_s)
+        hoard = Hoard(limits.cache_bytes)
+        self.streams = Streams(metrics, limits.stall_s, hoard)
         self.statements: Shelf[Statement] = Shelf("statement", limits.kept, limits.kept_s)
         self.prepared: Shelf[PreparedStatement] = Shelf(
             "prepared statement", limits.kept, limits.kept_s
@@ -61,6 +63,7 @@ class Desk:
             refuses=True,
             let_go=_roll_back,
         )
+        metrics.gauge("tidelake_answers_bytes", "Rows in memory", lambda: hoard.size)
         metrics.gauge("tidelake_queries_running", "Queries", lambda: self.slots.busy)
         metrics.gauge("tidelake_queries_waiting", "For a place", lambda: self.slots.waiting)
         metrics.gauge("tidelake_transactions_open", "Transactions", lambda: len(self.transactions))
@@ -101,7 +104,8 @@ class Desk:
                 statement = Statement(lake, _COUNT, turn, rows=rows)
             else:
                 parts = tuple(_parts(asked, self.limits.streams))
-                statement = Statement(lake, self._schema(lake, asked), turn, parts)
+                plain = self.lakes.plain_reader(lake) if asked.rowwise else None
+                statement = Statement(lake, self._schema(lake, asked), turn, parts, plain)
         return self.statements.put(caller.visitor, statement), statement
 
     def describe(

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
+from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import NotFound, Unavailable
 from tidelake.lake.lake import Lake
 from tidelake.lake.transaction import Transaction
@@ -46,12 +47,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A query as it was planned, in parts that are streamed apart; or rows that are there."""
+    """A query as it was planned, in parts that are streamed apart, by an engine for those that are
+    `plain`; or rows that are there."""
 
     lake: Lake
     schema: pa.Schema
     turn: Turn
     parts: tuple[EngineQuery, ...] = ()
+    plain: LocalEngine | None = None
     rows: pa.Table | None = None
     halt: Event = field(default_factory=Event)
 
