@@ -20,6 +20,8 @@ class Limits:
     waiting: int = 200
     wait_s: float = 60.0
     streams: int = 4
+    stream_bytes: int = 32 * 1024**2
+    """Less than so many bytes of files are not worth a stream of their own."""
     stall_s: float = 120.0
     cache_bytes: int = 256 * 1024**2
     """Of rows that are read again and again."""

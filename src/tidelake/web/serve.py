@@ -25,6 +25,7 @@ from tidelake.web.flight.desk import Desk
 from tidelake.web.flight.server import LakeServer
 from tidelake.web.guards import Bounds, Origin, header_protocol
 from tidelake.web.lakes import Lakes
+from tidelake.web.limits import Limits
 from tidelake.web.logs import LOG, tell
 from tidelake.web.metrics import Metrics, head_of
 from tidelake.web.settings import ServeSettings
@@ -36,13 +37,14 @@ class Service:
     """Serves a lake that was opened in `settings.sandbox`. Flight answers from the beginning;
     `run` answers HTTP too, until a signal comes. Close it afterwards."""
 
-    def __init__(self, lake: Lake, settings: ServeSettings) -> None:
+    def __init__(self, lake: Lake, settings: ServeSettings, limits: Limits | None = None) -> None:
         self.settings = settings
+        self.limits = limits or settings.limits
         self.metrics = Metrics()
         self.lakes = Lakes(lake, settings.sandbox)
         self.metrics.about_lake(self.lakes)
         self._access = settings.access()
-        self.desk = Desk(self.lakes, settings.limits, self.metrics, log_sql=settings.log_sql)
+        self.desk = Desk(self.lakes, self.limits, self.metrics, log_sql=settings.log_sql)
         tls = settings.tls
         scheme = "grpc" if tls is None else "grpc+tls"
         address = f"{scheme}://{_in_url(settings.host)}:{settings.flight_port}"
@@ -67,10 +69,10 @@ class Service:
         open_door = is_loopback(self.settings.host) and not self._access.needs_tokens
         hosts = (self.settings.host, *self.settings.hosts) if open_door else None
         app = Entry(app, self._access, self.metrics)
-        return Origin(Bounds(app, self.settings.limits), hosts)
+        return Origin(Bounds(app, self.limits), hosts)
 
     def _http(self) -> uvicorn.Server:
-        limits = self.settings.limits
+        limits = self.limits
         return uvicorn.Server(
             uvicorn.Config(
                 self.asgi(),

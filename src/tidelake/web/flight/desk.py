@@ -103,7 +103,7 @@ class Desk:
                 rows = pa.Table.from_arrays([pa.array([found.rows], pa.int64())], schema=_COUNT)
                 statement = Statement(lake, _COUNT, turn, rows=rows)
             else:
-                parts = tuple(_parts(asked, self.limits.streams))
+                parts = tuple(_parts(asked, self.limits))
                 plain = self.lakes.plain_reader(lake) if asked.rowwise else None
                 statement = Statement(lake, self._schema(lake, asked), turn, parts, plain)
         return self.statements.put(caller.visitor, statement), statement
@@ -197,14 +197,14 @@ def _written(place: Browsable, text: str, given: Any, caller: Caller) -> int:
     return int(done.rows)
 
 
-def _parts(asked: EngineQuery, most: int) -> Iterator[EngineQuery]:
+def _parts(asked: EngineQuery, limits: Limits) -> Iterator[EngineQuery]:
     """In as many streams as are worth it."""
     if not asked.rowwise:
         yield asked
         return
     ((name, plan),) = asked.tables.items()
     assert isinstance(plan, ScanPlan)
-    for part in parts_of_scan(plan, most):
+    for part in parts_of_scan(plan, limits.streams, limits.stream_bytes):
         yield replace(asked, tables={name: part})
 
 
