@@ -322,9 +322,12 @@ def test_what_is_kept_in_memory_is_what_the_lake_has(service):
     key = [("a", "ascending")]
 
     def check(sql: str = "SELECT * FROM hot") -> None:
-        for _ in range(3):
-            found = rows_of(service, sql).combine_chunks().sort_by(key)
-            assert found == lake.sql(sql).to_arrow().combine_chunks().sort_by(key)
+        expected = lake.sql(sql).to_arrow().combine_chunks().sort_by(key)
+        with fl.connect(address(service)) as client:
+            for _ in range(3):
+                tickets = [each.ticket for each in info_of(client, sql).endpoints]
+                found = pa.concat_tables(client.do_get(each).read_all() for each in tickets)
+                assert found.combine_chunks().sort_by(key) == expected
 
     kept = service.metrics.registry.get_sample_value
     for start in (0, 100):

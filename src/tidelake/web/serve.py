@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from threading import Thread
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread, current_thread, main_thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -111,7 +113,8 @@ class Service:
         tell("serving", host=self.settings.host, flight=self.flight.port)
         ready()
         try:
-            self.http.run()
+            with _heard_once():
+                self.http.run()
         except SystemExit:
             raise Unavailable(
                 f"cannot listen at {self.settings.host}:{self.settings.port}",
@@ -132,6 +135,24 @@ class Service:
         self.lakes.close()
         tell("stopped")
         return not ending.is_alive()
+
+
+@contextmanager
+def _heard_once() -> Iterator[None]:
+    """Uvicorn stops at a signal, and sends it again afterwards, when there is still to be tidied
+    up."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, _ignore) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _ignore(*_: object) -> None: ...
 
 
 def _in_url(host: str) -> str:
