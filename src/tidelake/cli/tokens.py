@@ -17,7 +17,13 @@ file_option = click.option(
 
 @click.group()
 def tokens() -> None:
-    """Tokens for `serve`: the file keeps hashes of them, and only its owner can read it."""
+    """Tokens for `serve`: the file keeps hashes of them, and only its owner can read it.
+
+    \b
+    Example:
+        tidelake tokens add ann --role write
+        tidelake tokens list
+    """
 
 
 @tokens.command()
