@@ -10,6 +10,7 @@ from bench import (
     compact,
     coverage,
     expire,
+    flight,
     import_delta,
     ingest,
     mirror,
@@ -46,6 +47,7 @@ PARTS = {
     "import": import_delta.run,
     "ingest": ingest.run,
     "mirror": mirror.run,
+    "flight": flight.run,
 }
 
 

@@ -50,8 +50,9 @@ class JdbcDriver:
 
 
 def rows(result: Any) -> list[list[str | None]]:
-    """What a `ResultSet` has, as text."""
+    """What a `ResultSet` has, as text; it is closed then."""
     count, found = result.getMetaData().getColumnCount(), []
     while result.next():
         found.append([result.getString(n + 1) for n in range(count)])
+    result.close()
     return found

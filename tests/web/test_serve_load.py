@@ -20,6 +20,7 @@ from tidelake.testing.place import Place
 
 CLIENTS, QUERIES = 50, 100
 FEW_CLIENTS, FEW_QUERIES = 8, 5
+MOST_BATCHES = 100
 MOST_MEMORY = 1500 * 1024**2
 
 
@@ -60,9 +61,9 @@ def read(client: fl.FlightClient, sql: str) -> pa.Table:
 
 
 def write(url: str, first: int, over: Event, acknowledged: list[int]) -> None:
-    """Ingest batch after batch, until it is over or the server is."""
+    """Ingest batch after batch, until it is over, there are many, or the server is gone."""
     batch = first
-    while not over.is_set():
+    while not over.is_set() and batch < first + MOST_BATCHES:
         try:
             with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
                 cursor.adbc_ingest("t", rows_of_batch(batch), mode="append")
