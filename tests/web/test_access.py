@@ -162,6 +162,7 @@ def test_what_maintains_the_lake_needs_the_role(place):
                 (2, lake.compact),
                 (2, lambda lake=lake: lake.expire(older_than="9 days", dry_run=True)),
                 (2, lambda lake=lake: lake.set_option("data_inlining_row_limit", 10)),
+                (2, lambda lake=lake: lake.sql("CALL cleanup(dry_run => true)")),
             ):
                 if may >= level:
                     call()

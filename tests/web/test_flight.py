@@ -211,6 +211,18 @@ def test_writes_tell_how_many_rows_they_changed(service):
     assert lake.sql("SELECT sum(a) AS s FROM written").to_arrow()["s"].to_pylist() == [15]
 
 
+def test_functions_and_calls_of_the_lake(service):
+    lake = service.lakes.whole
+    sql = "EXPLAIN SELECT * FROM prices WHERE id < 10"
+    assert rows_of(service, sql) == lake.sql(sql).to_arrow()
+    found = rows_of(service, "SELECT count(*) AS n FROM changes('prices', since => 1)")
+    assert found["n"].to_pylist() == [5000]
+    assert rows_of(service, "CALL tag('begun', 2)")["Count"].to_pylist() == [0]
+    assert [tag.name for tag in lake.tags()] == ["begun"]
+    with pytest.raises(adbc_driver_manager.Error, match="not enough to maintain"):
+        rows_of(service, "CALL expire(keep_last => 1)")
+
+
 def test_a_transaction_is_seen_by_itself_until_it_is_committed(service):
     lake = service.lakes.whole
     lake.create_table("drafts", "a BIGINT")

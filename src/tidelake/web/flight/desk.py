@@ -13,6 +13,7 @@ from tidelake.errors import Invalid, TidelakeError, Unavailable, Unsupported
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.lake import Lake
 from tidelake.lake.transaction import Transaction
+from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.division import parts_of_scan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Recent
@@ -100,7 +101,7 @@ class Desk:
                 asked = found.for_engine() if isinstance(found, Query) else None
             turn = Turn(self.slots)
             if asked is None:
-                rows = pa.Table.from_arrays([pa.array([found.rows], pa.int64())], schema=_COUNT)
+                rows = pa.Table.from_arrays([pa.array([_count(found)], pa.int64())], schema=_COUNT)
                 statement = Statement(lake, _COUNT, turn, rows=rows)
             else:
                 parts = tuple(_parts(asked, self.limits))
@@ -171,12 +172,17 @@ class Desk:
 
     def _schema(self, lake: Lake, asked: EngineQuery) -> pa.Schema:
         """Drivers ask for it several times in a row."""
-        columns = [(name, plan.columns, plan.output) for name, plan in asked.tables.items()]
+        plans = {
+            name: plan
+            for name, plan in asked.tables.items()
+            if isinstance(plan, ScanPlan | AsOfPlan)
+        }
+        columns = [(name, plan.columns, plan.output) for name, plan in plans.items()]
         key = repr((asked.sql, columns, asked.parameters))
         if (kept := self._schemas.get(key)) is not None:
             return kept
         found = schema_of(lake, asked)
-        if len(key) < _LONGEST_KEY:
+        if len(plans) == len(asked.tables) and len(key) < _LONGEST_KEY:
             self._schemas.keep(key, found)
         return found
 
@@ -194,7 +200,13 @@ def _written(place: Browsable, text: str, given: Any, caller: Caller) -> int:
     done = place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
     if isinstance(done, Query):
         raise Unsupported("this is a query, and not a write", hint="execute it as a query")
-    return int(done.rows)
+    return _count(done)
+
+
+def _count(done: object) -> int:
+    """The rows that a write has changed. What is done with CALL may tell of none."""
+    rows = getattr(done, "rows", 0)
+    return rows if isinstance(rows, int) else 0
 
 
 def _parts(asked: EngineQuery, limits: Limits) -> Iterator[EngineQuery]:
