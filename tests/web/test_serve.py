@@ -2,11 +2,18 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
+from urllib.request import urlopen
 
 import pytest
 from adbc_driver_flightsql import dbapi
@@ -17,6 +24,7 @@ from tests.web.serving import rows_of, running
 from tidelake.testing.place import Place
 from tidelake.web.guards import Bounds
 from tidelake.web.limits import Limits
+from tidelake.web.serve import Service
 
 
 @pytest.fixture
@@ -149,6 +157,73 @@ def test_a_query_is_a_span_where_opentelemetry_is_installed(place):
     assert spans["tidelake.plan"]["tidelake.request"] == "r-7"
     assert "tidelake.read" in spans
     assert "secret" not in str(spans)
+
+
+@contextmanager
+def answering(service: Service) -> Iterator[int]:
+    """The port at which a service answers HTTP, in a thread of its own."""
+    thread = Thread(target=service.http.run)
+    thread.start()
+    try:
+        while not service.http.started:
+            time.sleep(0.02)
+        yield service.http.servers[0].sockets[0].getsockname()[1]
+    finally:
+        service.http.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"\r\n" * 10]
+)
+def test_whoever_does_not_say_what_they_want_is_hung_up_on(place, begun):
+    with running(place, Limits(header_s=1.0)) as service, answering(service) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as slow:
+            slow.sendall(begun)
+            assert b"200 OK" not in slow.recv(65536)
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as quick:
+            for _ in range(2):
+                quick.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                said = b""
+                while b"snapshot" not in said:
+                    said += quick.recv(65536)
+                assert b"200 OK" in said
+            quick.sendall(b"GET /hea")
+            while quick.recv(65536):
+                pass
+
+
+def test_headers_that_are_too_long_or_broken_are_refused(place):
+    with running(place) as service, answering(service) as port:
+        for sent in (b"x" * 200_000, b"Host: a\r\nHost: b\r\n\r\n", b"A: \x00\r\n\r\n"):
+            raw = socket.create_connection(("127.0.0.1", port), timeout=30)
+            with raw, suppress(ConnectionError):
+                raw.sendall(b"GET / HTTP/1.1\r\n" + sent)
+                said = raw.recv(65536)
+                assert b" 4" in said.split(b"\r\n")[0]
+
+
+def test_tls(place, tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    making = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    subprocess.run([*making, *files], check=True, capture_output=True)
+    said = {"tls_cert": str(tmp_path / "cert.pem"), "tls_key": str(tmp_path / "key.pem")}
+    with running(place, **said) as service, answering(service) as port:
+        url = f"grpc+tls://localhost:{service.flight.port}"
+        trust = (tmp_path / "cert.pem").read_text()
+        options = {"adbc.flight.sql.client_option.tls_root_certs": trust}
+        with (
+            dbapi.connect(url, db_kwargs=options, autocommit=True) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT 1 AS x")
+            assert cursor.fetchall() == [(1,)]
+        context = ssl.create_default_context(cadata=trust)
+        with urlopen(f"https://localhost:{port}/health", context=context) as answer:
+            assert json.load(answer)["status"] == "ok"
 
 
 def free_ports(count: int) -> list[int]:

@@ -60,7 +60,8 @@ class Service:
 
     def asgi(self) -> ASGIApp:
         """All that is answered over HTTP, with its guards before it, the outermost last."""
-        page = application(lambda request: self.lakes.of(visitor_of(request)), writable=True)
+        writable = self._access.needs_tokens or self.settings.role != "read"
+        page = application(lambda request: self.lakes.of(visitor_of(request)), writable=writable)
         app: ASGIApp = Starlette(
             routes=[
                 Route("/health", self._health),
@@ -88,7 +89,7 @@ class Service:
                 proxy_headers=False,
                 h11_max_incomplete_event_size=64 * 1024,
                 limit_concurrency=limits.requests * 4,
-                timeout_keep_alive=int(limits.header_s),
+                timeout_keep_alive=max(1, int(limits.header_s)),
                 timeout_graceful_shutdown=int(self.settings.grace),
                 ssl_certfile=self.settings.tls_cert,
                 ssl_keyfile=self.settings.tls_key,
