@@ -28,47 +28,31 @@ class Metrics(Watch):
     """Counters of one service, in a registry of their own."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self._commits = Counter("tidelake_commits", "Commits that landed", registry=registry)
-        self._retries = Counter(
-            "tidelake_commit_retries", "Attempts to commit beyond the first", registry=registry
-        )
-        self._conflicts = Counter(
-            "tidelake_commit_conflicts", "Attempts that others came before", registry=registry
-        )
-        self._commit_s = Histogram(
-            "tidelake_commit_seconds", "Commits", buckets=_SECONDS, registry=registry
-        )
-        self._rows = Counter("tidelake_rows_written", "Rows of commits", registry=registry)
-        self._bytes = Counter("tidelake_bytes_written", "Bytes of their files", registry=registry)
-        self._calls = Counter(
-            "tidelake_flight_calls", "Calls of Flight", ["method", "outcome"], registry=registry
-        )
-        self._call_s = Histogram(
-            "tidelake_flight_seconds",
-            "Calls of Flight",
-            ["method"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._requests = Counter(
-            "tidelake_http_requests", "Requests over HTTP", ["method", "status"], registry=registry
-        )
-        self._request_s = Histogram(
-            "tidelake_http_seconds", "Requests over HTTP", buckets=_SECONDS, registry=registry
-        )
-        self.sent = Counter("tidelake_flight_sent_bytes", "Rows sent, in Arrow", registry=registry)
-        self.received = Counter(
-            "tidelake_flight_received_bytes", "Rows received, in Arrow", registry=registry
-        )
-        self._answers = Counter(
-            "tidelake_answers", "Plain reads, from memory or not", ["kept"], registry=registry
-        )
-        self.stalled = Counter(
-            "tidelake_flight_stalled", "Streams that nobody took rows of", registry=registry
-        )
-        about = Gauge("tidelake_info", "What runs here", ["version"], registry=registry)
+        self.registry = CollectorRegistry()
+        self._commits = self._counter("commits", "Commits that landed")
+        self._retries = self._counter("commit_retries", "Attempts to commit beyond the first")
+        self._conflicts = self._counter("commit_conflicts", "Attempts that others came before")
+        self._commit_s = self._seconds("commit_seconds", "Commits")
+        self._rows = self._counter("rows_written", "Rows of commits")
+        self._bytes = self._counter("bytes_written", "Bytes of their files")
+        self._calls = self._counter("flight_calls", "Calls of Flight", "method", "outcome")
+        self._call_s = self._seconds("flight_seconds", "Calls of Flight", "method")
+        self._requests = self._counter("http_requests", "Requests over HTTP", "method", "status")
+        self._request_s = self._seconds("http_seconds", "Requests over HTTP")
+        self._answers = self._counter("answers", "Plain reads, from memory or not", "kept")
+        self.sent = self._counter("flight_sent_bytes", "Rows sent, in Arrow")
+        self.received = self._counter("flight_received_bytes", "Rows received, in Arrow")
+        self.stalled = self._counter("flight_stalled", "Streams that nobody took rows of")
+        about = Gauge("tidelake_info", "What runs here", ["version"], registry=self.registry)
         about.labels(__version__).set(1)
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(f"tidelake_{name}", about, labels, registry=self.registry)
+
+    def _seconds(self, name: str, about: str, *labels: str) -> Histogram:
+        return Histogram(
+            f"tidelake_{name}", about, labels, buckets=_SECONDS, registry=self.registry
+        )
 
     def landed(self, done: WriteResult) -> None:
         self._commits.inc()
