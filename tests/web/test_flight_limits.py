@@ -98,6 +98,7 @@ def test_a_client_that_takes_no_rows_loses_its_query_and_nobody_waits_for_it(pla
             reader.read_all()
 
 
+@pytest.mark.slow
 def test_too_many_queries_are_refused(place):
     limits = Limits(queries=1, waiting=1, wait_s=0.3)
     with running(place, limits) as service, fl.connect(address(service)) as client:
@@ -124,6 +125,7 @@ def test_a_place_is_given_to_one_who_waits():
     assert (got, slots.busy, slots.waiting) == ([1], 1, 0)
 
 
+@pytest.mark.slow
 def test_a_query_has_its_own_time(place):
     with (
         running(place, seconds=2.0) as service,
@@ -132,6 +134,7 @@ def test_a_query_has_its_own_time(place):
         rows_of(service, ENDLESS)
 
 
+@pytest.mark.slow
 def test_a_query_has_its_own_memory(place):
     with running(place, memory=128 * 1024**2) as service:
         with pytest.raises(Exception, match="128 MB"):

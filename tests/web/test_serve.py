@@ -174,7 +174,12 @@ def answering(service: Service) -> Iterator[int]:
 
 
 @pytest.mark.parametrize(
-    "begun", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"\r\n" * 10]
+    "begun",
+    [
+        b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+        pytest.param(b"", marks=pytest.mark.slow),
+        pytest.param(b"\r\n" * 10, marks=pytest.mark.slow),
+    ],
 )
 def test_whoever_does_not_say_what_they_want_is_hung_up_on(place, begun):
     with running(place, Limits(header_s=1.0)) as service, answering(service) as port:

@@ -19,7 +19,7 @@ from tests.web.test_serve import free_ports, said_by, start
 from tidelake.testing.place import Place
 
 CLIENTS, QUERIES = 50, 100
-FEW_CLIENTS, FEW_QUERIES = 8, 5
+FEW_CLIENTS, FEW_QUERIES = 4, 3
 MOST_BATCHES = 100
 MOST_MEMORY = 1500 * 1024**2
 
