@@ -10,6 +10,7 @@ from bench import (
     compact,
     coverage,
     expire,
+    flight,
     import_delta,
     ingest,
     mirror,
@@ -48,6 +49,7 @@ PARTS = {
     "ingest": ingest.run,
     "mirror": mirror.run,
     "web": web.run,
+    "flight": flight.run,
 }
 
 

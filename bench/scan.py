@@ -7,7 +7,7 @@ from typing import Any
 from bench.report import Part, Verdict
 from bench.timing import medians
 
-_FILES = 20
+FILES = 20
 _ROWS_PER_FILE = 500_000
 _ROUNDS = 7
 _TARGET = 1.10
@@ -20,7 +20,7 @@ _AGGREGATES = ("sum(id)", "max(ts)", "max(symbol)", "sum(price)", "sum(size)")
 
 
 def run(folder: Path) -> Part:
-    catalog = _lake(folder / "scan")
+    catalog = lake(folder / "scan")
     part = Part("Scanning", ["read of 10 million rows", "Tidelake, s", "peer, s", "ratio"])
     for name, measure in {"local": _local, "Spark": _spark}.items():
         what, times = measure(catalog)
@@ -32,14 +32,14 @@ def run(folder: Path) -> Part:
             part.rows.append([f"{what}, against {peer}", *cells])
         part.verdicts.append(Verdict(what, next(iter(ratios.values()), None), _TARGET))
     part.notes = [
-        f"{_FILES} Parquet files, {_FILES * _ROWS_PER_FILE:,} rows, five columns, made by DuckDB",
+        f"{FILES} Parquet files, {FILES * _ROWS_PER_FILE:,} rows, five columns, made by DuckDB",
         f"medians of {_ROUNDS} warm runs that took turns",
         f"the aggregate on Spark reads every column: {', '.join(_AGGREGATES)}",
     ]
     return part
 
 
-def _lake(folder: Path) -> Path:
+def lake(folder: Path) -> Path:
     """The catalog of the lake, made on first use."""
     from tidelake.testing.duck import duck_connection
 
@@ -51,7 +51,7 @@ def _lake(folder: Path) -> Path:
                 f"ATTACH 'ducklake:sqlite:{catalog}' AS lake (DATA_PATH '{folder}/data')"
             )
             connection.execute(f"CREATE OR REPLACE TABLE lake.t AS SELECT {_ROW} FROM range(0)")
-            for start in range(0, _FILES * _ROWS_PER_FILE, _ROWS_PER_FILE):
+            for start in range(0, FILES * _ROWS_PER_FILE, _ROWS_PER_FILE):
                 rows = f"range({start}, {start + _ROWS_PER_FILE})"
                 connection.execute(f"INSERT INTO lake.t SELECT {_ROW} FROM {rows}")
         done.touch()

@@ -30,7 +30,7 @@ _FIRST = {
 """What is there at once."""
 _LATER = {
     "lake: every number": "/tables",
-    "lake: health": "/health",
+    "lake: health": "/signals",
     "two clocks: the plane": f"/clocks/plane?table={TABLE}",
     "files: what a filter leaves": f"/files?table={TABLE}&where={{where}}",
     "SQL: names": "/sql/names",

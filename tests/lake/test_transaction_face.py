@@ -40,6 +40,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "sync_mirrors": lambda tx: tx.sync_mirrors(),
     "tag": lambda tx: tx.tag("name"),
     "tenant": lambda tx: tx.tenant("acme"),
+    "tenant_login": lambda tx: tx.tenant_login("acme"),
     "tenants": lambda tx: tx.tenants(),
     "transaction": lambda tx: tx.transaction(),
     "unshare": lambda tx: tx.unshare("t"),

@@ -46,7 +46,7 @@ def written(place: Place) -> Place:
 
 @pytest.fixture
 def sandbox(written: Place) -> Iterator[tidelake.Lake]:
-    limits = Sandbox(memory=128 * _MB, seconds=5, rows=6000)
+    limits = Sandbox(memory=128 * _MB, seconds=60, rows=6000)
     with tidelake.connect(written.url, sandbox=limits) as lake:
         yield lake
 

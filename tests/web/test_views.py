@@ -10,7 +10,7 @@ from tidelake.model.event_time import as_moment
 
 VIEWS = [
     "/",
-    "/health",
+    "/signals",
     "/tables",
     "/clocks",
     "/history",

@@ -16,14 +16,14 @@ def numbers(lake):
 
 def test_a_remedy_is_tried_and_then_done(lake, numbers):
     browser = Browser(lake, writable=True)
-    assert "tidelake compact" in browser.get("/health")
+    assert "tidelake compact" in browser.get("/signals")
     remedy = {"operation": "compact", "table": "main.numbers"}
     tried = browser.post("/remedy", **remedy, dry_run=True).json()
     assert "would bring 20 files" in tried["text"]
     assert len(numbers.files()) == 20
     browser.post("/remedy", **remedy, dry_run=False)
     assert len(numbers.files()) == 1
-    assert "small files" not in browser.get("/health")
+    assert "small files" not in browser.get("/signals")
 
 
 @pytest.mark.parametrize(

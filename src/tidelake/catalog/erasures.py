@@ -31,6 +31,7 @@ own_tables.know(
             "erasure_id int!, table_id int, snapshot_id int, note text, digest text,"
             " signature text, key_mark text, remaining text, finished_at time",
             needed="erasure_id table_id note digest",
+            wall="read",
         )
     }
 )

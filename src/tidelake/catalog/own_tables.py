@@ -20,11 +20,13 @@ from tidelake.catalog.read.snapshots import as_instant
 @dataclass(frozen=True, slots=True)
 class OwnTable:
     """`columns` are spelled as in `layout`; a row without one of those that are `needed` says
-    nothing. `index` is a name, and columns that rows are looked up by, too."""
+    nothing. `index` is a name, and columns that rows are looked up by, too. `wall` says which rows
+    are a tenant's, as `wall_policies` of PostgreSQL has it."""
 
     columns: str
     needed: str
     index: tuple[str, str] | None = None
+    wall: str = ""
 
 
 _KNOWN: dict[str, OwnTable] = {}
@@ -49,7 +51,12 @@ def ensure(writer: Writer, name: str) -> None:
             index, columns = table.index
             writer.execute(f"CREATE INDEX {index} ON {name} ({columns})")
         if writer.dialect.walls is not None:
-            writer.dialect.walls.around(writer, name)
+            writer.dialect.walls.around(writer, name, table.wall)
+
+
+def walls() -> dict[str, str]:
+    """Which rows of each table are a tenant's."""
+    return {name: table.wall for name, table in _KNOWN.items()}
 
 
 def ensure_all(writer: Writer) -> None:

@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "override_data_path": (bool, "true or false"),
     "temp_directory": (str, "a text"),
     "storage_options": (dict, "a table"),
+    "serve": (dict, "a table"),
 }
 """What the file may say."""
 
@@ -59,6 +60,7 @@ class Address:
     temp_directory: str | None = None
     override_data_path: bool = False
     file: Path | None = None
+    serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def folder(self) -> Path | None:
@@ -120,6 +122,7 @@ def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) ->
         None if temp is None else str(Path(path.parent, Path(temp).expanduser())),
         said.get("override_data_path", False),
         path,
+        said.get("serve", {}),
     )
 
 
@@ -133,7 +136,7 @@ def _check(path: Path, key: str, value: object) -> None:
     kind, spelled = _KINDS[key]
     if not isinstance(value, kind):
         raise Invalid(f"{path}: {key} = {value!r} is not {spelled}", hint="correct the file")
-    if isinstance(value, dict):
+    if key == "storage_options" and isinstance(value, dict):
         for name, option in value.items():
             if not isinstance(option, str | bool | int):
                 raise Invalid(

@@ -50,7 +50,7 @@ class Lake(Owner, Closable):
         tables are to be mirrored. This makes no snapshot."""
         from tidelake.write.options import set_option
 
-        self.session.namespace.check_whole("set_option")
+        self.session.namespace.check_owner("set_option")
         of = None if table is None else self.session.namespace.parse(table)
         set_option(self.session, name, value, table=of, schema=schema)
 
@@ -99,6 +99,7 @@ class Lake(Owner, Closable):
         """Name a snapshot, the newest unless another is given. A tag stands wherever `known_at`
         does, and what is tagged does not expire."""
         self.session.namespace.check_whole("tag")
+        self.session.namespace.check_role("write")
         wanted = checked_name(name)
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
@@ -114,6 +115,7 @@ class Lake(Owner, Closable):
     def untag(self, name: str) -> Tag:
         """Forget a tag; its snapshot may expire then. Gives what it was."""
         self.session.namespace.check_whole("untag")
+        self.session.namespace.check_role("write")
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
             audit.ensure(writer)
@@ -164,7 +166,7 @@ class Lake(Owner, Closable):
 
     def sync_mirrors(self) -> list[MirrorStatus]:
         """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
-        self.session.namespace.check_whole("sync_mirrors")
+        self.session.namespace.check_owner("sync_mirrors")
         self.session.check_writable()
         for each in self.session.formats:
             each.sync_all(self.session)
@@ -178,7 +180,7 @@ class Lake(Owner, Closable):
         without their history, and are mirrored again in the same logs."""
         from tidelake.delta.recover import recover
 
-        self.session.namespace.check_whole("recover")
+        self.session.namespace.check_owner("recover")
         places = [from_delta] if isinstance(from_delta, str) else from_delta
         return recover(self.session, places, dry_run=dry_run)
 
@@ -212,7 +214,7 @@ class Lake(Owner, Closable):
         from tidelake.tenants.retention import expiry_moment
         from tidelake.upkeep.expire import expire
 
-        self.session.namespace.check_whole("expire")
+        self.session.namespace.check_owner("expire")
         if not dry_run:
             self.session.check_writable()
         if older_than is None and keep_last is None:
@@ -227,7 +229,7 @@ class Lake(Owner, Closable):
         matter. Nobody else should have the lake open."""
         from tidelake.lake.move import move
 
-        self.session.namespace.check_whole("move")
+        self.session.namespace.check_owner("move")
         return move(self.session, data_path, force=force)
 
     def cleanup(
@@ -248,7 +250,7 @@ class Lake(Owner, Closable):
         """
         from tidelake.upkeep.cleanup import cleanup
 
-        self.session.namespace.check_whole("cleanup")
+        self.session.namespace.check_owner("cleanup")
         if not dry_run:
             self.session.check_writable()
         return cleanup(self.session, older_than=older_than, orphans=orphans, dry_run=dry_run)
@@ -275,6 +277,8 @@ class Lake(Owner, Closable):
         from tidelake.verify.verify import verify
 
         self.session.namespace.check_whole("verify")
+        if fingerprint:
+            self.session.namespace.check_role("maintain")
         return verify(self.session, deep=deep, fingerprint=fingerprint, tables=tables)
 
     @overload
@@ -294,7 +298,7 @@ class Lake(Owner, Closable):
         from tidelake.tenants import database_role as roles
         from tidelake.tenants.manage import create_tenant
 
-        self.session.namespace.check_whole("create_tenant")
+        self.session.namespace.check_owner("create_tenant")
         self.session.check_writable()
         if not database_role:
             create_tenant(self.session, name, quota)
@@ -342,7 +346,7 @@ class Lake(Owner, Closable):
         """The most that a tenant may have from now on."""
         from tidelake.tenants.manage import set_quota
 
-        self.session.namespace.check_whole("set_quota")
+        self.session.namespace.check_owner("set_quota")
         self.session.check_writable()
         set_quota(self.session, name, quota)
 
@@ -351,7 +355,7 @@ class Lake(Owner, Closable):
         past goes when it expires."""
         from tidelake.tenants.manage import drop_tenant
 
-        self.session.namespace.check_whole("drop_tenant")
+        self.session.namespace.check_owner("drop_tenant")
         if not dry_run:
             self.session.check_writable()
         return drop_tenant(self.session, name, dry_run=dry_run)
@@ -364,7 +368,7 @@ class Lake(Owner, Closable):
         """
         from tidelake.upkeep.reindex import reindex
 
-        self.session.namespace.check_whole("reindex")
+        self.session.namespace.check_owner("reindex")
         reindex(self.session)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Owner(Browsable):
         holds for `expire`, which takes the snapshots of all."""
         from tidelake.tenants.manage import set_retention
 
-        self.session.namespace.check_whole("set_retention")
+        self.session.namespace.check_owner("set_retention")
         self.session.check_writable()
         set_retention(self.session, name, span)
 
@@ -36,7 +36,7 @@ class Owner(Browsable):
         They find it as `shared.NAME`, once their lake is opened again."""
         from tidelake.tenants.share import share
 
-        self.session.namespace.check_whole("share")
+        self.session.namespace.check_owner("share")
         self.session.check_writable()
         return share(self.session, TableName.parse(table), with_tenants, name)
 
@@ -44,7 +44,7 @@ class Owner(Browsable):
         """Let tenants read it no longer: none of them, unless some are named."""
         from tidelake.tenants.share import unshare
 
-        self.session.namespace.check_whole("unshare")
+        self.session.namespace.check_owner("unshare")
         self.session.check_writable()
         unshare(self.session, TableName.parse(table), with_tenants)
 

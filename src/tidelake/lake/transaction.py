@@ -144,6 +144,9 @@ class Transaction(Browsable):
     def tenant(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 
+    def tenant_login(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("logins are not part of a transaction", hint="ask the lake for them")
+
     def tenants(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 

@@ -89,12 +89,23 @@ class Namespace:
                 hint="ask the lake's owner",
             )
 
+    def check_owner(self, doing: str) -> None:
+        """Denied for all who may not maintain the whole lake."""
+        self.check_whole(doing)
+        self.check_role("maintain")
+
     def check_role(self, needed: str) -> None:
-        if ROLES.index(self.role) < ROLES.index(needed):
+        if ROLES.index(self.role) >= ROLES.index(needed):
+            return
+        if self.tenant is None:
             raise Denied(
-                f"tenant {self.tenant} was opened to {self.role}, which is not enough to {needed}",
-                hint=f"ask the lake's owner for lake.tenant({self.tenant!r}, role={needed!r})",
+                f"this lake was opened to {self.role}, which is not enough to {needed}",
+                hint=f"ask its owner for the role {needed}",
             )
+        raise Denied(
+            f"tenant {self.tenant} was opened to {self.role}, which is not enough to {needed}",
+            hint=f"ask the lake's owner for lake.tenant({self.tenant!r}, role={needed!r})",
+        )
 
 
 WHOLE = Namespace()

@@ -66,9 +66,11 @@ class Confinement:
                 )
 
     def holds(self, path: str, *, to_read: bool = False) -> bool:
-        """Whether a path, as it is written, is below one of the places and nowhere leads up."""
+        """Whether a path, as it is written, is one of the places or below it, and nowhere leads
+        up."""
         steps = path.replace("\\", "/").split("/")
-        inside = path.startswith((*self.places, *(self.readable if to_read else ())))
+        places = (*self.places, *(self.readable if to_read else ()))
+        inside = f"{path}/".startswith(places)
         return inside and ".." not in steps and "\0" not in path
 
 

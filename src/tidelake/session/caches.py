@@ -25,9 +25,15 @@ class Recent(Generic[Value]):
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Value] = OrderedDict()
+        self.hits = self.misses = 0
 
     def get(self, key: str) -> Value | None:
-        return self._kept.get(key)
+        found = self._kept.get(key)
+        if found is None:
+            self.misses += 1
+        else:
+            self.hits += 1
+        return found
 
     def keep(self, key: str, value: Value) -> None:
         self._kept[key] = value

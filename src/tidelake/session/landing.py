@@ -34,7 +34,9 @@ def land(tx: DraftSession) -> WriteResult:
     except TokenFound as found:
         tx.discard(tx.written)
         tx.result = found.result
-    except (Conflict, Invalid, _Refused):
+    except (Conflict, Invalid, _Refused) as error:
+        if isinstance(error, Conflict):
+            tx.committed.watch.conflict()
         tx.discard(tx.written)
         raise
     finally:
@@ -182,7 +184,9 @@ def finish(tx: DraftSession, landed: CommitResult, change: Change) -> WriteResul
     tx.discard(set(tx.written) - _paths(change))
     tx.work.end()
     note_landed(tx.committed, landed, change)
-    return _result(tx.counts, landed, change)
+    done = _result(tx.counts, landed, change)
+    tx.committed.watch.landed(done)
+    return done
 
 
 def note_landed(session: Session, landed: CommitResult, change: Change) -> None:

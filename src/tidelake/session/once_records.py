@@ -28,6 +28,7 @@ own_tables.know(
             " stream name, stream_number int, made_at time",
             needed="token snapshot_id operation names result",
             index=("tidelake_once_stream", "stream"),
+            wall="token",
         )
     }
 )

@@ -34,6 +34,7 @@ from tidelake.session.hooks import Hook
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import Reads
 from tidelake.session.view import View
+from tidelake.session.watch import NOBODY
 from tidelake.store.files import Store
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Session:
         self.encrypted = encrypted
         self.view = View(data_path, namespace)
         self.caches = Caches()
+        self.watch = NOBODY
         self.reads = Reads()
         self.is_marked = True
         self.has_moved = False
@@ -158,7 +160,7 @@ class Session:
 
     def known_at(self, snapshot_id: int) -> Session:
         """The lake pinned to a snapshot."""
-        return Session(
+        found = Session(
             self.database,
             self.data_path,
             self.local,
@@ -169,10 +171,12 @@ class Session:
             wired=self.wired,
             namespace=self.namespace,
         )
+        found.watch = self.watch
+        return found
 
     def within(self, namespace: Namespace, local: LocalEngine) -> Session:
-        """The same lake for one tenant."""
-        return Session(
+        """The same lake for one tenant, or for those who may do less."""
+        found = Session(
             self.database,
             self.data_path,
             local,
@@ -183,6 +187,8 @@ class Session:
             wired=self.wired,
             namespace=namespace,
         )
+        found.watch = self.watch
+        return found
 
     @property
     def committed(self) -> Session:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import counting, dropped_tables, shares
+from tidelake.catalog.read import counting, dropped_tables
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName, fold
 from tidelake.model.namespace import SHARED, WHOLE, Namespace
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
+from tidelake.session import share_records as shares
 
 
 class View:

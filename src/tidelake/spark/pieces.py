@@ -5,7 +5,7 @@ A piece holds files, rows of the catalog and conditions; nothing of how to get i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,12 @@ from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.names import fold, quote, text_literal
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan, share_of_keys
+from tidelake.plan.division import divide
 from tidelake.plan.scan import ScanPlan
 
 if TYPE_CHECKING:
     from tidelake.engine.protocols import Reading
-    from tidelake.model.file import DataFile
 
-_BYTES_OF_A_PIECE = 32 * 1024 * 1024
 _BYTES_OF_A_SHARE = 32 * 1024 * 1024
 _MOST_SHARES = 4
 _BATCH_ROWS = 40_960
@@ -165,19 +164,6 @@ def _parts(plan: ScanPlan) -> Iterator[ScanPlan]:
         yield replace(plan, files=part, inlined=())
     if any(inlined.rows for inlined in plan.inlined):
         yield replace(plan, files=())
-
-
-def divide(files: Iterable[DataFile]) -> list[tuple[DataFile, ...]]:
-    """Neighbouring files together, so that each task has about as much to do."""
-    parts: list[list[DataFile]] = []
-    size = _BYTES_OF_A_PIECE
-    for file in files:
-        if size >= _BYTES_OF_A_PIECE:
-            parts.append([])
-            size = 0
-        parts[-1].append(file)
-        size += file.bytes
-    return [tuple(part) for part in parts]
 
 
 @dataclass(frozen=True)

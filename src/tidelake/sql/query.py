@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from tidelake.sql.binding import DECLARE, QueryTables
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
+from tidelake.sql.rowwise import is_rowwise
 from tidelake.sql.scope import Scope
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import not_supported
@@ -69,6 +71,17 @@ def explained_rows(found: Sequence[Explanation]) -> ArrowRows:
         told["rollup"] = None if each.rollup is None else str(each.rollup)
         rows.append([told[name] if name in told else getattr(each, name) for name in _TOLD])
     return ArrowRows.of(_TOLD, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineQuery:
+    """What an engine is asked: a SELECT over plans, and the values of its parameters. If it is
+    `rowwise`, parts of its one table may be asked instead, each by itself."""
+
+    sql: str
+    tables: Mapping[str, ScanPlan | AsOfPlan | RowSource]
+    parameters: Mapping[str, Any]
+    rowwise: bool = False
 
 
 class Query:
@@ -187,6 +200,16 @@ class Query:
         name = self.session.engine_name
         plans = [each for each in self.tables.values() if isinstance(each, ScanPlan | AsOfPlan)]
         return [explain(plan, name) for plan in plans]
+
+    def for_engine(self) -> EngineQuery:
+        """What the engine is asked, as the lake is now: the same rows whenever it is asked."""
+        self._look_again()
+        if self._explained:
+            rows = explained_rows(self.explain())
+            return EngineQuery(f"FROM {_PLANS}", {_PLANS: rows}, {})
+        asked, _, _ = self._asked
+        rowwise = is_rowwise(asked.node, self.tables)
+        return EngineQuery(self._sql, dict(self.tables), dict(self._parameters), rowwise)
 
     def whole_sql(self) -> str:
         """In DuckDB's SQL with its parameters as literals, to stand in a larger statement."""

@@ -45,7 +45,7 @@ def raise_walls(session: Session) -> None:
     _ = session.annexes  # all that keep tables of their own have said so then
     with session.database.writing() as writer:
         own_tables.ensure_all(writer)
-        walls.build(writer)
+        walls.build(writer, own_tables.walls())
 
 
 def admit(session: Session, tenant: str, role: str) -> TenantLogin:

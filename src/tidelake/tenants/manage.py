@@ -8,13 +8,14 @@ from dataclasses import asdict
 from tidelake.catalog import audit, own_tables
 from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.read import own_snapshots, shares
+from tidelake.catalog.read import own_snapshots
 from tidelake.engine.cell.engine import CellEngine
 from tidelake.errors import Denied, Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.namespace import Namespace, checked_role, checked_tenant
 from tidelake.model.sandbox import Confinement, Sandbox
+from tidelake.session import share_records as shares
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session

@@ -19,6 +19,7 @@ own_tables.know(
         TABLE: OwnTable(
             "tenant_name name!, quota text, created_at time",
             needed="tenant_name quota created_at",
+            wall="tenant",
         )
     }
 )

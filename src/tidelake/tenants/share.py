@@ -9,14 +9,15 @@ from datetime import datetime
 from tidelake.catalog import own_tables
 from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.catalog.read import paths, shares
+from tidelake.catalog.read import paths
 from tidelake.catalog.read import tables as read
-from tidelake.catalog.read.shares import EVERYBODY, ShareRecord
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.column_rules import check_characters
 from tidelake.model.names import TableName, fold
 from tidelake.model.namespace import FOLDER, tenant_of
+from tidelake.session import share_records as shares
 from tidelake.session.session import Session
+from tidelake.session.share_records import EVERYBODY, ShareRecord
 from tidelake.tenants import records
 
 With = str | Sequence[str]

@@ -17,6 +17,7 @@ own_tables.know(
         TABLE: OwnTable(
             "table_id int!, snapshot_id int!, row_count int, content_hash text, made_at time",
             needed="table_id snapshot_id row_count content_hash made_at",
+            wall="nobody",
         )
     }
 )

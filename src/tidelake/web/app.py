@@ -34,7 +34,7 @@ Handler = Callable[[Ask], Response]
 _VIEWS: dict[str, Handler] = {
     "/": lake.show,
     "/tables": lake.tables,
-    "/health": lake.health,
+    "/signals": lake.health,
     "/clocks": clocks.show,
     "/clocks/plane": clocks.plane,
     "/clocks/answer": clocks.answer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 
@@ -32,11 +33,12 @@ class Walls(Protocol):
         """Whose role this connection is in; None: nobody's that is held to anything."""
         ...
 
-    def build(self, writer: Statements, /) -> None:
-        """Raise the walls, or mend them: every table of the lake has them after it."""
+    def build(self, writer: Statements, kinds: Mapping[str, str], /) -> None:
+        """Raise the walls, or mend them: every table of the lake has them after it. `kinds` say
+        which rows of our own tables are a tenant's."""
         ...
 
-    def around(self, writer: Statements, table: str, /) -> None:
+    def around(self, writer: Statements, table: str, kind: str, /) -> None:
         """Raise them around a table that has just been made, if they stand."""
         ...
 

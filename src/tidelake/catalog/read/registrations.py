@@ -22,6 +22,7 @@ own_tables.know(
         TABLE: OwnTable(
             "data_file_id int!, table_id int, path text, path_is_relative bool, taken_over bool",
             needed="",
+            wall="lake path",
         )
     }
 )

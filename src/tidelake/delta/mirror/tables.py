@@ -39,6 +39,7 @@ _LAYOUT = {
         f"{_KEY}, data_file_id int!, removed_at int!, path text, size int, modified int,"
         " stats text, first_row int, copied text, vector text",
         needed="table_id format data_file_id removed_at path size modified",
+        wall="table path",
     ),
 }
 own_tables.know(_LAYOUT)

@@ -8,15 +8,23 @@ import pickle
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from tidelake import errors
-from tidelake.engine.cell.frames import ASK, BATCH, ERROR, Absence, Delay, Pipe
+from tidelake.engine.cell.frames import (
+    ASK,
+    BATCH,
+    ERROR,
+    Absence,
+    Delay,
+    Halt,
+    Pipe,
+    widen,
+)
 from tidelake.engine.cell.question import Question
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Denied, TidelakeError, Unavailable
@@ -51,6 +59,7 @@ class Cell:
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
+        widen(ours_in)
         self._pipe = Pipe(ours_in, ours_out)
         self.close = weakref.finalize(self, _end, self._process, (ours_in, ours_out))
         try:
@@ -63,21 +72,29 @@ class Cell:
                 hint="is the machine out of memory? Try again",
             ) from None
 
-    def answer(self, question: Question) -> Iterator[pa.RecordBatch]:
+    def answer(
+        self, question: Question, halts: Callable[[], bool] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """The batches of an answer, the first of them empty. When it has failed the cell may be
-        gone: `is_alive`."""
+        gone: `is_alive`. Time is what the cell takes, not whoever takes the batches; now and then
+        `halts` is asked whether somebody still wants them."""
         import pyarrow as pa
 
-        until = monotonic() + self._sandbox.seconds
+        left = self._sandbox.seconds
         try:
             self._pipe.send(ASK, pickle.dumps(question))
             while True:
-                kind, said = self._pipe.receive(until)
+                began = monotonic()
+                kind, said = self._pipe.receive(began + left, halts)
+                left -= monotonic() - began
                 if kind == ERROR:
                     raise _error(said)
                 if kind != BATCH:
                     return
-                yield from pa.ipc.open_stream(BytesIO(said))
+                yield from pa.ipc.open_stream(pa.py_buffer(said))
+        except Halt:
+            self.close()
+            raise Unavailable("the query was cancelled", hint="ask again") from None
         except Delay:
             self.close()
             raise Denied(
@@ -119,7 +136,7 @@ def _environment(engine: LocalEngine) -> dict[str, str]:
     }
 
 
-def _error(said: bytes) -> TidelakeError:
+def _error(said: bytes | bytearray) -> TidelakeError:
     told = json.loads(said)
     kind = getattr(errors, str(told["kind"]), TidelakeError)
     if not (isinstance(kind, type) and issubclass(kind, TidelakeError)):

@@ -8,13 +8,13 @@ import pickle
 import resource
 import sys
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelake.engine.cell.frames import ASK, BATCH, END, ERROR, Absence, Pipe
 from tidelake.engine.cell.question import Question
 from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.local.reading import LocalReading
 from tidelake.errors import Denied, TidelakeError
 
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ def _batches(engine: LocalEngine, question: Question) -> Iterator[pa.RecordBatch
     if question.counts:
         yield pa.RecordBatch.from_pydict({"count": pa.array([reading.count()], pa.int64())})
         return
+    if question.describes and isinstance(reading, LocalReading):
+        yield pa.RecordBatch.from_pylist([], schema=reading.schema())
+        return
     batches = reading.to_batches(question.rows)
     yield pa.RecordBatch.from_pylist([], schema=batches.schema)
     given = 0
@@ -89,13 +92,13 @@ def _batches(engine: LocalEngine, question: Question) -> Iterator[pa.RecordBatch
         yield batch
 
 
-def _bytes(batch: pa.RecordBatch) -> bytes:
+def _bytes(batch: pa.RecordBatch) -> memoryview:
     import pyarrow as pa
 
-    sink = BytesIO()
+    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
-    return sink.getvalue()
+    return memoryview(sink.getvalue())
 
 
 def _told(kind: str, message: str, hint: str | None) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -104,12 +104,20 @@ class CellReading:
     def to_arrow(self) -> pa.Table:
         return self.to_batches().read_all()
 
-    def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
+    def to_batches(
+        self, rows: int = BATCH_ROWS, halts: Callable[[], bool] | None = None
+    ) -> pa.RecordBatchReader:
+        """If `halts` says so while they are computed, nobody wants them any more."""
         import pyarrow as pa
 
-        batches = self._answer(replace(self._question, rows=checked_rows(rows)))
+        batches = self._answer(replace(self._question, rows=checked_rows(rows)), halts)
         empty = next(batches)
         return pa.RecordBatchReader.from_batches(empty.schema, batches)
+
+    def schema(self) -> pa.Schema:
+        """That of the batches. Nothing is read for it."""
+        (empty,) = self._answer(replace(self._question, describes=True))
+        return empty.schema
 
     def to_pandas(self) -> pandas.DataFrame:
         with closing(self._engine.workbench().connection) as connection:
@@ -133,9 +141,11 @@ class CellReading:
         (batch,) = self._answer(replace(self._question, counts=True))
         return int(batch["count"][0].as_py())
 
-    def _answer(self, question: Question) -> Iterator[pa.RecordBatch]:
+    def _answer(
+        self, question: Question, halts: Callable[[], bool] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         with self._engine.one_cell() as cell:
-            yield from cell.answer(question)
+            yield from cell.answer(question, halts)
 
 
 _ENGINE: type[Engine] = CellEngine

@@ -16,13 +16,15 @@ from tidelake.plan.scan import ScanPlan
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A plan, or a SELECT over several; and whether only its rows are to be counted."""
+    """A plan, or a SELECT over several; and whether only its rows are to be counted, or its columns
+    told."""
 
     plan: ScanPlan | AsOfPlan | None = None
     sql: str = ""
     tables: Tables | None = None
     parameters: Mapping[str, Value] | None = None
     counts: bool = False
+    describes: bool = False
     rows: int = BATCH_ROWS
 
     def read(self, engine: LocalEngine) -> Reading:

@@ -85,6 +85,19 @@ class LocalReading:
         while (batch := self._work.run(self._doing, following)) is not None:
             yield batch
 
+    def schema(self) -> pa.Schema:
+        """That of the batches. Nothing is read for it."""
+        import pyarrow as pa
+
+        def described() -> pa.Schema:
+            empty = self._run(f"SELECT * FROM ({self._arrow_sql()}) LIMIT 0")
+            return empty.to_arrow_table().schema
+
+        found = self._work.run(self._doing, described)
+        names = [column.name for column in self._described()]  # a query around it renames some
+        fields = (field.with_name(name) for name, field in zip(names, found, strict=True))
+        return pa.schema(fields, found.metadata)
+
     def to_pandas(self) -> pandas.DataFrame:
         connection = self._work.connection
 

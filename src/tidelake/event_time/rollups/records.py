@@ -35,6 +35,7 @@ own_tables.know(
             "rollup_id int!, file_index int!, table_id int, path text, path_is_relative bool,"
             " record_count int, file_size_bytes int, footer_size int, ended_at time",
             needed="rollup_id file_index table_id path record_count file_size_bytes",
+            wall="lake path",
         ),
     }
 )

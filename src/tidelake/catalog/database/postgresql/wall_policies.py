@@ -78,28 +78,33 @@ _SPECIAL: dict[str, Rule] = {
         _TABLE,
         f"{_TABLE} AND table_name = 'ducklake_inlined_data_' || table_id || '_' || schema_version",
     ),
-    "tidelake_once": Rule(_TOKEN, _TOKEN),
-    "tidelake_tenant": Rule("tenant_name = (SELECT tidelake_tenant_name())", _NOBODYS, ""),
-    "tidelake_share": Rule(_NOBODYS, _NOBODYS, ""),
-    "tidelake_fingerprint": Rule(_NOBODYS, _NOBODYS, ""),
-    "tidelake_erasure": Rule(_TABLE, _NOBODYS, ""),
 }
-_FROM_DATA_PATH = {"tidelake_rollup_file", "tidelake_registered_file"}
+_KINDS: dict[str, Rule] = {
+    "token": Rule(_TOKEN, _TOKEN),
+    "tenant": Rule("tenant_name = (SELECT tidelake_tenant_name())", _NOBODYS, ""),
+    "nobody": Rule(_NOBODYS, _NOBODYS, ""),
+    "read": Rule(_TABLE, _NOBODYS, ""),
+}
+"""Of our own tables: rows by their token, by the tenant's name, of nobody, or only to be read.
+Others have rows of the tenant's tables; of a kind that ends in `path`, their paths are from the
+data path, or from the table's folder."""
 
 
-def rule(table: str, columns: Collection[str]) -> Rule:
+def rule(table: str, columns: Collection[str], kind: str = "") -> Rule:
     """The rule for a table with these columns."""
     if table in _SPECIAL:
         return _SPECIAL[table]
+    if kind in _KINDS:
+        return _KINDS[kind]
     if inlined := _INLINED.fullmatch(table):
         own = f"(SELECT {inlined[1] or inlined[2]} = ANY (tidelake_own_tables()))"
         return Rule(own, own)
     if "table_id" not in columns or not table.startswith(("ducklake_", "tidelake_")):
         return Rule(_NOBODYS, _NOBODYS, "")
-    return Rule(_TABLE, " AND ".join([_TABLE, *_checks(table, columns)]))
+    return Rule(_TABLE, " AND ".join([_TABLE, *_checks(columns, kind)]))
 
 
-def _checks(table: str, columns: Collection[str]) -> list[str]:
+def _checks(columns: Collection[str], kind: str) -> list[str]:
     found = [
         f"tidelake_own_file({each}, table_id)"
         for each in ("data_file_id", "delete_file_id", "mapping_id")
@@ -113,17 +118,17 @@ def _checks(table: str, columns: Collection[str]) -> list[str]:
     if "rollup_id" in columns:
         found.append("rollup_id >> 20 = table_id")
     if "path_is_relative" in columns:
-        found.append(_LAKE_PATH if table in _FROM_DATA_PATH else _PATH)
-    elif "path" in columns and table == "tidelake_mirror_file":
+        found.append(_LAKE_PATH if kind == "lake path" else _PATH)
+    elif "path" in columns and kind == "table path":
         found.append("(tidelake_own_path(path, true) OR tidelake_own_path(path, false))")
     if "root" in columns:
         found.append("tidelake_own_path(root, false)")
     return found
 
 
-def statements(table: str, columns: Collection[str], group: str, writers: str) -> list[str]:
+def statements(table: str, held: Rule, group: str, writers: str) -> list[str]:
     """Have a table held to its rule. All names are quoted but the table's."""
-    held, name = rule(table, columns), f'"{table}"'
+    name = f'"{table}"'
     everybody = "(SELECT NOT tidelake_guest())"
     touched = held.seen if held.touched is None else held.touched
     policies = {

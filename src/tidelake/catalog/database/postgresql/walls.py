@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping
 
 from tidelake.catalog.database.postgresql import wall_functions, wall_policies
 from tidelake.catalog.database.walls import Guest, Questions, Statements
@@ -44,7 +45,7 @@ class PostgreSQLWalls:
         rows = reader.rows("SELECT tidelake_tenant_name(), tidelake_access()")
         return Guest(*rows[0])
 
-    def build(self, writer: Statements, /) -> None:
+    def build(self, writer: Statements, kinds: Mapping[str, str], /) -> None:
         home, group, writers = _names(writer)
         for each in (group, writers):
             if not _has_role(writer, each):
@@ -54,7 +55,8 @@ class PostgreSQLWalls:
             writer.execute(statement)
         writer.execute(f"GRANT USAGE ON SCHEMA {quoted[0]} TO {quoted[1]}, {quoted[2]}")
         for table, columns in writer.rows(_TABLES):
-            for statement in wall_policies.statements(table, columns, *quoted[1:]):
+            held = wall_policies.rule(table, columns, kinds.get(table, ""))
+            for statement in wall_policies.statements(table, held, *quoted[1:]):
                 writer.execute(statement)
         writer.execute(f"GRANT SELECT ON tidelake_own_changes TO {quoted[1]}")
         writer.execute("DROP TRIGGER IF EXISTS tidelake_commit_landed ON ducklake_snapshot")
@@ -63,12 +65,13 @@ class PostgreSQLWalls:
             " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION tidelake_commit_landed()"
         )
 
-    def around(self, writer: Statements, table: str, /) -> None:
+    def around(self, writer: Statements, table: str, kind: str, /) -> None:
         if not writer.rows("SELECT 1 WHERE to_regproc('tidelake_guest') IS NOT NULL"):
             return
         _, group, writers = _names(writer)
         columns = next(columns for name, columns in writer.rows(_TABLES) if name == table)
-        for statement in wall_policies.statements(table, columns, quote(group), quote(writers)):
+        held = wall_policies.rule(table, columns, kind)
+        for statement in wall_policies.statements(table, held, quote(group), quote(writers)):
             writer.execute(statement)
 
     def admit(self, writer: Statements, guest: Guest, password: str, /) -> str:

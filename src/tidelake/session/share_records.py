@@ -17,6 +17,7 @@ own_tables.know(
         TABLE: OwnTable(
             "share_name name!, tenant_name name!, table_id int, shared_at time",
             needed="share_name tenant_name table_id shared_at",
+            wall="nobody",
         )
     }
 )
