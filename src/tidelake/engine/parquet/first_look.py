@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, NotFound
 from tidelake.model.tuning import Tuning
 from tidelake.store.files import Store
 
@@ -31,8 +31,8 @@ _HINT = "it was not written by a program that means well; restore it from a copy
 
 
 def look_first(store: Store, paths: Iterable[str]) -> None:
-    """Raise Invalid for a file whose footer is too much for a reader, or none. What is no Parquet
-    file at all, or is encrypted, DuckDB says itself. Files are looked at once."""
+    """Raise Invalid for a file whose footer is too much for a reader, or none. What is not there, is
+    no Parquet file at all, or is encrypted, DuckDB says itself. Files are looked at once."""
     fresh = [path for path in dict.fromkeys(paths) if path not in _seen]
     if len(_seen) + len(fresh) > _KEPT:
         _seen.clear()
@@ -41,13 +41,19 @@ def look_first(store: Store, paths: Iterable[str]) -> None:
     elif fresh:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(lambda path: _check(store, path), fresh))
-    _seen.update(fresh)
 
 
 def _check(store: Store, path: str) -> None:
-    footer = _footer(store, path)
-    if footer is None:
+    try:
+        footer = _footer(store, path)
+    except NotFound:
         return
+    if footer is not None:
+        _check_footer(path, footer)
+    _seen.add(path)
+
+
+def _check_footer(path: str, footer: bytes) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
