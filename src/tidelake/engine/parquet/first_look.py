@@ -31,8 +31,8 @@ _HINT = "it was not written by a program that means well; restore it from a copy
 
 
 def look_first(store: Store, paths: Iterable[str]) -> None:
-    """Raise Invalid for a file whose footer is too much for a reader, or none. What is not there, is
-    no Parquet file at all, or is encrypted, DuckDB says itself. Files are looked at once."""
+    """Raise Invalid for a file whose footer is too much for a reader, or none. What is not there,
+    is no Parquet file at all, or is encrypted, DuckDB says itself. Files are looked at once."""
     fresh = [path for path in dict.fromkeys(paths) if path not in _seen]
     if len(_seen) + len(fresh) > _KEPT:
         _seen.clear()
