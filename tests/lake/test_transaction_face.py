@@ -27,6 +27,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "erasures": lambda tx: tx.erasures(),
     "expire": lambda tx: tx.expire(keep_last=1),
     "finish_erasures": lambda tx: tx.finish_erasures(),
+    "health": lambda tx: tx.health(),
     "mirror": lambda tx: tx.mirror("t"),
     "mirrored": lambda tx: tx.mirrored("t"),
     "move": lambda tx: tx.move("elsewhere"),

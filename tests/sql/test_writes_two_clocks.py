@@ -128,8 +128,8 @@ def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Facts) -> Non
     assert "t.put" in str(caught.value.hint)
     assert "t.end" in str(caught.value.hint)
     with pytest.raises(Unsupported) as other:
-        untouched.lake.sql("SELECT * FROM facts FOR VALID_TIME ALL")
-    assert "t.history" in str(other.value.hint)
+        untouched.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME ALL")
+    assert "changes(" in str(other.value.hint)
 
 
 def test_views_made_by_sql_keep_their_clauses(place: Facts) -> None:

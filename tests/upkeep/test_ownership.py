@@ -120,7 +120,8 @@ def test_a_log_hands_over_nothing_of_others(lake: tidelake.Lake, tmp_path: Path)
     for log in (tmp_path / "source" / "_delta_log").glob("*.json"):
         told = log.read_text().replace('"path":"', '"path":"../source/')
         (tmp_path / "clone" / "_delta_log" / log.name).write_text(told)
-    tidelake.import_delta(lake, str(tmp_path / "clone"), "t", take_over=True)
+    places = [str(tmp_path / "source")]
+    tidelake.import_delta(lake, str(tmp_path / "clone"), "t", take_over=True, places=places)
     let_all_go(lake, "t")
     assert deltalake.DeltaTable(str(tmp_path / "source")).to_pyarrow_table().num_rows == 59
 

@@ -138,6 +138,9 @@ class Transaction(Browsable):
     def audit(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("the audit tells of what is committed", hint="ask the lake for it")
 
+    def health(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("the health of a lake is of what is committed", hint="ask the lake for it")
+
     def create_tenant(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 

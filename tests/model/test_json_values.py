@@ -7,8 +7,9 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from tidelake.cli.render import cell, values
+from tidelake.cli.render import cell
 from tidelake.cli.row_options import value_of
+from tidelake.model import json_values as values
 from tidelake.model.schema import Column
 
 
