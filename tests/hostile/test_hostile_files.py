@@ -102,6 +102,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
     yield "broken.csv.gz", b"\x1f\x8bno gzip at all"
 
 
+@pytest.mark.slow
 def test_text_that_lies(tmp_path: Path) -> None:
     files = []
     for name, content in _texts(tmp_path):

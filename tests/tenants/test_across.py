@@ -164,6 +164,7 @@ def test_no_tenant_may(lake: tidelake.Lake) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_on_spark_the_same_rows(place: Place, lake: tidelake.Lake, spark: "SparkSession") -> None:
     def rows(frame: Any) -> list[str]:
         return sorted(str(sorted(row.asDict(recursive=True).items())) for row in frame.collect())

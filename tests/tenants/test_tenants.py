@@ -18,8 +18,8 @@ from tidelake.testing.faults import watch_database
 from tidelake.testing.place import Place
 
 _ALLOWED = """
-close compact create_schema create_table create_view data_path drop drop_schema encrypted engine health
-known_at log mirror mirrored rename schemas snapshots sql table tables transaction undrop url view
+close compact create_schema create_table create_view data_path drop drop_schema encrypted engine
+health known_at log mirror mirrored rename schemas snapshots sql table tables transaction undrop url view
 views
 """
 _OF_THE_WHOLE = """

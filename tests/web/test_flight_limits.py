@@ -86,6 +86,7 @@ def test_a_client_that_hangs_up_is_not_computed_for(place):
         wait_until(lambda: busy(service) == 0)
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_no_rows_loses_its_query_and_nobody_waits_for_it(place):
     with running(place, Limits(queries=1, stall_s=0.5)) as service:
         slow, other = (fl.connect(address(service)) for _ in range(2))
