@@ -19,8 +19,8 @@ from tidelake.testing.place import Place
 
 _ALLOWED = """
 close compact create_schema create_table create_view data_path drop drop_schema encrypted engine
-health known_at log mirror mirrored rename schemas snapshots sql table tables transaction undrop url view
-views
+health known_at log mirror mirrored rename schemas snapshots sql table tables transaction undrop
+url view views
 """
 _OF_THE_WHOLE = """
 across_tenants audit cleanup consumer consumers create_tenant delta_versions diff drop_tenant erase
