@@ -22,8 +22,8 @@ from starlette.testclient import TestClient
 import tidelake
 from tests.web.serving import rows_of, running
 from tidelake.testing.place import Place
-from tidelake.web.guards import Bounds
 from tidelake.web.limits import Limits
+from tidelake.web.request_checks import Bounds
 from tidelake.web.serve import Service
 
 

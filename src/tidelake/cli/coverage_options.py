@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tidelake.lake.table import Table
 
 _NOW = re.compile(r"now(?:\s*-\s*(?P<span>.+))?", re.IGNORECASE)
-_SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
 
 
 def range_options(function: Function) -> Function:
@@ -135,6 +134,7 @@ def _from_json(text: str) -> Any:
 
 def _calendar(weekdays: bool, sessions: str | None, holidays: str | None) -> Calendar | None:
     from tidelake.coverage.values.calendar import Calendar
+    from tidelake.coverage.values.calendar_text import SESSIONS
 
     if weekdays and sessions is not None:
         raise click.UsageError("--sessions are of weekdays: leave --weekdays out")
@@ -145,7 +145,7 @@ def _calendar(weekdays: bool, sessions: str | None, holidays: str | None) -> Cal
     days = _dates(holidays) if holidays is not None else ()
     if sessions is None:
         return Calendar.weekdays(holidays=days)
-    found = _SESSIONS.fullmatch(sessions.strip())
+    found = SESSIONS.fullmatch(sessions.strip())
     if found is None:
         raise click.UsageError(f"--sessions {sessions} is not like '09:30-16:00 Europe/Berlin'")
     opens, closes, zone = found.groups()

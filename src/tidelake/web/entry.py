@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidelake.errors import Denied
 from tidelake.web.access import Access, Visitor, token_of
-from tidelake.web.guards import refusal
 from tidelake.web.logs import REQUEST, request_id, tell
 from tidelake.web.metrics import Metrics
+from tidelake.web.request_checks import refusal
 
 _OPEN = {"/health"}
 """What everybody may ask."""

@@ -25,11 +25,11 @@ from tidelake.web.app import application
 from tidelake.web.entry import Entry, visitor_of
 from tidelake.web.flight.desk import Desk
 from tidelake.web.flight.server import LakeServer
-from tidelake.web.guards import Bounds, Origin, header_protocol
 from tidelake.web.lakes import Lakes
 from tidelake.web.limits import Limits
 from tidelake.web.logs import LOG, tell
 from tidelake.web.metrics import Metrics, head_of
+from tidelake.web.request_checks import Bounds, Origin, header_protocol
 from tidelake.web.settings import ServeSettings
 
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"

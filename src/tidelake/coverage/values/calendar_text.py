@@ -7,7 +7,8 @@ import re
 from tidelake.coverage.values.calendar import Calendar
 from tidelake.errors import Invalid
 
-_SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
+SESSIONS = re.compile(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)(?:\s+(\S+))?")
+"""Hours of a day, and perhaps their zone."""
 
 
 def calendar_of(text: str | None) -> Calendar | None:
@@ -16,7 +17,7 @@ def calendar_of(text: str | None) -> Calendar | None:
         return None
     if isinstance(text, str) and text.strip().lower() == "weekdays":
         return Calendar.weekdays()
-    found = _SESSIONS.fullmatch(text.strip()) if isinstance(text, str) else None
+    found = SESSIONS.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         raise Invalid(
             f"{text!r} is no calendar",
