@@ -19,7 +19,7 @@ from xdist.scheduler import LoadGroupScheduling
 _HOME = "TIDELAKE_TESTS_HOME"
 _OTHERS = {"duckdb", "postgresql", "mariadb", "mysql"}
 _OF_CATALOGS = {"catalog", "histories", "read", "servers"}
-_MANY, _WHOLE = 6, {"cli"}
+_SEVERAL, _MANY, _WHOLE = 4, 15, {"cli"}
 _ENDS = pytest.StashKey[float]()
 
 
@@ -86,21 +86,21 @@ def _is_usual(item: pytest.Item) -> bool:
     given = item.callspec.params.values() if hasattr(item, "callspec") else ()
     if folder in _OF_CATALOGS or not _OTHERS & {each for each in given if isinstance(each, str)}:
         return True
-    return crc32(item.nodeid.encode()) % (3 if folder == "concurrency" else 4) == 0
+    return crc32(item.nodeid.encode()) % (4 if folder == "concurrency" else 6) == 0
 
 
 def _thin_out(items: list[pytest.Item]) -> None:
-    """Of a test with many cases every third is always run, and the others are slow. Pages of the
-    documentation and commands are all run."""
+    """Of a test with several cases every third is always run, of one with many every fifth, and the
+    others are slow. Pages of the documentation and commands are all run."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("slow") is None:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, found in cases.items():
         folder = name.removeprefix("tests/").partition("/")
-        if len(found) > _MANY and folder[1] and folder[0] not in _WHOLE:
+        if len(found) > _SEVERAL and folder[1] and folder[0] not in _WHOLE:
             for place, item in enumerate(found):
-                if place % 3:
+                if place % (5 if len(found) > _MANY else 3):
                     item.add_marker(pytest.mark.slow)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidelake.join.join import asof_join
     from tidelake.lake.columns import is_compatible
     from tidelake.lake.connect import connect
-    from tidelake.lake.import_delta import import_delta
+    from tidelake.lake.import_delta import diff_delta, import_delta
     from tidelake.lake.ingest import ingest
     from tidelake.lake.lake import Lake
     from tidelake.lake.scan import Scan
@@ -46,6 +46,7 @@ __all__ = [
     "asof_join",
     "col",
     "connect",
+    "diff_delta",
     "errors",
     "import_delta",
     "ingest",
@@ -66,6 +67,7 @@ _HOMES = {
     "asof_join": "tidelake.join.join",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.lake.connect",
+    "diff_delta": "tidelake.lake.import_delta",
     "import_delta": "tidelake.lake.import_delta",
     "ingest": "tidelake.lake.ingest",
     "is_compatible": "tidelake.lake.columns",

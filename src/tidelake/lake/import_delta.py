@@ -1,12 +1,18 @@
-"""The public way to bring a Delta table into a lake."""
+"""The public way to bring a Delta table into a lake, and to see whether it is still the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tidelake.delta.importing import run
-from tidelake.delta.values.reports import ImportResult
+from tidelake.delta.importing.diff import diff, import_names
+from tidelake.delta.importing.location import LogLocation
+from tidelake.delta.values.reports import ImportDiff, ImportResult
+from tidelake.lake.connect import connect
 from tidelake.lake.lake import Lake
+from tidelake.plan.scan import ScanPlan
+from tidelake.scratch import Scratch
 
 
 def import_delta(
@@ -20,6 +26,8 @@ def import_delta(
     take_over: bool = False,
     dry_run: bool = False,
     places: Sequence[str] = (),
+    log_dir: str | None = None,
+    table_location: str | None = None,
 ) -> ImportResult:
     """Make a Delta table a table of the lake. Its files stay where they are, and what they were:
     the lake reads them, and never deletes them. With `take_over` they are handed over to the lake,
@@ -31,7 +39,9 @@ def import_delta(
     written: what cannot be read exactly is refused, and nothing has happened.
 
     A log may name files in other folders, as that of a shallow clone does. It is Denied, unless
-    `places` names these folders.
+    `places` names these folders. Where the log and the files were parted, `log_dir` says where the
+    log is (the folder of its files, or the one that it is in), or `table_location` where the files
+    are that it names.
     """
     return run.import_delta(
         lake.session,
@@ -42,5 +52,60 @@ def import_delta(
         resume=resume,
         take_over=take_over,
         dry_run=dry_run,
-        places=(places,) if isinstance(places, str) else tuple(places),
+        places=_several(places),
+        location=LogLocation(path, log_dir, table_location),
     )
+
+
+def diff_delta(
+    lake: Lake,
+    table: str,
+    path: str | None = None,
+    *,
+    log_dir: str | None = None,
+    table_location: str | None = None,
+    places: Sequence[str] = (),
+    lag_threshold_seconds: float = 0.0,
+) -> ImportDiff:
+    """Compare a table that was imported with the Delta log it came from, or with a copy of it at
+    `path`: what the log had at the version that was imported against what the lake has now. The
+    status is "ok", "drift" if columns or rows differ, "lagging" if they are the same and the log
+    has gone on for longer than `lag_threshold_seconds`. Changes nothing.
+    """
+    session, name = lake.session, lake.session.namespace.parse(table)
+    location = LogLocation(path or "", log_dir, table_location)
+    with _aside(lake) as scratch:
+
+        def rows_of_log(root: LogLocation, version: int) -> ScanPlan:
+            run.import_delta(
+                scratch.session,
+                root.path,
+                "log",
+                up_to_version=version,
+                places=_several(places),
+                location=root,
+            )
+            return scratch.session.plan(scratch.session.namespace.parse("log"), None)
+
+        return diff(session, name, location, rows_of_log, lag_threshold_seconds)
+
+
+def diff_every_import(lake: Lake, lag_threshold_seconds: float = 0.0) -> list[ImportDiff]:
+    """As `diff_delta`, of all tables that were imported."""
+    return [
+        diff_delta(lake, name, lag_threshold_seconds=lag_threshold_seconds)
+        for name in import_names(lake.session)
+    ]
+
+
+@contextmanager
+def _aside(lake: Lake) -> Iterator[Lake]:
+    """A lake that nobody else has, in a folder that goes with it."""
+    folder = Scratch()
+    options = lake.session.local.options
+    with connect(f"sqlite:///{folder.path}/log.db", storage_options=options) as scratch:
+        yield scratch
+
+
+def _several(places: str | Sequence[str]) -> tuple[str, ...]:
+    return (places,) if isinstance(places, str) else tuple(places)

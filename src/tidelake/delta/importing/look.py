@@ -74,10 +74,10 @@ def look(job: Import) -> ImportPreview:
             ground.copied = {made[i].source: made[i].vector for i in living if i in made}
     earliest = job.last if job.mode == "fast" else reachable(job.log, job.last)
     first = earliest if job.before is None else max(earliest, job.before.version + 1)
-    walk, steps = _walked(job, ground, first)
+    walk, steps = walk_log(job, ground.held, first)
     told = steps[0].version
     if (cut := _sized(job, ground, steps)) > told:
-        walk, steps = _walked(job, ground, cut)
+        walk, steps = walk_log(job, ground.held, cut)
     steps, doubtful = loosen_columns(steps)
     ground.counts = count_rows(job.session.local, steps)
     _check(job, ground, steps)
@@ -101,14 +101,15 @@ def held_files(job: Import, reader: Reader) -> dict[str, list[DataFile]]:
     return dict(found)
 
 
-def _walked(job: Import, ground: ImportPlan, first: int) -> tuple[LogWalk, list[LogStep]]:
+def walk_log(job: Import, held: Iterable[str], first: int) -> tuple[LogWalk, list[LogStep]]:
+    """Go through the log from a version on; the lake has `held` files of it."""
     before, session = job.before, job.session
     walk = LogWalk(
         store=session.local.store,
         log=job.log,
         checkpoints=partial(read_checkpoint, session.local),
         numbering=numbering_of(before.columns) if before else ColumnNumbering(),
-        held=frozenset(ground.held),
+        held=frozenset(held),
         time=before.committed_at if before else None,
     )
     return walk, list(walk.steps(first, job.last))

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
 from tidelake.delta.importing.files import ImportPlan, ImportStep
+from tidelake.delta.importing.location import LogLocation, folder_uri
 from tidelake.delta.importing.look import Import, ImportPreview, held_files, look
 from tidelake.delta.importing.walk import LogStep, TableShape
-from tidelake.delta.log.read import list_log
+from tidelake.delta.log.read import LogListing
 from tidelake.delta.values.reports import Copy, ImportResult, ImportState
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import Origin, WriteResult
@@ -30,7 +30,6 @@ from tidelake.session.progress import progress
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
-from tidelake.store.files import is_local, local_path
 from tidelake.write.definitions import create, create_schema, schema_named
 from tidelake.write.rows import result
 
@@ -51,6 +50,7 @@ def import_delta(
     take_over: bool = False,
     dry_run: bool = False,
     places: Sequence[str] = (),
+    location: LogLocation | None = None,
 ) -> ImportResult:
     """Make a Delta table a table of the lake, as `tidelake.import_delta` says."""
     if mode not in MODES:
@@ -59,8 +59,9 @@ def import_delta(
         raise Invalid("an import is not part of a transaction", hint="import into the lake itself")
     if not dry_run:
         session.check_writable()
-    job = _begun(session, path, session.namespace.parse(table), mode, up_to_version, resume=resume)
-    job = replace(job, take_over=take_over, places=tuple(map(_root, places)))
+    log = (location or LogLocation(path)).listing(session)
+    job = _begun(session, log, session.namespace.parse(table), mode, up_to_version, resume=resume)
+    job = replace(job, take_over=take_over, places=tuple(map(folder_uri, places)))
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)
     with _uncollected() if mode == "fast" else nullcontext():
@@ -85,7 +86,13 @@ def _uncollected() -> Iterator[None]:
 
 
 def _begun(
-    session: Session, path: str, name: TableName, mode: str, version: int | None, *, resume: bool
+    session: Session,
+    log: LogListing,
+    name: TableName,
+    mode: str,
+    version: int | None,
+    *,
+    resume: bool,
 ) -> Import:
     if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
         raise Invalid(f"up_to_version={version!r} is no version", hint="give a number")
@@ -94,7 +101,6 @@ def _begun(
             "this lake is encrypted, and files of others are not",
             hint="import into a lake that is not",
         )
-    log = list_log(session.local.store, _root(path))
     with session.reading() as reader:
         known, taken = _come(reader, name), _is_taken(reader, name)
     if taken and not resume:
@@ -110,14 +116,6 @@ def _begun(
             hint="give the place that it was imported from, or another name",
         )
     return Import(session, log, name, mode, log.newest if version is None else version, known)
-
-
-def _root(path: str) -> str:
-    if not path or not isinstance(path, str | Path):
-        raise Invalid(f"{path!r} is no place", hint="give the folder that _delta_log is in")
-    if is_local(str(path)):
-        return f"{Path(local_path(str(path))).absolute()}/".replace("//", "/")
-    return str(path).rstrip("/") + "/"
 
 
 def _come(reader: Reader, name: TableName) -> ImportState | None:

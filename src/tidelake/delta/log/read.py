@@ -45,6 +45,8 @@ class LogListing:
     checkpointed: dict[int, datetime] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     """Bytes of commits, by version."""
+    folder: str = ""
+    """Where the log lies, if that is not in the table's own folder."""
 
     @property
     def newest(self) -> int:
@@ -55,12 +57,13 @@ class LogListing:
         return self.commits.get(version) or self.checkpointed[version]
 
     def uri(self, name: str) -> str:
-        return f"{self.root}{LOG}{name}"
+        return f"{self.folder or self.root + LOG}{name}"
 
 
-def list_log(store: Store, root: str) -> LogListing:
-    """What the log of the table at a root has, whose URI ends in a slash. NotFound if none."""
-    folder = f"{root}{LOG}"
+def list_log(store: Store, root: str, folder: str | None = None) -> LogListing:
+    """What the log of the table at a root has, whose URI ends in a slash. It lies in that folder,
+    or in another. NotFound if none."""
+    folder = folder or f"{root}{LOG}"
     commits: dict[int, datetime] = {}
     found: dict[int, list[CheckpointName]] = defaultdict(list)
     written: dict[int, datetime] = {}
@@ -75,11 +78,11 @@ def list_log(store: Store, root: str) -> LogListing:
             written[checkpoint.version] = each.modified
     if not commits and not found:
         raise NotFound(
-            f"there is no Delta table at {root}", hint="name the folder that _delta_log is in"
+            f"there is no Delta log at {folder}", hint="name the folder that _delta_log is in"
         )
     whole = {version: tuple(_whole(parts)) for version, parts in found.items()}
     checkpoints = {version: each for version, each in whole.items() if each}
-    return LogListing(root, commits, checkpoints, written, sizes)
+    return LogListing(root, commits, checkpoints, written, sizes, folder)
 
 
 def _whole(found: Sequence[CheckpointName]) -> Iterator[tuple[CheckpointName, ...]]:

@@ -7,6 +7,7 @@ What came of having a lake again from its logs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -193,10 +194,56 @@ class MirrorDiff:
             f"  log      version {self.log_version}, {self.log_files:,} files, at {self.root}",
             f"  behind   {self.behind} commits, {self.lag_seconds:.1f} s",
         ]
-        lines += [f"  {each.kind}: {each.message}" for each in self.findings[:_SHOWN]]
-        if len(self.findings) > _SHOWN:
-            lines.append(f"  … and {len(self.findings) - _SHOWN:,} more (all with --format json)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_told(self.findings)])
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDiff:
+    """A table that was imported, against the log it came from. `version` is the one that has been
+    imported, `log_version` the newest of the log, which is `behind` versions further, the first of
+    them since `lag_seconds`. `by_rows`: files differ, so that the rows were compared."""
+
+    table: str
+    root: str
+    status: Verdict
+    version: int
+    log_version: int
+    snapshot_id: int
+    lag_seconds: float
+    lake_files: int
+    log_files: int
+    by_rows: bool
+    findings: tuple[Finding, ...]
+
+    @property
+    def behind(self) -> int:
+        return max(self.log_version - self.version, 0)
+
+    @property
+    def exit_code(self) -> int:
+        """0 the same, 2 different, 3 the log has only gone on."""
+        return _CODES[self.status]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"behind": self.behind, "exit_code": self.exit_code}
+
+    def __str__(self) -> str:
+        compared = ", compared row by row" if self.by_rows else ""
+        lines = [
+            f"{self.table}: {self.status}",
+            f"  lake     version {self.version}, {self.lake_files:,} files{compared}",
+            f"  log      version {self.log_version}, {self.log_files:,} files at version"
+            f" {self.version}, at {self.root}",
+            f"  behind   {self.behind} versions, {self.lag_seconds:.1f} s",
+        ]
+        return "\n".join([*lines, *_told(self.findings)])
+
+
+def _told(findings: Sequence[Finding]) -> list[str]:
+    lines = [f"  {each.kind}: {each.message}" for each in findings[:_SHOWN]]
+    if len(findings) > _SHOWN:
+        lines.append(f"  … and {len(findings) - _SHOWN:,} more (all with --format json)")
+    return lines
 
 
 _HELP = {
