@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 from random import Random
 from zlib import crc32
 
@@ -17,6 +18,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 _HOME = "TIDELAKE_TESTS_HOME"
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 _OTHERS = {"duckdb", "postgresql", "mariadb", "mysql"}
 _OF_CATALOGS = {"catalog", "histories", "read", "servers"}
 _SEVERAL, _MANY, _WHOLE = 4, 15, {"cli"}
@@ -40,11 +42,29 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy")
     if _HOME not in os.environ:
+        _work_in_memory(config)
         config.add_cleanup(_remove_home)
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="tidelake-home-")
     minutes = config.getoption("share_minutes")
     if minutes is not None:
         config.stash[_ENDS] = time.monotonic() + 60 * minutes
+
+
+def _work_in_memory(config: pytest.Config) -> None:
+    """Catalogs wait for the disk with every commit. Where there is room in memory they need not:
+    lakes of tests are kept there, and gone at the end, unless somebody names a place for them."""
+    named = "TMPDIR" in os.environ or config.getoption("basetemp") is not None
+    if named or not os.access(_MEMORY, os.W_OK) or shutil.disk_usage(_MEMORY).free < _ROOM:
+        return
+    folder = tempfile.mkdtemp("", "tidelake-tests-", _MEMORY)
+    Path(folder).chmod(0o1777)  # as /tmp is: servers that do not run as root have theirs in it
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    config.add_cleanup(_leave_memory)
+
+
+def _leave_memory() -> None:
+    tempfile.tempdir = None
+    shutil.rmtree(os.environ.pop("TMPDIR"), ignore_errors=True)
 
 
 def _remove_home() -> None:

@@ -92,6 +92,7 @@ PUBLIC = [
     "asof_join",
     "col",
     "connect",
+    "diff_delta",
     "errors",
     "import_delta",
     "ingest",

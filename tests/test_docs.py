@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 
+from tests.cases import every
 from tests.servers.commands import Commands
 from tests.test_architecture import ORDER
 from tidelake.cli import main
@@ -102,7 +103,7 @@ def test_the_code_on_a_page_runs(page, empty_folder, commands):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("page", pages_with("spark"), ids=name)
+@pytest.mark.parametrize("page", every(3, pages_with("spark"), map(name, pages_with("spark"))))
 def test_the_spark_code_on_a_page_runs(page, empty_folder, spark):
     names: dict[str, Any] = {"__name__": "__main__", "spark": spark}
     for block in blocks(page):

@@ -92,6 +92,7 @@ def rows(table: Any) -> list[str]:
     return sorted(map(repr, table.to_arrow().to_pylist()))
 
 
+@pytest.mark.slow
 def test_both_tell_the_same_story_at_every_snapshot(
     both: tuple[tidelake.Lake, tidelake.Lake],
 ) -> None:

@@ -80,6 +80,7 @@ def plans(lake: tidelake.Lake) -> dict[str, tuple[list[int], int]]:
     return found
 
 
+@pytest.mark.slow
 def test_plans_are_the_same_with_and_without(
     address: tuple[str, str], tmp_path: Path, new_duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

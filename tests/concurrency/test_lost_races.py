@@ -94,6 +94,7 @@ def test_duckdb_deletes_what_we_delete(place: Place) -> None:
     audit.check(place, "t")
 
 
+@pytest.mark.slow
 def test_duckdb_overtakes_us_inside_the_lock(place: Place) -> None:
     """Again and again, also where the write was put so that nobody could: it is done once more,
     and what the earlier attempts wrote is gone."""
@@ -140,6 +141,7 @@ def _until_somebody_waits(connection: psycopg.Connection) -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
 def test_a_database_that_defaults_to_stricter_isolation(place: Place, level: str) -> None:
     name = urlsplit(place.url).path.strip("/")

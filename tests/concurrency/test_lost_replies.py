@@ -122,6 +122,7 @@ def test_cuts_at_any_byte(place: Place, wire: Proxy) -> None:
     audit.check(place, "t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("landed", [True, False])
 def test_nobody_knows_whether_it_landed(place: Place, wire: Proxy, landed: bool) -> None:
     """Then the files stay: the lake may refer to them."""

@@ -27,6 +27,7 @@ def lake(place: Place) -> tidelake.Lake:
     return lake
 
 
+@pytest.mark.slow
 def test_more_threads_than_connections(lake: tidelake.Lake) -> None:
     """They overtake each other until one after the other does it inside the lock, where it needs
     to read."""

@@ -106,6 +106,7 @@ def test_one_of_two_creates_the_table(place: Place) -> None:
     audit.check(place, "fresh")
 
 
+@pytest.mark.slow
 def test_a_transaction_says_what_came_between(place: Place) -> None:
     """And leaves neither a snapshot nor a file behind."""
     with place.open() as lake, place.open() as other:

@@ -42,6 +42,7 @@ def write(lake: tidelake.Lake, who: int) -> None:
         lake.table("counters").update({"n": "n + 1"}, where="id = 0")
 
 
+@pytest.mark.slow
 def test_a_file_is_opened_while_others_close_it(new_place: Callable[[str], Place]) -> None:
     """DuckDB refuses a file whose last connection is being closed."""
     url = parse_url(new_place("duckdb").url)

@@ -118,6 +118,7 @@ CHANGES = ["1924-04-13", "2024-03-09", "2024-03-30", "2024-04-06", "2024-09-28",
 FIVE = timedelta(minutes=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(ZONES),
@@ -339,6 +340,7 @@ def test_calendars_are_put_together_bucket_by_bucket():
         week & "mon"
 
 
+@pytest.mark.slow
 def test_centuries_are_listed_and_all_of_history_is_refused():
     nyse = Calendar.sessions("09:30", "16:00", tz="America/New_York")
     of = series("timestamp", "1m")

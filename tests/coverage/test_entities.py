@@ -142,6 +142,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_kept_is_read_back(data: st.DataObject) -> None:

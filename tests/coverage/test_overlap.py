@@ -38,6 +38,7 @@ MANY = (
 APART = (minutes("a", range(30)), minutes("a", range(30, 60)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", every(2, WAYS))
 def test_every_way_in(place: Place, lake: tidelake.Lake, tmp_path: Path, way: str) -> None:
     for policy in POLICIES:
@@ -82,6 +83,7 @@ def test_what_is_wrong_is_told(place: Place, lake: tidelake.Lake) -> None:
     assert caught.value.range == Interval(at(29), at(30), 1, ("a",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_the_same_delivery_twice(
     lake: tidelake.Lake, tmp_path: Path, policy: str, agree: Callable[[], None]
@@ -321,6 +323,7 @@ ENTITIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", every(2, CLOCKS))
 def test_clocks(lake: tidelake.Lake, clock: str) -> None:
     """Half of the buckets are there: of these the rows that come are skipped, or replace those

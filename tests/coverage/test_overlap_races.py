@@ -13,6 +13,7 @@ from tidelake.testing.place import Place
 FEW, MANY = range(3), range(40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_two_transactions(lake: tidelake.Lake, policy: str) -> None:
     """Rows in the same buckets are a conflict, rows beside them are none, be they in the catalog

@@ -86,6 +86,7 @@ def at_once(place: Place, seconds: float, writers: int) -> None:
         assert wrong == []
 
 
+@pytest.mark.slow
 def test_readers_and_a_housekeeper(place: Place) -> None:
     at_once(place, 2.0, 1)
 

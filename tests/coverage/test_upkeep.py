@@ -157,6 +157,7 @@ with watch_database(lake, tell):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["append", "compact"])
 def test_a_process_is_killed(what: str, lake: tidelake.Lake, place: Place) -> None:
     """Between the file and the commit, and between that of compaction and what follows it."""

@@ -86,6 +86,7 @@ def test_reject_takes_back_what_came_and_what_went(
     check_whole(lake, mirror)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noticed", [False, True])
 def test_accept_does_the_same_in_the_lake(lake: Lake, mirror: DeltaMirror, noticed: bool) -> None:
     ours = [add for add in others.shown(mirror.root) if "deletionVector" in add]
@@ -166,6 +167,7 @@ def test_without_foreign_versions_there_is_nothing_to_choose(
             choice()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["accept", "reject"])
 def test_a_catalog_from_a_backup_waits_for_a_choice(tmp_path: Path, choice: str) -> None:
     url, data = f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data"

@@ -380,6 +380,7 @@ def check_whole(place: Path, versions: int) -> None:
         assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 def test_killed_half_way(tmp_path: Path) -> None:
     log = long_log(tmp_path / "table", 80)
     with lake_at(tmp_path):

@@ -175,6 +175,7 @@ COMES_BACK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", COMES_BACK)
 def test_columns_that_come_back(tmp_path: Path, case: str) -> None:
     """A column that comes back has the values of the file, although the file was written anew

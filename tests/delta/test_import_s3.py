@@ -25,6 +25,7 @@ def made(place: Path) -> Log:
     return log
 
 
+@pytest.mark.slow
 def test_an_object_store(tmp_path: Path, s3_server: Any) -> None:
     log = made(tmp_path / "table")
     options = {name: str(value) for name, value in s3_server.storage_options.items()}

@@ -185,6 +185,7 @@ def test_drop_shows_an_empty_table_and_recreating_goes_on_in_its_log(
     assert keys(readers, root, 1) == [1]
 
 
+@pytest.mark.slow
 def test_a_renamed_table_keeps_its_log_and_its_folder(
     lake: tidelake.Lake, readers: Readers
 ) -> None:
@@ -212,6 +213,7 @@ def test_rollback(lake: tidelake.Lake, readers: Readers) -> None:
     assert keys(readers, table.info.path) == [1]
 
 
+@pytest.mark.slow
 def test_new_tables_are_mirrored_where_that_is_the_default(
     lake: tidelake.Lake, tmp_path: Path, readers: Readers
 ) -> None:

@@ -66,6 +66,7 @@ def test_six_publishers_and_a_reader(
         assert table.count() == WRITERS * (count - count // 4)
 
 
+@pytest.mark.slow
 def test_racing_publishers_on_s3(tmp_path: Path, s3_server: Any) -> None:
     """Of those that put a version there, one wins; the others find that it is theirs."""
     options = {name: str(value) for name, value in s3_server.storage_options.items()}

@@ -112,6 +112,7 @@ def _meets(sign: str, one: Any, other: Any) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", every(3, [kind for kind in SCALARS if kind not in ("BLOB", "BOOLEAN")])
 )

@@ -142,6 +142,7 @@ def test_every_snapshot_is_as_it_was_without_them(
         check_gone(place, lake, before)
 
 
+@pytest.mark.slow
 def test_what_duckdb_wrote_and_kept_up(place: Place) -> None:
     """Inlined rows and deletes of DuckDB's, its merges, flushes and rewrites, and hive folders."""
     with place.open() as lake:

@@ -146,6 +146,7 @@ def test_a_past_that_was_taken_back_does_not_answer(facts: tidelake.Table) -> No
     assert state(facts.known_at(bad), 9) == {"A": 666}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_all_of_it_on_spark(facts: tidelake.Table, spark: "SparkSession") -> None:
     facts.append([fact("A", 2, 20), fact("A", 6, 60), fact("N", 1, 1), fact("E", 1, 1)])

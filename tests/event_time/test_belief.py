@@ -211,6 +211,7 @@ def compared(t: tidelake.Table, moment: datetime, one: int, other: int) -> list[
     return found
 
 
+@pytest.mark.slow
 def test_as_the_two_answers_differ(lake: tidelake.Lake, t: tidelake.Table, duck: Duck) -> None:
     t.rollup(as_of=day(1))
     Growth(t, duck, Random(3)).go(14)

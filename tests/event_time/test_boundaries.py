@@ -421,6 +421,7 @@ def test_partitions_that_are_later_are_not_opened(lake: tidelake.Lake) -> None:
 # Both engines alike
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMPTZ", "DATE"])
 def test_moments_on_spark(create: Create, spark: "SparkSession", kind: str) -> None:
@@ -434,6 +435,7 @@ def test_moments_on_spark(create: Create, spark: "SparkSession", kind: str) -> N
         assert [row.v for row in found] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_conditions_on_spark(prices: tidelake.Table, spark: "SparkSession") -> None:
     later = NOON.replace(hour=13)
@@ -444,6 +446,7 @@ def test_conditions_on_spark(prices: tidelake.Table, spark: "SparkSession") -> N
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_keys_on_spark(lake: tidelake.Lake, spark: "SparkSession") -> None:
     t = lake.create_table(

@@ -133,6 +133,7 @@ def test_compaction_and_flushes_are_invisible(lake: tidelake.Lake, duck: Duck) -
     assert rows(t.history("a")) == before
 
 
+@pytest.mark.slow
 def test_rows_of_expired_snapshots_are_known_since_the_oldest_that_is_left(
     lake: tidelake.Lake, duck: Duck
 ) -> None:
@@ -180,6 +181,7 @@ KEYS = {
 TIMES = ["DATE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", every(2, KEYS))
 def test_all_kinds_of_keys_and_times(lake: tidelake.Lake, kind: str) -> None:
     key, time = kind, TIMES[list(KEYS).index(kind) % len(TIMES)]

@@ -161,6 +161,7 @@ def test_several_in_one_transaction(lake: tidelake.Lake, t: tidelake.Table) -> N
     assert len(t.snapshots()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb", "postgresql", "mariadb"], indirect=True)
 def test_on_every_catalog(lake: tidelake.Lake) -> None:
     t = lake.create_table("t", "sym VARCHAR, ts TIMESTAMPTZ, v INTEGER NOT NULL, gone BOOLEAN")
@@ -178,6 +179,7 @@ def test_on_every_catalog(lake: tidelake.Lake) -> None:
     assert (found["sym"], found["change"], found["v_before"]) == ("a", "vanished", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(place: Place, lake: tidelake.Lake, spark: Any) -> None:
     lake.create_table(

@@ -66,6 +66,7 @@ def test_a_tombstone_in_a_rollup_and_a_late_row_before_it(t: tidelake.Table) -> 
     check(t)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "rows"),
     [
@@ -91,6 +92,7 @@ def test_a_change_of_what_a_rollup_rests_on(
     check(t)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 10])
 def test_a_change_of_rows_that_came_later_disturbs_nothing(
     lake: tidelake.Lake, t: tidelake.Table, rows: int
@@ -106,6 +108,7 @@ def test_a_change_of_rows_that_came_later_disturbs_nothing(
     check(t)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["us", "DuckDB"])
 def test_a_delete_from_a_file_that_was_rewritten_since(
     lake: tidelake.Lake, t: tidelake.Table, duck: Any, by: str
@@ -135,6 +138,7 @@ def test_compaction_leaves_a_rollup_usable(t: tidelake.Table) -> None:
     check(t)
 
 
+@pytest.mark.slow
 def test_columns_change_after_a_rollup(t: tidelake.Table) -> None:
     t.rollup(as_of="2024-03-01")
     t.evolve(add="venue VARCHAR DEFAULT 'X'", rename={"v": "value"}, widen={"v": "BIGINT"})
@@ -192,6 +196,7 @@ def test_conditions_on_keys_and_on_values(t: tidelake.Table) -> None:
     assert [row["id"] for row in found.to_arrow().to_pylist()] == [4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["DATE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"]
 )
@@ -229,6 +234,7 @@ def test_rollback_to_before_a_rollup(t: tidelake.Table) -> None:
     check(t)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "rows"),
     [

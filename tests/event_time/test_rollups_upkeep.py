@@ -58,6 +58,7 @@ def test_a_tag_leaves_a_hole(lake: tidelake.Lake, t: tidelake.Table) -> None:
     check(t)
 
 
+@pytest.mark.slow
 def test_traces_that_duckdb_has_expired(lake: tidelake.Lake, t: tidelake.Table, duck: Any) -> None:
     """A delete of which nothing is left: its snapshot has gone, and the file was rewritten."""
     lake.set_option("data_inlining_row_limit", 0)
@@ -72,6 +73,7 @@ def test_traces_that_duckdb_has_expired(lake: tidelake.Lake, t: tidelake.Table, 
     check(t)
 
 
+@pytest.mark.slow
 def test_expiry_by_duckdb_of_all_but_the_newest(t: tidelake.Table, duck: Any) -> None:
     t.rollup(every="1mo", keep=2)
     t.append([fact(1, "2024-02-27", 7)])

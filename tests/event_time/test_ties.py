@@ -169,6 +169,7 @@ def test_ids_that_duckdb_makes_up(lake, tmp_path):
     assert value(t) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["batches", "stream", "file"])
 def test_of_many_facts_in_one_write_the_last_holds(lake, tmp_path, form):
     """Enough of them, in enough batches, for several threads to write at once."""

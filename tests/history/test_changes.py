@@ -38,6 +38,7 @@ def test_as_duckdb_tells_them(lake: tidelake.Lake, duck: Duck) -> None:
     check_steps(lake)
 
 
+@pytest.mark.slow
 def test_as_duckdb_tells_them_of_merged_files(lake: tidelake.Lake, duck: Duck) -> None:
     t = lake.create_table("t", "id BIGINT, v VARCHAR")
     for start in range(0, 90, 30):
@@ -54,6 +55,7 @@ def test_as_duckdb_tells_them_of_merged_files(lake: tidelake.Lake, duck: Duck) -
     check_all(lake)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     every(3, [[FLUSH, MERGE, REWRITE, MERGE], [MERGE, REWRITE, FLUSH, MERGE], [REWRITE, MERGE]]),
@@ -75,6 +77,7 @@ def test_maintenance_by_duckdb_is_not_seen(
     check_steps(lake)
 
 
+@pytest.mark.slow
 def test_columns_that_come_go_and_change(lake: tidelake.Lake, duck: Duck) -> None:
     t = lake.create_table("t", "id INTEGER, v VARCHAR, s STRUCT(a INTEGER)")
     t.append(pa.table({"id": pa.array(range(20), pa.int32()), "v": ["x"] * 20}))
@@ -183,6 +186,7 @@ def test_only_files_touched_in_between_are_read(lake: tidelake.Lake, duck: Duck)
     assert t.changes(since=1, until=2).count() == 100
 
 
+@pytest.mark.slow
 def test_deletes_in_cumulative_files_are_told_once(
     place: Place, lake: tidelake.Lake, duck: Duck
 ) -> None:
@@ -209,6 +213,7 @@ def test_deletes_in_cumulative_files_are_told_once(
         check_all(again)
 
 
+@pytest.mark.slow
 def test_expired_snapshots_in_between(lake: tidelake.Lake, duck: Duck) -> None:
     t = lake.create_table("t", "id BIGINT, v VARCHAR")
     t.append(numbers(0, 40))

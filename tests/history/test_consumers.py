@@ -276,6 +276,7 @@ def test_two_workers_commit_every_snapshot_once(lake: tidelake.Lake, place: Plac
     assert spans == [(since, since + 1) for since in range(8)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_killed_holder_is_taken_over(lake: tidelake.Lake, place: Place, tmp_path: Path) -> None:
     sign = tmp_path / "polled"

@@ -48,6 +48,7 @@ def check(lake: tidelake.Lake, pairs: list[tuple[int, int]]) -> None:
         assert told(lake.table("t"), a, b) == expected(lake, a, b), (a, b)
 
 
+@pytest.mark.slow
 def test_rows_both_ways(lake: tidelake.Lake, duck: Duck) -> None:
     written(lake)
     ids = snapshot_ids(lake)

@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "duckdb", "postgresql", "mariadb"], indirect=True)
 def test_the_newest_entries_are_the_end_of_all(lake):
     tables = [lake.create_table(f"t{number}", "x INTEGER") for number in range(12)]

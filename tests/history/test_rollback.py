@@ -85,6 +85,7 @@ def test_types_become_narrow_again(lake: tidelake.Lake, agree: Agree) -> None:
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 30])
 def test_files_with_wider_values_end_though_rows_of_them_are_deleted(
     lake: tidelake.Lake, agree: Agree, count: int
@@ -170,6 +171,7 @@ def test_layout_and_settings_come_back(lake: tidelake.Lake, agree: Agree) -> Non
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -226,6 +228,7 @@ def test_on_spark(
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 50])
 def test_after_deletes_of_the_same_transaction(
     lake: tidelake.Lake, agree: Agree, limit: int

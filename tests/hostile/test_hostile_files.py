@@ -159,6 +159,7 @@ def _logs(folder: Path) -> Iterator[Path]:
     yield log.root
 
 
+@pytest.mark.slow
 def test_delta_logs_that_lie(tmp_path: Path) -> None:
     roots = list(_logs(tmp_path))
     told = outcomes(tmp_path, "import", roots)
@@ -172,6 +173,7 @@ def test_parts_without_end_are_not_counted() -> None:
     assert found.parts == 9_999_999_999
 
 
+@pytest.mark.slow
 def test_a_vector_of_a_few_bytes_that_names_billions_of_rows() -> None:
     from pyroaring import BitMap64
 

@@ -303,6 +303,7 @@ def take(place: Place, folder: Path) -> IngestResult:
         return tidelake.ingest(lake, "t", folder, batch_files=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql", "mariadb"], indirect=True)
 def test_several_at_once(place: Place, tmp_path: Path) -> None:
     """The lake lies in the same folder: its own files are not taken into it."""

@@ -64,6 +64,7 @@ def compare(lake: tidelake.Lake, kind: str, paths: list[Path]) -> None:
     assert (done.rows, done.bad_records) == (len(rows), len(refused))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", cases())
 def test_csv(lake: tidelake.Lake, tmp_path: Path, kind: str) -> None:
     paths = []

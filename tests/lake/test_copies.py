@@ -118,6 +118,7 @@ def write(table: tidelake.Table, value: int) -> list[int]:
     return values(table)
 
 
+@pytest.mark.slow
 def test_another_process_writes(lake: tidelake.Lake) -> None:
     table = lake.table("t")
     found = together(partial(write, table, 10), partial(values, table.known_at(2)))
@@ -125,6 +126,7 @@ def test_another_process_writes(lake: tidelake.Lake) -> None:
     assert values(table) == [1, 2, 3, 10]
 
 
+@pytest.mark.slow
 def test_another_process_on_postgres(postgres_server: "PostgresServer", tmp_path: Path) -> None:
     with tidelake.connect(postgres_server.new_database(), f"{tmp_path}/files/") as lake:
         fill(lake)
@@ -145,6 +147,7 @@ def test_a_duckdb_file_has_one_process(tmp_path: Path) -> None:
     assert "one process at a time" in said
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_in_a_closure_on_spark(lake: tidelake.Lake, spark: "SparkSession") -> None:
     """Where there is no session, a lake that was opened for Spark is read all the same."""

@@ -87,6 +87,7 @@ def seen(lake: tidelake.Lake) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_same_as_on_a_disk(lake: tidelake.Lake, twin: tidelake.Lake) -> None:
     live(lake)
     live(twin)

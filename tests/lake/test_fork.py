@@ -42,6 +42,7 @@ def rows(table: tidelake.Table) -> list[int]:
     return sorted(table.to_arrow()["a"].to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgres", "mariadb"])
 def test_children_and_parent_go_on_side_by_side(new_lake: Open, kind: str) -> None:
     """Children used to share the socket, and got each other's answers."""
@@ -97,6 +98,7 @@ def test_a_duckdb_file_has_one_process(new_lake: Open) -> None:
     assert in_child(lambda: rows(tidelake.connect(lake.url).table("t"))) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_larger_query(new_lake: Open) -> None:
     """DuckDB's threads are not there in the child."""
     with new_lake("sqlite") as lake:
@@ -190,6 +192,7 @@ print(status, sorted(table.to_arrow()["a"].to_pylist()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres"])
 def test_a_child_that_ends_leaves_the_parent_alone(
     new_lake: Open, kind: str, tmp_path: Path
@@ -217,6 +220,7 @@ def test_multiprocessing_by_fork(new_lake: Open) -> None:
         assert rows(table) == [1]
 
 
+@pytest.mark.slow
 def test_an_object_store(s3_server: "S3Server", tmp_path: Path) -> None:
     """The library that reaches it has threads too, and would wait for them."""
     bucket = s3_server.new_bucket()

@@ -117,6 +117,7 @@ def committed(tx: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", every(2, ["row in the catalog", "file", "update", "delete"]))
 def test_every_read_is_noticed(lake: tidelake.Lake, how: str):
     begun = {name: lake.transaction(isolation=SERIALIZABLE) for name in READS}
@@ -258,6 +259,7 @@ def test_a_read_of_what_the_transaction_renamed_is_noticed(lake: tidelake.Lake):
         tx.commit()
 
 
+@pytest.mark.slow
 def test_many_conditions_count_as_all_rows(lake: tidelake.Lake):
     tx = lake.transaction(isolation=SERIALIZABLE)
     for k in range(250):

@@ -42,6 +42,7 @@ def lived(lake: tidelake.Lake, folder: Path) -> dict[int, Any]:
     return past(lake)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "duckdb", "postgresql", "mariadb"], indirect=True)
 def test_a_moved_lake(place: Place, tmp_path: Path) -> None:
     with place.open() as lake:

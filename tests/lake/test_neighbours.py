@@ -132,6 +132,7 @@ def _files(options: dict[str, Any], root: str) -> set[str]:
     return {each.uri for each in Store(options).walk(root) if "/writer-" not in each.uri}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", ["lake", "lake/deeper", ""])
 def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path, second: str) -> None:
     bucket, options = s3_server.new_bucket(), s3_server.storage_options

@@ -73,6 +73,7 @@ def test_rolling_up(lake_url: str, s3_server: "S3Server") -> None:
         assert lake.cleanup(older_than="0 seconds").files == 1
 
 
+@pytest.mark.slow
 def test_compacting(lake_url: str, s3_server: "S3Server") -> None:
     with tidelake.connect(lake_url, storage_options=s3_server.storage_options) as lake:
         for _ in range(2):
@@ -94,6 +95,7 @@ def test_reading_on_spark_without_its_own_file_system(
         assert sorted(found.column("i").to_pylist()) == list(range(10, 20))
 
 
+@pytest.mark.slow
 def test_wrong_credentials(lake_url: str, s3_server: "S3Server") -> None:
     options = {**s3_server.storage_options, "secret_access_key": "wrong"}
     with tidelake.connect(lake_url, read_only=True, storage_options=options) as lake:

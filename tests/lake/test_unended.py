@@ -145,6 +145,7 @@ def test_nothing_is_told_of_what_lost_nothing(lake: tidelake.Lake):
         gc.collect()
 
 
+@pytest.mark.slow
 def test_it_is_told_at_the_end_of_the_program_too(tmp_path: Path):
     program = f"""
 import tidelake

@@ -196,6 +196,7 @@ def test_columns(lake: tidelake.Lake) -> None:
             table.scan(columns=wrong).to_arrow()
 
 
+@pytest.mark.slow
 def test_batches_come_in_bounded_memory(folder: Path) -> None:
     """A process that may hold a part of the table reads all of it, batch by batch."""
     code = f"""
@@ -211,6 +212,7 @@ assert grown < 60_000_000, grown
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_many_threads_share_a_lake(lake: tidelake.Lake) -> None:
     def read(number: int) -> int:
         where = f"i >= {number * 1000} AND i < {number * 1000 + 500}"

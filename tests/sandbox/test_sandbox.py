@@ -51,6 +51,7 @@ def sandbox(written: Place) -> Iterator[tidelake.Lake]:
         yield lake
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"], indirect=False)
 def test_it_answers_as_the_lake_does(kind: str, new_place, request) -> None:  # type: ignore[no-untyped-def]
     place = new_place(kind)
@@ -71,6 +72,7 @@ def test_it_answers_as_the_lake_does(kind: str, new_place, request) -> None:  # 
             assert sum(len(b) for b in scan.to_batches(2)) == same.count()
 
 
+@pytest.mark.slow
 def test_parameters_and_moments(sandbox: tidelake.Lake) -> None:
     found = sandbox.sql("SELECT count(*) AS n FROM t WHERE id < $1", [10]).to_arrow()
     assert found["n"].to_pylist() == [10]
@@ -78,6 +80,7 @@ def test_parameters_and_moments(sandbox: tidelake.Lake) -> None:
     assert before["n"].to_pylist() == [5000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     every(
@@ -226,6 +229,7 @@ def test_no_relation_leaves(sandbox: tidelake.Lake) -> None:
         sandbox.sql("SELECT 1").to_duckdb()
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_replaced(sandbox: tidelake.Lake) -> None:
     assert sandbox.sql("SELECT 1 AS a").count() == 1
     for each in _children():
@@ -235,6 +239,7 @@ def test_a_killed_process_is_replaced(sandbox: tidelake.Lake) -> None:
     assert sandbox.sql("SELECT 1 AS a").count() == 1
 
 
+@pytest.mark.slow
 def test_no_process_stays(written: Place) -> None:
     with tidelake.connect(written.url, sandbox=True) as lake:
         lake.sql("SELECT 1 AS a").to_arrow()
@@ -255,6 +260,7 @@ def _children() -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_threads_have_cells_of_their_own(sandbox: tidelake.Lake) -> None:
     found: list[int] = []
 
@@ -299,6 +305,7 @@ def test_a_folder_in_the_catalog_leads_nowhere(written: Place, path: str, confin
     assert not Path("/nowhere").exists()
 
 
+@pytest.mark.slow
 def test_what_is_asked_apart_is_cancelled_apart(place):
     place.open().close()
     with place.open(sandbox=True) as lake:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 
 import tidelake
 from tests.spark.caller import Sink, Stream, read, spark_type, write
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tests.servers.s3 import S3Server
 
 
+@pytest.mark.slow
 def test_reads_writes_and_streams(s3_server: "S3Server", tmp_path: Path) -> None:
     root, url = f"s3://{s3_server.new_bucket()}", f"sqlite:///{tmp_path}/lake.db"
     store = Store(s3_server.storage_options)

@@ -176,6 +176,7 @@ def test_as_of_both_clocks(place: Place) -> None:
                 assert canonical.rows(wanted) == rows
 
 
+@pytest.mark.slow
 def test_changes(filled: Place) -> None:
     with filled.open() as lake:
         table = lake.table(TARGET)

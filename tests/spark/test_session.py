@@ -11,6 +11,7 @@ import tidelake
 from tidelake.errors import Invalid
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_session_that_is_there_gets_the_settings(spark: Any) -> None:
     found = tidelake.spark.session()

@@ -64,6 +64,7 @@ def fill(lake: tidelake.Lake, kind: str, seed: int) -> tidelake.Table:
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KEYS)
 def test_all_shares_together_are_the_state(lake: tidelake.Lake, kind: str) -> None:
     table = fill(lake, kind, len(kind))

@@ -233,6 +233,7 @@ def test_in_a_sandbox(tmp_path: Path) -> None:
             other.lake.sql("FROM history('facts', key => getenv('HOME'))").to_arrow()
 
 
+@pytest.mark.slow
 def test_a_tenant_asks_about_its_own(tmp_path: Path) -> None:
     with tidelake.connect(f"sqlite:///{tmp_path}/c.db", data_path=f"{tmp_path}/d/") as lake:
         acme, bolt = lake.create_tenant("acme"), lake.create_tenant("bolt")

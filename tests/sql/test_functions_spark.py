@@ -22,6 +22,7 @@ def test_what_python_gives(place: Facts, call: str) -> None:
     assert rows(place.lake.sql(f"FROM {call}")) == expected
 
 
+@pytest.mark.slow
 def test_where_a_table_can_stand(place: Facts) -> None:
     found = place.lake.sql(
         "SELECT h.id, count(*) AS n, max(s.snapshot_id) AS last"

@@ -85,11 +85,13 @@ def _differences(both: Both, statements: list[str]) -> list[tuple[str, object, o
     return found
 
 
+@pytest.mark.slow
 def test_expressions(both: Both) -> None:
     written = [f"SELECT {each} FROM t" for each in EXPRESSIONS]
     assert _differences(both, written) == []
 
 
+@pytest.mark.slow
 def test_statements(both: Both) -> None:
     assert _differences(both, STATEMENTS) == []
 
@@ -98,6 +100,7 @@ def _asked(conditions: list[str]) -> list[str]:
     return [f"SELECT id, {each.split('--')[0]} AS c FROM t WHERE {each}" for each in conditions]
 
 
+@pytest.mark.slow
 def test_conditions_in_queries(both: Both) -> None:
     assert _differences(both, _asked(CONDITIONS[::4])) == []
 
@@ -107,6 +110,7 @@ def test_conditions_in_queries_at_length(both: Both) -> None:
     assert _differences(both, _asked(CONDITIONS)) == []
 
 
+@pytest.mark.slow
 def test_conditions_in_scans(both: Both) -> None:
     table = both.lake.table("t")
     for where in CONDITIONS:

@@ -206,6 +206,7 @@ def test_all_the_ways_out(lake: tidelake.Lake) -> None:
         query.to_spark()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(folder: Path, spark: object) -> None:
     with tidelake.connect(

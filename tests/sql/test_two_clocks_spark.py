@@ -54,6 +54,7 @@ def test_spellings(place: Facts, clause: str) -> None:
     assert place.rows(f"SELECT id, v FROM facts {own} WHERE v > 1") == pairs(state(day(2.5), 2))
 
 
+@pytest.mark.slow
 def test_two_moments_in_one_query(place: Facts) -> None:
     query = (
         "WITH facts AS (SELECT * FROM facts FOR VALID_TIME AS OF $early)"
@@ -128,6 +129,7 @@ def test_every_value(place: Facts) -> None:
         place.lake.sql("SELECT ?, $a", [1, 2])
 
 
+@pytest.mark.slow
 def test_times_are_utc_whatever_the_zone_of_the_session(place: Facts, spark: Any) -> None:
     zone = "spark.sql.session.timeZone"
     spark.conf.set(zone, "Asia/Kolkata")

@@ -28,6 +28,7 @@ def _count(lake: tidelake.Lake, table: str) -> int:
     return int(lake.sql(f"SELECT count(*) AS n FROM {table}").to_arrow()["n"][0].as_py())
 
 
+@pytest.mark.slow
 def test_a_tenant_reads_what_is_shared(lake: tidelake.Lake) -> None:
     early = lake.tenant("acme")
     done = lake.share("ref.currencies")
@@ -53,6 +54,7 @@ def test_a_tenant_reads_what_is_shared(lake: tidelake.Lake) -> None:
     assert _count(acme, "shared.currencies") == 1001
 
 
+@pytest.mark.slow
 def test_its_past_is_shared_too(lake: tidelake.Lake) -> None:
     before = lake.snapshots()[-1].snapshot_id
     lake.table("ref.currencies").delete("n >= 10")
@@ -65,6 +67,7 @@ def test_its_past_is_shared_too(lake: tidelake.Lake) -> None:
         acme.known_at(1).table("shared.currencies")
 
 
+@pytest.mark.slow
 def test_only_with_those_named_and_only_as_long(lake: tidelake.Lake) -> None:
     lake.share("ref.currencies", ["acme"], name="money")
     acme, bolt = lake.tenant("acme"), lake.tenant("bolt")

@@ -85,6 +85,7 @@ def test_a_tenant_works_as_a_lake_does(acme: tidelake.Lake, place: Place) -> Non
     assert all(Path(file.path).is_relative_to(below) for file in table.files())
 
 
+@pytest.mark.slow
 def test_duckdb_sees_ordinary_schemas(
     acme: tidelake.Lake, lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection
 ) -> None:

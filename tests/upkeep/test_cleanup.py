@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+import pytest
 
 import tidelake
 from tests.upkeep.histories import foreign, many
@@ -203,6 +204,7 @@ def test_we_clean_up_what_duckdb_expired(
     assert len(place.files()) == 1
 
 
+@pytest.mark.slow
 def test_in_an_object_store(s3_server: "S3Server", tmp_path: Path) -> None:
     root = f"s3://{s3_server.new_bucket()}/some lake/"
     store = Store(s3_server.storage_options)

@@ -133,6 +133,7 @@ def test_partitions_stay_apart(lake, duck):
         assert duck.sql(f"SELECT count(*) FROM t WHERE a = {n}").fetchall()[0] == (1 + (n < 3),)
 
 
+@pytest.mark.slow
 def test_a_partitioning_that_has_changed(lake, t, duck):
     t.append(many(0))
     t.append([{"a": 1, "b": "kept"}])
@@ -150,6 +151,7 @@ def test_a_partitioning_that_has_changed(lake, t, duck):
     assert t.count() == 232
 
 
+@pytest.mark.slow
 def test_each_version_of_the_columns_keeps_its_own(lake, t, duck):
     t.append(many(0))
     t.append(many(50))
@@ -167,6 +169,7 @@ def test_each_version_of_the_columns_keeps_its_own(lake, t, duck):
     assert len(t.files()) == 3
 
 
+@pytest.mark.slow
 def test_sorting_by_a_column_that_older_files_lack(lake, t, duck):
     t.append(many(0))
     t.append(many(50))
@@ -319,6 +322,7 @@ def test_superseded_tables_of_the_catalog_are_no_longer_listed(lake, t, duck, pl
 # What others wrote
 
 
+@pytest.mark.slow
 def test_deletes_that_have_ended_stay_where_they_are(lake, t, duck, place):
     """Somebody else may bring rows back; no other file could tell that they had been gone."""
     lake.set_option("data_inlining_row_limit", 0)
@@ -417,6 +421,7 @@ def started(lake: tidelake.Lake, kind: Kind) -> tuple[Any, ...]:
     return run, found, compaction._built(run, list(compaction._pieces(found, wanted)))
 
 
+@pytest.mark.slow
 def test_only_what_others_have_changed_is_given_up(lake, place, duck):
     t = lake.create_table("t", "a BIGINT, b VARCHAR", partition_by=["b"])
     for _ in range(2):
@@ -464,6 +469,7 @@ def test_a_change_in_between_is_not_lost(lake, t, place, kind, change):
     assert place.unknown_files() == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", every(2, ["flush_deletes", "flush", "merge", "rewrite"]))
 def test_rows_that_come_in_between_do_no_harm(lake, t, duck, kind):
     t.append(many(0))
@@ -504,6 +510,7 @@ def test_rows_that_no_snapshot_sees_are_left_out(lake, t, duck):
 # Tables of every kind, all catalogs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_every_type_on_every_catalog(place: Place, lake: tidelake.Lake) -> None:
     from tidelake.testing.histories.kinds import NESTED, SCALARS, ddl

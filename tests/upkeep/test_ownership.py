@@ -78,6 +78,7 @@ def test_an_imported_delta_table_stays_whole(
         assert deltalake.DeltaTable(root, version=version).to_pyarrow_table().num_rows > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fast", "full-history"])
 def test_an_imported_delta_table_stays_whole_in_an_object_store(
     s3_server: "S3Server", tmp_path: Path, mode: str

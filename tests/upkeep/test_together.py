@@ -100,6 +100,7 @@ def assert_clean(place: Place) -> None:
     assert {path.name for path in files_below(place.data)} == known
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @some_and_many(1, 15, "postgresql")
 def test_beside_writers_taggers_and_readers(

@@ -51,6 +51,7 @@ def test_a_damaged_lake_on_the_shell(patient):
     assert code == 0, text
 
 
+@pytest.mark.slow
 def test_in_an_object_store(s3_server: "S3Server", tmp_path):
     bucket = s3_server.new_bucket()
     with tidelake.connect(
@@ -95,6 +96,7 @@ def test_while_others_write_expire_and_clean_up(tmp_path):
         worker.join()
 
 
+@pytest.mark.slow
 def test_while_others_compact_and_expire(tmp_path):
     """What is compacted or expired in the middle of a run is no changed past."""
     url = f"sqlite:///{tmp_path}/lake.db"

@@ -147,6 +147,7 @@ def _history(duck: Any) -> None:
         duck.execute(statement)
 
 
+@pytest.mark.slow
 def test_duckdbs_maintenance_and_ours_leave_the_past_as_it_was(lake, tmp_path):
     with duck_connection() as duck:
         duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.db' AS lake")

@@ -304,6 +304,7 @@ def test_errors_have_codes_and_our_words_and_no_traceback(service, sql, code, sa
     assert "site-packages" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -327,6 +328,7 @@ def test_what_is_no_message_is_refused(service, data):
         assert info_of(client, "SELECT 1").total_records == -1
 
 
+@pytest.mark.slow
 def test_what_is_kept_in_memory_is_what_the_lake_has(service):
     """Read often enough to be kept, between all that can change what is to be read."""
     lake = service.lakes.whole

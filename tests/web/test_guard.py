@@ -29,6 +29,7 @@ def test_nothing_is_done_without_the_token(browser, token):
     assert answer.status_code == 403
 
 
+@pytest.mark.slow
 def test_another_page_cannot_use_the_token(browser):
     headers = {"x-csrf-token": browser.token, "origin": "https://elsewhere.example"}
     answer = browser.client.post("/sql/run", json={"sql": "SELECT 1"}, headers=headers)
@@ -59,6 +60,7 @@ def test_nothing_but_what_is_the_pages_is_given_away(browser, path):
     assert browser.client.get(path).status_code == 404
 
 
+@pytest.mark.slow
 def test_names_are_text_wherever_they_stand(place, lake):
     odd = '"<img src=x onerror=alert(1)>"'
     lake.create_table(odd, 'k VARCHAR, ts TIMESTAMP, "<i>" VARCHAR', key="k", event_time="ts")
@@ -94,6 +96,7 @@ def test_a_page_that_only_looks_changes_nothing(browser, path, body):
     assert len(browser.lake.snapshots()) == before
 
 
+@pytest.mark.slow
 def test_a_tenant_sees_its_own(place, lake):
     lake.create_table("secret", "x INTEGER").append([{"x": 1}])
     acme = lake.create_tenant("acme")

@@ -81,6 +81,7 @@ async def _reads_all(scope, receive, send) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
+@pytest.mark.slow
 def test_a_body_without_an_end_is_cut_off():
     def endless():
         for _ in range(10_000):
@@ -143,6 +144,7 @@ def test_metrics_tell_what_the_lake_does(place):
     assert 'tidelake_cache_hits_total{cache="plans"}' in told
 
 
+@pytest.mark.slow
 def test_a_query_is_a_span_where_opentelemetry_is_installed(place):
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider

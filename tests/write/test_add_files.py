@@ -44,6 +44,7 @@ def written(path: Path, start: int, count: int = 20, **more: Any) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_files_are_read_by_name_and_written_to_like_any_other(
     place: Place, found: Path, t: tidelake.Table, duck: Duck, agree: Agree
 ) -> None:

@@ -49,6 +49,7 @@ def test_names_are_folded_as_duckdb_does(duck: Any) -> None:
             assert duck_takes_for_one(duck, name, other) == (fold(name) == fold(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", CATALOGS, indirect=True)
 def test_names_that_duckdb_tells_apart(place: Place, lake: tidelake.Lake) -> None:
     few = TWO if place.kind == "sqlite" else TWO[:3]
@@ -142,6 +143,7 @@ def commented(lake: tidelake.Lake, **said: str) -> None:
         tx.create_table("m", {"x": "INTEGER"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", CATALOGS, indirect=True)
 def test_long_names(place: Place, lake: tidelake.Lake) -> None:
     for name in ("x" * 64, "x" * 65, "é" * 40, "🦆", "y" * 300, "a "):

@@ -208,6 +208,7 @@ def test_snapshot_times_never_go_backwards_with_the_clock(
     agree()
 
 
+@pytest.mark.slow
 def test_row_ids_are_not_used_again_by_inlining_compaction_and_merge(
     lake: tidelake.Lake, duck: Duck, agree: Agree
 ) -> None:
@@ -420,6 +421,7 @@ def test_a_null_among_values_hides_neither(lake: tidelake.Lake, duck: Duck, coun
     assert rows(t) == [{"id": 0, "v": None}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
 def test_the_fifth_of_two_months_is_two_days(
     lake: tidelake.Lake, duck: Duck, agree: Agree, kind: str

@@ -147,6 +147,7 @@ def test_settings_follow_columns_that_duckdb_renames(
     agree()
 
 
+@pytest.mark.slow
 def test_renaming_dropping_and_starting_again(
     lake: tidelake.Lake, duck: Duck, agree: Agree
 ) -> None:
@@ -276,6 +277,7 @@ EVOLUTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", cases.every(3, EVOLUTIONS.values(), EVOLUTIONS))
 def test_columns_evolve_over_rows_in_files_and_catalog(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree, changes: dict[str, Any]
@@ -323,6 +325,7 @@ def test_columns_evolve_on_postgresql(
     agree()
 
 
+@pytest.mark.slow
 def test_columns_evolve_together_with_rows(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree
 ) -> None:
@@ -350,6 +353,7 @@ def test_columns_evolve_together_with_rows(
     agree()
 
 
+@pytest.mark.slow
 def test_duckdb_alters_what_we_made_and_we_go_on(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree
 ) -> None:
@@ -392,6 +396,7 @@ def test_what_would_lose_something_is_refused(place: Place, nested: tidelake.Tab
             nested.evolve(**changes)
 
 
+@pytest.mark.slow
 def test_partitioning_and_sorting_from_now_on(
     lake: tidelake.Lake, duck: Duck, agree: Agree
 ) -> None:

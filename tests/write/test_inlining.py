@@ -125,6 +125,7 @@ VALUES: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CATALOGS)
 def test_every_type_comes_back_from_every_catalog(
     new_place: Callable[[str], Place], oracle: Oracle, kind: str
@@ -207,6 +208,7 @@ def test_duckdb_flushes_what_we_inlined(
     assert_same(place, oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_columns_evolve_while_rows_are_in_the_catalog(
     lake: tidelake.Lake, duck: Duck, agree: Agree

@@ -70,6 +70,7 @@ def ran(folder, code, **extra):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_whatever_a_caller_streams(tmp_path):
     code = """
 for at in (0, 9_999, 10_000, 10_001, 35_000, 99_999):
@@ -121,6 +122,7 @@ t.append(rows(-1))
     ran(tmp_path, code)
 
 
+@pytest.mark.slow
 def test_queries_that_never_end(tmp_path):
     code = f"""
 from tidelake.engine.local.supply import Supply
@@ -141,6 +143,7 @@ interrupted("insert", lambda: lake.sql("INSERT INTO t SELECT n, NULL FROM ({ENDL
     ran(tmp_path, code)
 
 
+@pytest.mark.slow
 def test_a_query_that_is_running(tmp_path):
     code = f"""
 def asked():
@@ -158,6 +161,7 @@ print("interrupted")
     assert (process.returncode, said) == (0, "interrupted\n"), problems
 
 
+@pytest.mark.slow
 def test_not_waiting_for_a_source_that_gives_nothing(tmp_path):
     """It reads from a pipe into which nobody ever writes."""
     code = """
@@ -178,6 +182,7 @@ print("interrupted")
     process.stdin.close()
 
 
+@pytest.mark.slow
 def test_a_signal_may_mean_something_else(tmp_path):
     code = """
 class Late(Exception):

@@ -149,6 +149,7 @@ TAKEN = [
 ]
 
 
+@pytest.mark.slow
 def test_a_value_that_fits_is_set(table):
     for column, given, found in TAKEN:
         table.overwrite([ROW])
@@ -209,6 +210,7 @@ DEFAULTS = [
 ]
 
 
+@pytest.mark.slow
 def test_defaults_that_would_change_are_refused(lake, table):
     for definition in DEFAULTS:
         with pytest.raises(Invalid, match="'q': the default"):

@@ -29,6 +29,7 @@ def t(lake: tidelake.Lake) -> tidelake.Table:
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, MANY])
 def test_numbers_at_the_edge_are_kept_exactly(
     lake: tidelake.Lake, agree: Agree, count: int
@@ -55,6 +56,7 @@ def test_numbers_at_the_edge_are_kept_exactly(
     agree()
 
 
+@pytest.mark.slow
 def test_a_thousand_columns(lake: tidelake.Lake, duck: Any) -> None:
     names = [f"column {n}" for n in range(1000)]
     t = lake.create_table("wide", dict.fromkeys(names, "int32"))
@@ -92,6 +94,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_odd_names_are_written_and_read_by_all(
     place: Place, lake: tidelake.Lake, duck: Any
@@ -119,6 +122,7 @@ def test_odd_names_are_written_and_read_by_all(
     assert {p.name for p in place.folder.iterdir()} <= {"lake.db", "lake.db-journal", "data"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_odd_values_of_partitions_stay_inside_the_table(
     place: Place, lake: tidelake.Lake, agree: Agree
@@ -211,6 +215,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 def test_columns_called_as_things_inside_our_own_sql(lake: tidelake.Lake, agree: Agree) -> None:
     """Structs of such names would be taken for tables, and tables for them."""
     kinds = dict.fromkeys(WORDS, "STRUCT(id BIGINT, t BIGINT)")

@@ -354,6 +354,7 @@ def test_expiry(lake: tidelake.Lake) -> None:
     assert kept() == {"stream/11", "other/part/5"}
 
 
+@pytest.mark.slow
 def test_without_the_table_the_lake_is_whole(lake: tidelake.Lake, place: Place) -> None:
     lake.table("t").append([{"k": "c", "v": 3}], once="x")
     place.catalog("DROP TABLE tidelake_once")

@@ -186,6 +186,7 @@ def test_every_type_is_found_again_however_it_was_written(asked: Ask, kind: str)
     it.check(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int64", "float64", "varchar", "timestamptz", "decimal(18,3)"])
 def test_bounds_grow_with_every_way_of_writing(asked: Ask, kind: str) -> None:
     """One new extreme with every write, so that any that is not widened shows."""
@@ -246,6 +247,7 @@ def test_text_with_zero_bytes(asked: Ask) -> None:
             assert it.duck.execute(sql.format("lake.t")).fetchall() == expected
 
 
+@pytest.mark.slow
 def test_leaves_of_nested_columns(lake: tidelake.Lake, duck: Duck) -> None:
     t = lake.create_table(
         "t",

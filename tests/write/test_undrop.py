@@ -77,6 +77,7 @@ def test_all_of_a_table_comes_back(lake: tidelake.Lake, place: Place, request: A
         request.getfixturevalue("agree")()
 
 
+@pytest.mark.slow
 def test_duckdb_reads_and_writes_what_came_back(
     lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, agree: Agree
 ) -> None:
@@ -110,6 +111,7 @@ def test_duckdb_reads_and_writes_what_came_back(
     assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 def test_a_name_that_is_used_again(place: Place, lake: tidelake.Lake, agree: Agree) -> None:
     first = lake.create_table("t", "a INT")
     one = first.append([{"a": 1}]).snapshot_id
@@ -133,6 +135,7 @@ def test_a_name_that_is_used_again(place: Place, lake: tidelake.Lake, agree: Agr
     agree()
 
 
+@pytest.mark.slow
 def test_buckets_are_found_by_duckdb(
     lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, agree: Agree
 ) -> None:
@@ -148,6 +151,7 @@ def test_buckets_are_found_by_duckdb(
     agree()
 
 
+@pytest.mark.slow
 def test_dropped_and_back_again_and_again(lake: tidelake.Lake, agree: Agree) -> None:
     t = lake.create_table("t", "a INT")
     for n in range(4):
@@ -159,6 +163,7 @@ def test_dropped_and_back_again_and_again(lake: tidelake.Lake, agree: Agree) -> 
     agree()
 
 
+@pytest.mark.slow
 def test_only_while_its_snapshots_are_kept(place: Place, lake: tidelake.Lake, agree: Agree) -> None:
     for name in ("kept", "lost"):
         lake.create_table(name, "a INT").append([{"a": n} for n in range(20)])

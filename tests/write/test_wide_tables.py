@@ -18,6 +18,7 @@ def wide(count: int, kind: str) -> dict[str, str]:
     return {f"c{n}": kind for n in range(count)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql", "mariadb"], indirect=True)
 def test_as_many_columns_as_the_catalog_takes(place: Place, lake: tidelake.Lake) -> None:
     """With values that need as much room as any."""

@@ -216,6 +216,7 @@ def test_odd_names(connection):
     assert values(connection, pa.table({"a": [row]}), deep) == text
 
 
+@pytest.mark.slow
 def test_a_thousand_columns(connection):
     columns = [Column(n, f"column {n}", "int32") for n in range(1000)]
     row = {column.name: n for n, column in enumerate(columns)}

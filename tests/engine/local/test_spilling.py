@@ -48,6 +48,7 @@ def test_nobody_else_may_look_into_the_folder(tmp_path):
     stream.close()
 
 
+@pytest.mark.slow
 def test_two_engines_have_two_folders_and_right_answers(tmp_path):
     engines = [LocalEngine(temp_directory=str(tmp_path)) for _ in range(2)]
     streams = [spilling(engine, rows=400_000) for engine in engines]
@@ -141,6 +142,7 @@ def owner(base, then="sys.stdin.read()"):
     return process, Path(process.stdout.readline().strip())
 
 
+@pytest.mark.slow
 def test_folders_of_the_killed_are_cleared_away_and_those_of_the_living_are_not(tmp_path):
     alive, kept = owner(tmp_path)
     killed, left = owner(tmp_path)

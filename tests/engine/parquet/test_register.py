@@ -394,6 +394,7 @@ def test_files_in_an_object_store(table: Make, s3_server: "S3Server") -> None:
         found_files(connection, [path, none], columns, table=name, partition=None)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_files_of_spark_old_and_new(spark: "SparkSession", table: Make, tmp_path: Path) -> None:
     rows = spark.sql(

@@ -12,6 +12,7 @@ from tidelake.model.change import NewFile
 
 
 class TestFolders:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("kind", "folder", "value"),
         [

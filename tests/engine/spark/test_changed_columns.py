@@ -54,6 +54,7 @@ def is_native(frame):
     return "MapInArrow" not in frame._jdf.queryExecution().toString()
 
 
+@pytest.mark.slow
 def test_promotions(spark, tmp_path):
     """All that Spark reads itself are columns of one table, all others of another."""
     lake = DuckLake(tmp_path)
@@ -164,6 +165,7 @@ def test_insides_of_nested_columns(spark, tmp_path):
     assert [tuple(row) for row in rows] == [("a", 1, "b", 1, True), ("n", 3, "q", 9, False)]
 
 
+@pytest.mark.slow
 def test_parts_of_nested_columns(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run(

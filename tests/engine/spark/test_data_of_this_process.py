@@ -69,6 +69,7 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_file_here")
 def test_every_form_is_written_by_executors(lake: tidelake.Lake, tmp_path: Path) -> None:
     for form, made in FORMS.items():

@@ -83,6 +83,7 @@ def test_a_worker_keeps_its_duckdb_also_after_a_task_failed(lake: Any, spark: An
     assert sorted(row.id for row in table.to_spark().collect()) == sorted([*range(4)] * 3)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_jobs_have_names(lake: Any, spark: Any) -> None:
     """Jobs that a user starts in the same thread keep theirs."""

@@ -35,6 +35,7 @@ def with_many_deletes(plan):
     )
 
 
+@pytest.mark.slow
 def test_deletes_are_read_here_if_they_are_few_and_else_by_spark(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t (id INTEGER, v VARCHAR)")
@@ -112,6 +113,7 @@ def test_rows_and_deletes_that_the_catalog_keeps(spark, tmp_path):
     assert any(file.deleted_positions for plan in plans for file in plan.files)
 
 
+@pytest.mark.slow
 def test_files_of_any_name(spark, tmp_path):
     """Partition folders are url-encoded on disk, so that `%` is part of their names."""
     lake = DuckLake(tmp_path, data="a b%20[c]{d}*?é+#'x")
@@ -129,6 +131,7 @@ def test_files_of_any_name(spark, tmp_path):
     check(spark, lake, lake.plan(columns=["v", "id"]))
 
 
+@pytest.mark.slow
 def test_filters(spark, tmp_path):
     lake = DuckLake(tmp_path, options="DATA_INLINING_ROW_LIMIT 5")
     lake.run(
@@ -187,6 +190,7 @@ def test_what_cannot_be_read_is_said_in_our_words(spark, tmp_path):
         engine.read(bad).to_arrow()
 
 
+@pytest.mark.slow
 def test_a_path_that_spark_spells_otherwise_stops_the_read(spark, tmp_path, monkeypatch):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range AS id FROM range(10)", "DELETE FROM t WHERE id = 3")
@@ -227,6 +231,7 @@ def test_connect(spark_connect, tmp_path):
     assert query.to_arrow().column(0).to_pylist() == [50]
 
 
+@pytest.mark.slow
 def test_files_are_told_apart_by_their_sizes_or_else_by_their_paths(spark, tmp_path):
     """A size that is not the catalog's must stop the read, not bring deleted rows back."""
     lake = DuckLake(tmp_path)

@@ -94,6 +94,7 @@ def test_renamed_columns_where_nothing_can_be_set(
         assert others.count() == 20
 
 
+@pytest.mark.slow
 def test_times_where_nothing_can_be_set(refusing: Any, place: Place) -> None:
     with place.open() as lake:
         lake.create_table("t", "id BIGINT, moment TIME").append([{"id": 1, "moment": None}])
@@ -103,6 +104,7 @@ def test_times_where_nothing_can_be_set(refusing: Any, place: Place) -> None:
         assert lake.table("t").scan(columns=["id"]).to_spark().collect() == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "witness", every(4, ["id BIGINT", "id TIMESTAMPTZ", "id VARCHAR", "id DOUBLE"])
 )
@@ -131,6 +133,7 @@ def test_the_setting_is_switched_off_before_a_dataframe_runs(
         assert sorted(row.x for row in again.select("x").collect()) == [*range(9)]
 
 
+@pytest.mark.slow
 def test_nothing_is_set_for_columns_that_kept_their_names(without_ids: Any, place: Place) -> None:
     """Filters on floats are still not judged by statistics, which leave NaN out."""
     with place.open(engine="spark", spark=without_ids) as lake:
@@ -148,6 +151,7 @@ def test_nothing_is_set_for_columns_that_kept_their_names(without_ids: Any, plac
             assert "GreaterThan(v" not in pushed
 
 
+@pytest.mark.slow
 def test_many_files_are_looked_at_by_few_tasks(
     spark: Any, place: Place, request: pytest.FixtureRequest
 ) -> None:

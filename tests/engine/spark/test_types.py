@@ -78,6 +78,7 @@ def make(lake: DuckLake) -> None:
     lake.run(f"CREATE TABLE t (id INTEGER, {declared})", f"INSERT INTO t VALUES {', '.join(rows)}")
 
 
+@pytest.mark.slow
 def test_every_type_by_both_ways(spark, tmp_path):
     lake = DuckLake(tmp_path)
     make(lake)

@@ -229,6 +229,7 @@ PARTITIONINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", PARTITIONINGS.values(), ids=PARTITIONINGS)
 def test_partitions_are_duckdbs_and_few_files(
     far_away: Any, place: Place, new_duck: Any, keys: list[str]
@@ -407,6 +408,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.slow
 def test_a_query_gives_the_same_rows_on_both_engines(far_away: Any) -> None:
     local = LocalEngine()
     with local.job("a test") as here, SparkEngine(far_away, local).job("a test") as there:
@@ -457,6 +459,7 @@ def test_writing_on_two_workers(place: Place, spark_cluster: Any, new_duck: Any)
     agree(place, new_duck)
 
 
+@pytest.mark.slow
 def test_a_merge_by_what_the_source_says(tmp_path: Path, spark: Any) -> None:
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", engine="spark", spark=spark) as lake:
         table = lake.create_table("t", "id BIGINT, name VARCHAR")

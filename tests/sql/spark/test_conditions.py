@@ -66,6 +66,7 @@ def test_all(lake: tidelake.Lake, spark: Any, zone: str, ansi: bool) -> None:
         _check(lake, spark, conditions())
 
 
+@pytest.mark.slow
 def test_what_is_an_error_here_is_one_of_ours_there(lake: tidelake.Lake, spark: Any) -> None:
     for condition in ("CAST(s AS INT) = 12", "bo + 1 = 2", "i + b > 0"):
         assert _here(lake, condition) is None
