@@ -114,21 +114,31 @@ _OWN = (
     " JOIN ducklake_snapshot p ON p.snapshot_id = s.snapshot_id - 1 {join}"
     " WHERE s.snapshot_id {which} GROUP BY s.snapshot_id"
 )
-_TAKEN = "SELECT s.snapshot_id, max(s.next_file_id - p.next_file_id)" + _OWN.replace("{join}", "")
-_MADE = (
-    "JOIN {table} f ON f.{id} >= p.next_file_id AND f.{id} < s.next_file_id"
-    " AND f.partial_max IS NULL"
+_TAKEN = "SELECT s.snapshot_id, max(p.next_file_id), max(s.next_file_id)" + _OWN.replace(
+    "{join}", ""
 )
+
+
+def _with_files(table: str, file_id: str) -> str:
+    """The bounds of all ids are said too: without them PostgreSQL would look at all files for every
+    snapshot."""
+    join = (
+        f"JOIN {table} f ON f.{file_id} >= p.next_file_id AND f.{file_id} < s.next_file_id"
+        f" AND f.{file_id} >= {{least}} AND f.{file_id} < {{end}} AND f.partial_max IS NULL"
+    )
+    return _OWN.replace("{join}", join)
+
+
 _IS_OWN = "CASE WHEN f.begin_snapshot = s.snapshot_id THEN {} ELSE 0 END"
 """No part of the join: databases would look at all files for it, and not at a range of ids."""
 _FILES = (
     f"SELECT s.snapshot_id, sum({_IS_OWN.format(1)}), sum({_IS_OWN.format('f.record_count')}),"
     f" sum({_IS_OWN.format('f.file_size_bytes')})"
-    + _OWN.replace("{join}", _MADE.format(table="ducklake_data_file", id="data_file_id"))
+    + _with_files("ducklake_data_file", "data_file_id")
 )
 _DELETES = (
     f"SELECT s.snapshot_id, sum({_IS_OWN.format(1)}), sum({_IS_OWN.format('f.delete_count')})"
-    + _OWN.replace("{join}", _MADE.format(table="ducklake_delete_file", id="delete_file_id"))
+    + _with_files("ducklake_delete_file", "delete_file_id")
 )
 _MAPPINGS = "SELECT s.snapshot_id, count(*)" + _OWN.replace(
     "{join}",
@@ -152,11 +162,14 @@ def _made(reader: Reader, asked: Sequence[Snapshot]) -> dict[int, MadeFiles]:
     if len(wanted) <= _FEW:
         which = f"IN ({', '.join(map(str, wanted))})"
     deletes_rows = any(kinds_of(each.changes) & WENT for each in asked)
-    asks = (_TAKEN, _FILES, _DELETES, _MAPPINGS, *((_ENDED,) if deletes_rows else ()))
+    taken = {row[0]: (int(row[1]), int(row[2])) for row in reader.rows(_TAKEN.format(which=which))}
+    least = min((before for before, _ in taken.values()), default=0)
+    end = max((after for _, after in taken.values()), default=0)
+    asks = (_FILES, _DELETES, _MAPPINGS, *((_ENDED,) if deletes_rows else ()))
     queries: list[tuple[str, dict[str, object]]] = [
-        (sql.replace("{which}", which), {}) for sql in asks
+        (sql.format(which=which, least=least, end=end), {}) for sql in asks
     ]
-    taken, files, deletes, mappings, *over = (
+    files, deletes, mappings, *over = (
         {row[0]: [int(value or 0) for value in row[1:]] for row in rows}
         for rows in reader.rows_of(queries)
     )
@@ -166,7 +179,8 @@ def _made(reader: Reader, asked: Sequence[Snapshot]) -> dict[int, MadeFiles]:
         made, rows, size = files.get(snapshot_id, (0, 0, 0))
         deleting, gone = deletes.get(snapshot_id, (0, 0))
         (mapped,) = mappings.get(snapshot_id, (0,))
-        complete = taken.get(snapshot_id) == [made + deleting + mapped]
+        before, after = taken.get(snapshot_id, (0, -1))
+        complete = after - before == made + deleting + mapped
         (gone_files,) = ended.get(snapshot_id, (0,))
         found[snapshot_id] = MadeFiles(complete, made, rows, size, gone, gone_files)
     return found

@@ -19,7 +19,7 @@ from tidelake.web.site import Ask
 PAGE = 50
 _FEW_FILES = 50_000
 """Of a lake with more, tables are counted when the page is there already."""
-_COMMITS = 48
+_COMMITS, _RECENT = 48, 8
 _BARS = 24
 
 
@@ -76,8 +76,8 @@ class Head:
 
 def show(ask: Ask) -> Response:
     listing = _listing(ask, exact=_is_small(ask))
-    log = ask.keep(("log", 8), lambda: ask.lake.log(8))
-    return ask.page("lake.html", listing=listing, head=_head(ask), recent=log[::-1])
+    recent = _log(ask)[-_RECENT:][::-1]
+    return ask.page("lake.html", listing=listing, head=_head(ask), recent=recent)
 
 
 def tables(ask: Ask) -> Response:
@@ -88,6 +88,11 @@ def tables(ask: Ask) -> Response:
 def health(ask: Ask) -> Response:
     found: Health = ask.keep("health", ask.lake.health)
     return ask.fragment("lake_health.html", health=found)
+
+
+def _log(ask: Ask) -> list[LogEntry]:
+    found: list[LogEntry] = ask.keep("log", lambda: ask.lake.log(_COMMITS))
+    return found
 
 
 def _is_small(ask: Ask) -> bool:
@@ -120,7 +125,7 @@ def _listing(ask: Ask, *, exact: bool) -> TableList:
     shown = chosen[page * size : (page + 1) * size]
     make = _exact_rows if exact else _rough_rows
     rows = ask.keep(("tables", exact, shown), lambda: make(ask, shown))
-    growth = ask.keep(("growth",), lambda: growths(ask.lake.log(_COMMITS)))
+    growth = ask.keep(("growth",), lambda: growths(_log(ask)))
     grown = tuple(replace(row, growth=growth.get(row.name, Growth())) for row in rows)
     return TableList(grown, len(chosen), page, size)
 
