@@ -56,6 +56,7 @@ LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 OWNERS = {
     "click": {"cli"},
     "duckdb": {"catalog", "coverage", "delta", "duck", "engine", "testing", "upkeep", "verify"},
+    "exchange_calendars": {"coverage/values/exchange"},
     "google": {"web/flight"},
     "h11": {"web"},
     "hypothesis": {"testing/histories/machine"},
@@ -100,7 +101,7 @@ PUBLIC = [
     "lit",
 ]
 
-NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
+NOT_AT_IMPORT = {"duckdb", "exchange_calendars", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
 
 parsed = cache(ast.parse)
 

@@ -5,6 +5,7 @@
     ├── Invalid            correct the request                (also a ValueError)
     │   ├── Unsupported    take the way round that it names
     │   └── Overlap        append what is missing, or say what is to become of the rest
+    ├── Incomplete         wait, or fetch what is missing     (exit 2)
     ├── Conflict           re-read, then try again
     ├── Unavailable        try again later
     ├── Corrupt            stop; the lake needs mending
@@ -16,6 +17,7 @@ stops nothing is a TidelakeWarning.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -65,6 +67,29 @@ class Overlap(Invalid):
         self.bucket = bucket
         self.range = range
         self.count = count
+
+
+class Incomplete(TidelakeError):
+    """Less is there than was required of `table`: `ratio` of what is expected, and not `required`.
+    `missing` are intervals that are expected and not there, the first hundred."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        table: str = "",
+        ratio: float = 0.0,
+        required: float = 1.0,
+        missing: Sequence[Any] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.table = table
+        self.ratio = ratio
+        self.required = required
+        self.missing = list(missing)
 
 
 class Conflict(TidelakeError):

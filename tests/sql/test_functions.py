@@ -1,10 +1,12 @@
 """Functions of the lake in SQL give what Python's calls give, wherever a table can stand."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import tidelake
@@ -56,6 +58,22 @@ def missing(table: tidelake.Table, *given: Any, **named: Any) -> Intervals:
     return windows(table, *(each for batch in table.missing(*given, **named) for _, each in batch))
 
 
+@dataclass(frozen=True)
+class Told:
+    """A table that Python gives otherwise."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+
+def reached(table: tidelake.Table, entity: Any) -> Told:
+    found = table.complete_through_each(entity)
+    listed = {"id": [k for (k,) in found], "complete_through": list(found.values())}
+    return Told(pa.table(listed))
+
+
 BERLIN = Calendar.sessions("09:00", "17:00", tz="Europe/Berlin")
 CASES: dict[str, Any] = {
     "history('facts', key => 'a')": lambda t: t.history("a"),
@@ -91,6 +109,7 @@ CASES: dict[str, Any] = {
     "last_complete_window('facts', 2, entity => 'a')": lambda t: windows(
         t, t.last_complete_window(2, "a")
     ),
+    "complete_through('facts', entity => ['a', 'c'])": lambda t: reached(t, ["a", "c"]),
     "last_complete_window('facts', 99)": lambda t: windows(t),
 }
 

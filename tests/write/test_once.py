@@ -56,6 +56,7 @@ TABLE: dict[str, Doing] = {
     "set_coverage": lambda lake, _, terms: lake.table("facts").set_coverage(
         "1d", event_time="ts", **terms
     ),
+    "set_calendar": lambda lake, _, terms: lake.table("series").set_calendar("weekdays", **terms),
     "set_event_time": lambda lake, _, terms: lake.table("facts").set_event_time(
         None, key="k", **terms
     ),
@@ -90,6 +91,7 @@ def lake(place: Place) -> Iterator[tidelake.Lake]:
             key="k", event_time="ts", tombstone="gone",
         )  # fmt: skip
         facts.append([FACT | {"ts": datetime(2024, 1, 1)}])
+        lake.create_table("series", "ts TIMESTAMP", event_time="ts", bucket="1d")
         lake.create_schema("empty")
         lake.create_table("gone", "n INT")
         lake.drop("gone")
@@ -121,7 +123,10 @@ def some_of_them(*names: str) -> list[Any]:
     ]
 
 
-LIKE_OTHERS = ("set_sorting", "set_comment", "set_coverage", "end", "create_schema", "drop_schema")
+LIKE_OTHERS = (
+    *("set_sorting", "set_comment", "set_coverage", "set_calendar", "end"),
+    *("create_schema", "drop_schema"),
+)
 
 
 @pytest.mark.parametrize("name", some_of_them(*({*TABLE, *LAKE} - {*LIKE_OTHERS})))

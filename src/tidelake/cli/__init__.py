@@ -7,6 +7,7 @@ What several share is in the modules of options; `program` has what all share, a
 from tidelake.cli import (
     append,
     audit,
+    calendar,
     changes,
     cleanup,
     compact,
@@ -42,6 +43,7 @@ from tidelake.cli import (
     ui,
     undrop,
     verify,
+    wait,
 )
 from tidelake.cli.program import Program, cli
 
@@ -50,6 +52,7 @@ __all__ = ["main"]
 for _command in (
     append.append,
     audit.audit,
+    calendar.calendar,
     changes.changes,
     cleanup.cleanup,
     compact.compact,
@@ -85,6 +88,7 @@ for _command in (
     ui.ui,
     undrop.undrop,
     verify.verify,
+    wait.wait,
 ):
     cli.add_command(_command)
 

@@ -8,7 +8,13 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.coverage_options import coverage_of, range_options, until_now
-from tidelake.cli.program import Options, global_options, known_at_option, pass_options
+from tidelake.cli.program import (
+    Options,
+    as_of_option,
+    global_options,
+    known_at_option,
+    pass_options,
+)
 
 _TOO_LITTLE = 2
 
@@ -25,6 +31,7 @@ _TOO_LITTLE = 2
     help=f"End with {_TOO_LITTLE} if any entity covers less than this, from 0 to 1. Without --end"
     " the range then ends now.",
 )
+@as_of_option
 @known_at_option
 @global_options
 @click.pass_context
@@ -36,6 +43,7 @@ def coverage(
     table: str,
     merged: str | None,
     fail_under: float | None,
+    as_of: str | None,
     known_at: str | None,
     **asked: Any,
 ) -> None:
@@ -47,6 +55,7 @@ def coverage(
         tidelake coverage prices
         tidelake coverage prices --entity ACME --start 2024-03-01 --end 2024-04-01 --json
         tidelake coverage prices --sessions "09:30-16:00 America/New_York"
+        tidelake coverage prices --as-of 2024-03-15T14:30:00 --known-at eod
         tidelake coverage prices --start "now - 7d" --end "now - 1h" --fail-under 0.99
     """
     from tidelake.cli.render.coverage import as_dict, print_coverage, shortfall
@@ -54,9 +63,11 @@ def coverage(
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise click.UsageError(f"--fail-under is a ratio from 0 to 1, not {fail_under:g}")
     with options.lake(known_at) as lake:
+        chosen = lake.table(table)
+        chosen = chosen if as_of is None else chosen.as_of(as_of)
         if fail_under is not None and asked["end"] is None:
-            asked["end"] = until_now(lake.table(table))
-        found = coverage_of(lake.table(table), **asked)
+            asked["end"] = until_now(chosen, asked["calendar"])
+        found = coverage_of(chosen, **asked)
     if merged is not None:
         found = found.all if merged == "all" else found.any
     if options.as_json:

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
     from tidelake.coverage.values.series import Moment, Series
     from tidelake.lake.table import Table
 
+_CALENDAR = ("weekdays", "sessions", "exchange", "always", "holidays")
 _NOW = re.compile(r"now(?:\s*-\s*(?P<span>.+))?", re.IGNORECASE)
 
 
-def range_options(function: Function) -> Function:
-    """Which part of which series is looked at, and what is expected of it."""
+def calendar_options(function: Function) -> Function:
+    """When rows are expected. A command takes them as one argument, `calendar`."""
+
+    @wraps(function)
+    def with_calendar(*args: Any, **given: Any) -> Any:
+        said = {name: given.pop(name) for name in _CALENDAR}
+        return function(*args, calendar=_calendar(**said), **given)
+
     for option in (
         click.option("--holidays", metavar="FILE", help="Days without rows, one date on a line."),
         click.option(
@@ -34,23 +42,43 @@ def range_options(function: Function) -> Function:
             help="Expect rows in this time of weekdays only [zone: UTC].",
         ),
         click.option("--weekdays", is_flag=True, help="Expect rows from Monday to Friday only."),
+        click.option("--always", is_flag=True, help="Expect rows at all times."),
+        click.option(
+            "--exchange",
+            metavar="CODE",
+            help="Expect rows when this exchange trades, such as XNYS.",
+        ),
+    ):
+        with_calendar = option(with_calendar)
+    return cast(Function, with_calendar)
+
+
+def entity_option(function: Function) -> Function:
+    return click.option(
+        "--entity",
+        "entities",
+        metavar="VALUE",
+        multiple=True,
+        help="Only this one; of several columns A=X,B=Y or JSON. May be given again.",
+    )(function)
+
+
+def range_options(function: Function) -> Function:
+    """Which part of which series is looked at, and what is expected of it."""
+    function = calendar_options(function)
+    for option in (
         click.option(
             "--end",
             metavar="TIME",
-            help="Until before this: a time, `now` or `now - 1h` [default: after the last row].",
+            help="Until before this: a time, `now` or `now - 1h` [default: after the last row; of a"
+            " table with a calendar, now].",
         ),
         click.option(
             "--start",
             metavar="TIME",
             help="From this on: a time, `now` or `now - 7d` [default: the first row].",
         ),
-        click.option(
-            "--entity",
-            "entities",
-            metavar="VALUE",
-            multiple=True,
-            help="Only this one; of several columns A=X,B=Y or JSON. May be given again.",
-        ),
+        entity_option,
     ):
         function = option(function)
     return function
@@ -61,30 +89,37 @@ def coverage_of(
     entities: Sequence[str],
     start: str | None,
     end: str | None,
-    weekdays: bool,
-    sessions: str | None,
-    holidays: str | None,
+    calendar: Calendar | None,
 ) -> Coverage:
     """The coverage that the options of a command ask for."""
     from tidelake.coverage.values.series import Series
 
-    calendar = _calendar(weekdays, sessions, holidays)
     series = Series.maybe(table.info)
-    wanted = [_entity(series, text) for text in entities] if series else []
     return table.coverage(
-        wanted or None,
-        start=_moment(series, start, "start"),
-        end=_moment(series, end, "end"),
+        entities_of(table, entities),
+        start=moment_of(series, start, "start"),
+        end=moment_of(series, end, "end"),
         calendar=calendar,
     )
 
 
-def until_now(table: Table) -> str | None:
-    """The end of a range in which a feed that has died is missed; integers have no now."""
+def entities_of(table: Table, entities: Sequence[str]) -> list[Any] | None:
+    """Those that are named; None if none is."""
     from tidelake.coverage.values.series import Series
 
     series = Series.maybe(table.info)
-    return None if series is None or series.clock.kind == "count" else "now"
+    return [_entity(series, text) for text in entities] or None if series else None
+
+
+def until_now(table: Table, calendar: Calendar | None) -> str | None:
+    """The end of a range in which a feed that has died is missed; integers have no now, and where
+    the table's own calendars hold, time itself is the end."""
+    from tidelake.coverage.values.series import Series
+
+    series = Series.maybe(table.info)
+    counts = series is None or series.clock.kind == "count"
+    own = calendar is None and table.calendars
+    return None if counts or own else "now"
 
 
 def length(text: str) -> int | str:
@@ -92,7 +127,7 @@ def length(text: str) -> int | str:
     return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else text
 
 
-def _moment(series: Series | None, text: str | None, what: str) -> Moment | str | None:
+def moment_of(series: Series | None, text: str | None, what: str) -> Moment | str | None:
     if text is None or series is None:
         return text
     if series.clock.kind == "count":
@@ -132,16 +167,22 @@ def _from_json(text: str) -> Any:
     return tuple(found) if isinstance(found, list) else found
 
 
-def _calendar(weekdays: bool, sessions: str | None, holidays: str | None) -> Calendar | None:
+def _calendar(
+    weekdays: bool, sessions: str | None, exchange: str | None, always: bool, holidays: str | None
+) -> Calendar | None:
     from tidelake.coverage.values.calendar import Calendar
     from tidelake.coverage.values.calendar_text import SESSIONS
 
     if weekdays and sessions is not None:
         raise click.UsageError("--sessions are of weekdays: leave --weekdays out")
+    if sum([weekdays or sessions is not None, exchange is not None, always]) > 1:
+        raise click.UsageError("give one of --weekdays, --sessions, --exchange and --always")
     if not weekdays and sessions is None:
         if holidays is not None:
             raise click.UsageError("--holidays goes with --weekdays or --sessions")
-        return None
+        if exchange is not None:
+            return Calendar.exchange(exchange)
+        return Calendar.always() if always else None
     days = _dates(holidays) if holidays is not None else ()
     if sessions is None:
         return Calendar.weekdays(holidays=days)

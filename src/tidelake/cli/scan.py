@@ -31,6 +31,12 @@ from tidelake.cli.row_options import (
 @where_option
 @limit_option
 @click.option("--explain", is_flag=True, help="Show which files would be read, not the rows.")
+@click.option(
+    "--require",
+    type=float,
+    metavar="RATIO",
+    help="End with 2 if less than this of what is expected is there, from 0 to 1.",
+)
 @as_of_option
 @known_at_option
 @global_options
@@ -42,6 +48,7 @@ def scan(
     conditions: tuple[str, ...],
     limit: int | None,
     explain: bool,
+    require: float | None,
     as_of: str | None,
     known_at: str | None,
 ) -> None:
@@ -52,10 +59,11 @@ def scan(
         tidelake scan prices --columns symbol,price --where "price > 100"
         tidelake scan prices --as-of 2024-03-15T14:30:00 --known-at 3 --limit 10
         tidelake scan prices --where "day = DATE '2024-03-15'" --explain
+        tidelake scan prices --as-of 2024-03-15T14:30:00 --require 0.99
     """
     with options.lake(known_at) as lake:
         chosen = lake.table(table).scan(
-            columns=listed_columns(lists), where=all_of(conditions), as_of=as_of
+            columns=listed_columns(lists), where=all_of(conditions), as_of=as_of, require=require
         )
         if explain:
             _print_explanation(chosen.explain(), options.as_json)

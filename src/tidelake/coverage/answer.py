@@ -34,7 +34,8 @@ class Coverage(Tabular, Drawable):
 
     Numbers and gaps are of every entity by itself, added up: `each` tells them apart, `all` is
     what all entities cover at once, and `any` what at least one does. With a calendar, only
-    buckets that it expects count. `&`, `|` and `-` put coverages together, also of several tables.
+    buckets that it expects count; entities may have different ones. `&`, `|` and `-` put
+    coverages together, also of several tables.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Coverage(Tabular, Drawable):
 
     @property
     def expected(self) -> int:
-        return self._extent.expected_of_each * len(self._extent.buckets)
+        return self._extent.expected_in_all
 
     @property
     def ratio(self) -> float:
@@ -102,7 +103,9 @@ class Coverage(Tabular, Drawable):
         1, and where nothing is known at all 0."""
         if self.expected:
             return self.covered / self.expected
-        return 1.0 if self._extent.range is not None and not self._extent.expected_of_each else 0.0
+        extent = self._extent
+        nothing = bool(extent.buckets) or not extent.expected_of_each
+        return 1.0 if extent.range is not None and nothing else 0.0
 
     @property
     def is_complete(self) -> bool:
@@ -139,7 +142,8 @@ class Coverage(Tabular, Drawable):
 
     @property
     def all(self) -> Coverage:
-        """What all entities cover at once."""
+        """What all entities cover at once; of entities with different calendars, what all cover
+        that expect it."""
         return self._with(self._extent.all(), lambda known: self._at(known).all, merged=True)
 
     @property

@@ -168,7 +168,7 @@ def _summed(series: Series, extent: Extent, entity: Entity) -> tuple[Any, ...]:
     return (
         *entity,
         *(_moment(series, each) for each in bounds),
-        extent.expected_of_each,
+        extent.count_expected(entity),
         len(extent.buckets[entity]),
         extent.ratio_of(entity),
         len(gaps),

@@ -1,80 +1,169 @@
-"""Asking a table what it covers: of whom, of which range, as of when and as known when.
-
-What a table answers about its coverage.
-"""
+"""Asking a table what it covers: of whom, of which range, as of when and as known when."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
+from tidelake.catalog.read import snapshots
 from tidelake.coverage.answer import Coverage, Known
-from tidelake.coverage.frame import Intervals
 from tidelake.coverage.lookup import SeriesCoverage, find_coverage
 from tidelake.coverage.values.bitmaps import Buckets, within
 from tidelake.coverage.values.calendar import Calendar
+from tidelake.coverage.values.calendars import Calendars
 from tidelake.coverage.values.clock import COUNT, SIGN, Clock
-from tidelake.coverage.values.extent import Extent
-from tidelake.coverage.values.interval import Interval, Length, Range
-from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.coverage.values.extent import Expected, Extent
+from tidelake.coverage.values.interval import Interval, Range
+from tidelake.coverage.values.series import Entity, Series
 from tidelake.errors import Invalid
-from tidelake.model.event_time import moment_text
+from tidelake.model.event_time import as_moment, moment_text
 from tidelake.model.names import TableName
 from tidelake.session.session import Session
-from tidelake.session.source import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """`entity` is one as callers spell it, several, or None for all; `as_of` is the moment up to
-    which the answer is to be complete."""
+    which the answer is to be complete. Without a `calendar` those of the table hold.
+
+    Where one of these does, a range without an `end` goes to the last bucket that is over; with
+    `until_now`, also where none does. `now` is when that is, if it is not the clock's time or, of
+    a pinned table, that of its snapshot."""
 
     entity: Any = None
     start: Any = None
     end: Any = None
     calendar: Calendar | None = None
     as_of: int | None = None
+    now: int | None = None
+    until_now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What entities cover, of all time, what is expected of them, and the first bucket that a range
+    without an end does not have, if time says so."""
+
+    found: SeriesCoverage
+    known: dict[Entity, Buckets]
+    calendars: Calendars
+    limit: int | None
+    question: Question
+
+    def range_of(self, known: Collection[Buckets]) -> Range | None:
+        return _range(self.found.series, known, self.question, self.limit)
+
+    def expected(self, chosen: Range) -> tuple[Expected, dict[Entity, Expected]]:
+        """Of all entities, and of those that have calendars of their own."""
+        asked: dict[int, Expected] = {}
+
+        def of(calendar: Calendar | None) -> Expected:
+            if calendar is None or calendar.is_always:
+                return None
+            if id(calendar) not in asked:  # many entities share one
+                found = calendar.expected(self.found.series, chosen.first, chosen.end)
+                asked[id(calendar)] = found
+            return asked[id(calendar)]
+
+        special = {e: each for e, each in self.calendars.own.items() if e in self.known}
+        return of(self.calendars.default), {e: of(each) for e, each in special.items()}
 
 
 def coverage(
     session: Session, name: TableName, snapshot_id: int | None, question: Question
 ) -> Coverage:
-    found, extent = _known(session, name, snapshot_id, question)
-    if question.calendar is not None and extent.range is not None:
-        extent = extent.under(_expected(question.calendar, found.series, extent.range))
-    return _answer(session, found, extent)
+    seen = _sight(session, name, snapshot_id, question)
+    extent = _extent(seen)
+    if extent.range is not None:
+        extent = extent.under(*seen.expected(extent.range))
+    return _answer(session, seen.found, extent)
 
 
 def last_complete_window(
     session: Session, name: TableName, snapshot_id: int | None, question: Question, n: int
 ) -> Interval | None:
-    """As of a coverage; but a calendar is asked only about times when all cover something."""
-    found, extent = _known(session, name, snapshot_id, question)
-    shared = extent.all().buckets[()]
-    if question.calendar is not None and shared:
+    """As of a coverage; but calendars are asked only about times when all cover something, or of
+    entities with different ones, when any does."""
+    seen = _sight(session, name, snapshot_id, question)
+    extent = _extent(seen)
+    differ = any(entity in seen.known for entity in seen.calendars.own)
+    shared = (extent.any() if differ else extent.all()).buckets[()]
+    if shared:
         hull = Range(shared.min(), shared.max() + 1)
-        extent = replace(extent, range=hull).under(_expected(question.calendar, found.series, hull))
-    return _answer(session, found, extent).last_complete_window(n)
+        inside = Extent(_inside(extent.buckets, hull), hull)
+        extent = inside.under(*seen.expected(hull))
+    return _answer(session, seen.found, extent).last_complete_window(n)
 
 
-def _known(
+def watermarks(
     session: Session, name: TableName, snapshot_id: int | None, question: Question
-) -> tuple[SeriesCoverage, Extent]:
-    """What is covered in the range that is asked about."""
+) -> tuple[Series, dict[Entity, int | None]]:
+    """Of every entity the first bucket that is expected of it and missing, or where its range has
+    ended; None if there is nothing of it. Without a start, each begins with its own first."""
+    seen = _sight(session, name, snapshot_id, question)
+    ranges = {entity: seen.range_of([ids]) for entity, ids in seen.known.items()}
+    there = [each for each in ranges.values() if each is not None]
+    if not there:
+        return seen.found.series, dict.fromkeys(ranges)
+    hull = Range(min(each.first for each in there), max(each.end for each in there))
+    expected, own = seen.expected(hull)
+    return seen.found.series, {
+        entity: None
+        if chosen is None
+        else _first_missing(seen.known[entity], chosen, own.get(entity, expected))
+        for entity, chosen in ranges.items()
+    }
+
+
+def _first_missing(ids: Buckets, chosen: Range, expected: Expected) -> int:
+    if expected is not None:
+        expected = within(expected, chosen.first, chosen.end)
+    extent = Extent({(): within(ids, chosen.first, chosen.end)}, chosen).under(expected)
+    first, _ = next(extent.missing(()), (chosen.end, None))
+    return first
+
+
+def _sight(
+    session: Session, name: TableName, snapshot_id: int | None, question: Question
+) -> _Sight:
     if question.calendar is not None and not isinstance(question.calendar, Calendar):
         raise Invalid(
             f"calendar={question.calendar!r} is no calendar",
             hint="tidelake.Calendar.weekdays(), .sessions(…) or .of(…)",
         )
-    wanted = _several(question.entity)
+    wanted = several(question.entity)
     session.note_rows(name, snapshot_id)
     found = find_coverage(session, name, snapshot_id, wanted)
     known = _by_entity(found, wanted)
-    chosen = _range(found.series, known.values(), question)
+    if question.calendar is not None:
+        calendars, kept = Calendars(question.calendar), False
+    else:
+        calendars = Calendars.of_tags(found.table.tags, found.series)
+        kept = any(calendars.of(entity) is not None for entity in known)
+    limit = None
+    if (kept or question.until_now) and found.series.clock.kind != COUNT:
+        clock = found.series.clock
+        limit = clock.id(clock.number(_now(session, snapshot_id, found.at, question)))
+    return _Sight(found, known, calendars, limit, question)
+
+
+def _now(session: Session, snapshot_id: int | None, at: int, question: Question) -> int:
+    if question.now is not None:
+        return question.now
+    if snapshot_id is None and session.pinned is None:
+        return as_moment(datetime.now(UTC))
+    with session.reading() as reader:
+        return as_moment(snapshots.by_id(reader, at).time)
+
+
+def _extent(seen: _Sight) -> Extent:
+    """What is covered in the range that is asked about."""
+    chosen = seen.range_of(seen.known.values())
     if chosen is None:
-        return found, Extent({entity: Buckets() for entity in known}, None)
-    return found, Extent(_inside(known, chosen), chosen)
+        return Extent({entity: Buckets() for entity in seen.known}, None)
+    return Extent(_inside(seen.known, chosen), chosen)
 
 
 def _answer(session: Session, found: SeriesCoverage, extent: Extent) -> Coverage:
@@ -96,12 +185,12 @@ def _past(session: Session, found: SeriesCoverage, now: Extent, known_at: Known)
         past = find_coverage(session, named, at, list(now.buckets), seen_as=found.table)
         then = _inside(_by_entity(past, list(now.buckets)), now.range)
     extent = replace(now, buckets={entity: then.get(entity, Buckets()) for entity in now.buckets})
-    if now.expected is not None:
-        extent = extent.under(now.expected)
+    if now.expected is not None or now.own:
+        extent = extent.under(now.expected, now.own)
     return _answer(session, found, extent)
 
 
-def _several(entity: object) -> list[Any] | None:
+def several(entity: object) -> list[Any] | None:
     """Entities as callers spell them: a tuple or a dict is one, any other collection is several."""
     if entity is None:
         return None
@@ -125,12 +214,11 @@ def _inside(known: Mapping[Entity, Buckets], chosen: Range) -> dict[Entity, Buck
     return {entity: within(ids, chosen.first, chosen.end) for entity, ids in known.items()}
 
 
-def _expected(calendar: Calendar, series: Series, chosen: Range) -> Buckets:
-    return calendar.expected(series, chosen.first, chosen.end)
-
-
-def _range(series: Series, known: Collection[Buckets], question: Question) -> Range | None:
-    """The buckets that a range touches; what is not given of it is as far as there are any."""
+def _range(
+    series: Series, known: Collection[Buckets], question: Question, limit: int | None
+) -> Range | None:
+    """The buckets that a range touches; what is not given of it is as far as there are any, or as
+    time has come."""
     clock = series.clock
     begin, stop = _position(series, question.start, "start"), _position(series, question.end, "end")
     if begin is not None and stop is not None and begin > stop:
@@ -143,6 +231,9 @@ def _range(series: Series, known: Collection[Buckets], question: Question) -> Ra
         end = first
     if question.as_of is not None:
         end = _until(clock, question, first, end)
+    if limit is not None and stop is None:
+        end = limit if end is None else min(end, limit)
+        end = end if first is None else max(first, end)
     return _filled(known, first, end)
 
 
@@ -183,95 +274,3 @@ def _until(clock: Clock, question: Question, first: int | None, end: int | None)
             hint="ask as of a later moment",
         )
     return last if end is None else min(end, last)
-
-
-def _known_at(source: Source, moment: Known | None) -> Source:
-    return source if moment is None else source.known_at(moment)
-
-
-class TableCoverage:
-    """The part of a table that is asked about its coverage, at the moment that it is pinned to."""
-
-    source: Source
-
-    def coverage(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Coverage:
-        """Which buckets of time from `start` until before `end` the series covers: of one entity,
-        a list of them or all, as the lake knew it at `known_at`. Without bounds, from the first
-        bucket to the last that there is. Of a table as of a moment, up to the bucket that this
-        lies in. With a calendar, only buckets that it expects count."""
-        source = _known_at(self.source, known_at)
-        question = Question(entity, start, end, calendar, source.as_of)
-        return coverage(source.session, source.name, source.snapshot_id, question)
-
-    def gaps(
-        self,
-        min_length: Length | None = None,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Intervals:
-        """What is not covered, entity by entity and in the order of time; only gaps of so many
-        buckets, or so long (a timedelta, or "15m"), or longer."""
-        found = self.coverage(entity, start, end, known_at, calendar)
-        return found.gaps if min_length is None else found.gaps_of(min_length)
-
-    def missing(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        calendar: Calendar | None = None,
-        known_at: Known | None = None,
-        batch: int = 100,
-        max_length: Length | None = None,
-    ) -> Iterator[list[tuple[Entity, Interval]]]:
-        """The gaps as work to do, in lists of up to `batch`: entities, and what to fetch of each.
-        Gaps that are longer than `max_length` (buckets, a timedelta, or "1d") come in several. A
-        list of entities may name such that the table has never seen."""
-        return self.coverage(entity, start, end, known_at, calendar).missing(batch, max_length)
-
-    def first_covered(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Moment | None:
-        """When the first bucket begins that is covered, by any of the entities."""
-        return self.coverage(entity, start, end, known_at, calendar).first
-
-    def last_covered(
-        self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Moment | None:
-        """When the last bucket begins that is covered, by any of the entities."""
-        return self.coverage(entity, start, end, known_at, calendar).last
-
-    def last_complete_window(
-        self,
-        n: int,
-        entity: Any = None,
-        end: Any = None,
-        known_at: Known | None = None,
-        calendar: Calendar | None = None,
-    ) -> Interval | None:
-        """The last n buckets before `end` that follow each other and are all covered: by the
-        entity, or by all at once. With a calendar, they follow each other among those that it
-        expects."""
-        source = _known_at(self.source, known_at)
-        question = Question(entity, None, end, calendar, source.as_of)
-        return last_complete_window(source.session, source.name, source.snapshot_id, question, n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelake.coverage.values.picture import percent
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.event_time import moment_text
 from tidelake.model.names import TableName
@@ -29,6 +30,8 @@ class Explanation:
     files_with_deletes: int
     as_of: str | None = None
     rollup: RollupUse | None = None
+    completeness: float | None = None
+    """How much of what is expected is there; None where no coverage is kept."""
 
     def __str__(self) -> str:
         moment = f" as of {self.as_of}" if self.as_of else ""
@@ -51,6 +54,8 @@ class Explanation:
             lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
         if self.rollup:
             lines.append(f"  rollup   {self.rollup}")
+        if self.completeness is not None:
+            lines.append(f"  complete {percent(self.completeness)} of what is expected")
         return "\n".join(lines)
 
 

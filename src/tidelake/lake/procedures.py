@@ -14,6 +14,7 @@ OF_TABLES = frozenset(
     {
         *("compact", "rollup", "drop_rollups", "recompute_coverage", "rollback", "end"),
         *("set_partitioning", "set_sorting", "set_coverage", "set_event_time", "set_comment"),
+        "set_calendar",
     }
 )
 OF_LAKES = frozenset(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from tidelake.coverage.requirement import asked_entities, check_complete, completeness, held
 from tidelake.engine import Engine, Reading
+from tidelake.errors import Unsupported
 from tidelake.event_time.explanation import Explanation, explain
 from tidelake.event_time.state import plan_state
 from tidelake.model.file import DataFile
@@ -19,7 +22,8 @@ from tidelake.session.source import Source
 class Scan(LazyRows):
     """A table, the columns and rows wanted of it, and the snapshot to read.
 
-    Immutable; every `to_*` plans afresh, unless the catalog has not moved since.
+    Immutable; every `to_*` plans afresh, unless the catalog has not moved since. If its source
+    requires it, rows and files are told only if enough of what is expected is there.
     """
 
     def __init__(
@@ -34,7 +38,7 @@ class Scan(LazyRows):
         self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
-        return self._plan()
+        return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
         asked = ReadRequest(self.columns, self.where, counted=counted)
@@ -43,16 +47,37 @@ class Scan(LazyRows):
             return session.plan(name, at, asked)
         return plan_state(session, name, at, self.source.as_of, asked)
 
+    def _complete(self) -> Scan:
+        """A scan of the same, of which it is sure by now that it is as complete as required."""
+        if self.source.required is None:
+            return self
+        source = held(self.source)
+        assert source.required is not None
+        check_complete(source, source.required, asked_entities(source, self.where))
+        return Scan(replace(source, required=None), self.columns, self.where)
+
+    @property
+    def completeness(self) -> float | None:
+        """How much of what is expected is there, from 0 to 1, as of `Table.completeness`; only of
+        the entities that the condition names, if it does. None if no coverage is kept."""
+        return completeness(self.source, asked_entities(self.source, self.where))
+
     def files(self) -> list[DataFile]:
         """The data files the scan would read, after pruning."""
         return list(self.plan().files)
 
     def explain(self) -> Explanation:
-        """How many files would be read, and why the others would not."""
-        return explain(self._plan(counted=True), self.source.session.engine_name)
+        """How many files would be read, and why the others would not; and how complete it is."""
+        told = explain(self._plan(counted=True), self.source.session.engine_name)
+        try:
+            return replace(told, completeness=self.completeness)
+        except Unsupported:  # a calendar needs a library that is not here
+            return told
 
     def count(self) -> int:
         """How many rows; from the catalog alone where it knows."""
+        if self.source.required is not None:
+            return self._complete().count()
         if self.columns is not None:
             self.plan()  # which refuses columns that are not there
         if self.where is None and self.source.as_of is None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, overload
 
-from tidelake.coverage.question import TableCoverage
+from tidelake.coverage.requirement import check_kept, check_required, required_ratio
+from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.engine import Engine, Reading
 from tidelake.event_time.values.plane import Plane
 from tidelake.event_time.values.rollup import Rollup
@@ -79,15 +80,18 @@ class Table(TableCoverage, TableWrites, LazyRows):
         tag."""
         return Table(self.source.known_at(moment))
 
-    def as_of(self, moment: str | date) -> Table:
+    def as_of(self, moment: str | date, *, require: float | bool | None = None) -> Table:
         """The table's state as of a moment of event time (UTC if it has no zone): for every key
         the last fact up to then, unless that is a tombstone. With `known_at`: as far as the lake
-        knew it then."""
+        knew it then.
+
+        With `require` (up to 1, or True) its rows are read only if so much of what is expected up
+        to then is there; else that is Incomplete, which says what is missing."""
         found = as_moment(moment)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
             EventTime.of(self.source.info(reader, at), at)
-        return Table(replace(self.source, as_of=found))
+        return Table(_requiring(replace(self.source, as_of=found), require))
 
     def snapshots(self) -> list[LogEntry]:
         """The snapshots that changed this table and what they did, oldest first."""
@@ -116,11 +120,15 @@ class Table(TableCoverage, TableWrites, LazyRows):
         *,
         as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,
+        require: float | bool | None = None,
     ) -> Scan:
         """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition. With
-        `as_of`, a condition is one on the state as of then."""
+        `as_of`, a condition is one on the state as of then. With `require` (up to 1, or True) rows
+        are read only if so much of what is expected is there, up to `as_of` or now: of the entities
+        that `where` names by `=` or `IN`, else of all. Less is Incomplete."""
         table = self if known_at is None else self.known_at(known_at)
-        return Scan((table if as_of is None else table.as_of(as_of)).source, columns, where)
+        table = table if as_of is None else table.as_of(as_of)
+        return Scan(_requiring(table.source, require), columns, where)
 
     def changes(
         self,
@@ -144,6 +152,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         may be given as it is, else as a dict."""
         from tidelake.event_time.history import history_of
 
+        check_required(self.source)
         return history_of(self.source, key)
 
     def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
@@ -172,6 +181,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         corrections and deletes are what makes the difference."""
         from tidelake.event_time.belief_changes import belief_changes_of
 
+        check_required(self.source)
         return belief_changes_of(self.source, since)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
@@ -254,3 +264,12 @@ class Table(TableCoverage, TableWrites, LazyRows):
 
     def __repr__(self) -> str:
         return repr(self.source)
+
+
+def _requiring(source: Source, require: float | bool | None) -> Source:
+    """With what must be there for rows to be read; Invalid if nobody could tell whether it is."""
+    if require is None:
+        return source
+    wanted = required_ratio(require)
+    check_kept(source)
+    return replace(source, required=wanted)

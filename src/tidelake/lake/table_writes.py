@@ -15,6 +15,7 @@ from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
+    from tidelake.coverage.values.calendar import Calendar
     from tidelake.session.drafting import DraftSession
     from tidelake.write.merge import Merge
 
@@ -198,6 +199,26 @@ class TableWrites:
             lambda tx: series.set_coverage(
                 tx, self.source.name, bucket, entity, event_time, overlap
             ),
+        )
+
+    def set_calendar(
+        self,
+        calendar: Calendar | str | None,
+        *,
+        entity: Any = None,
+        **terms: Unpack[CommitTerms],
+    ) -> WriteResult:
+        """Say when rows are expected from now on, of all entities or only of one or a list of them:
+        a Calendar, or a text such as "weekdays", "09:30-16:00 America/New_York", "exchange XNYS"
+        or "always". It is kept with the table, and holds wherever coverage is asked without another
+        calendar. None takes it away again: from the table all of them, or from the entities those
+        of their own."""
+        from tidelake.coverage import declare as series
+
+        return self._write(
+            "set_calendar",
+            terms,
+            lambda tx: series.set_calendar(tx, self.source.name, calendar, entity),
         )
 
     def set_event_time(

@@ -17,12 +17,16 @@ from tidelake.session.session import Session
 @dataclass(frozen=True, slots=True, repr=False)
 class Source:
     """A table of a session by name, at its newest state or at a snapshot, and as of a moment of
-    event time if one is given."""
+    event time if one is given. `required` is how much of what is expected must be there for rows
+    to be read, and `now` what time it is (in nanoseconds since 1970), if that is neither the
+    clock's time nor the snapshot's."""
 
     session: Session
     name: TableName
     snapshot_id: int | None = None
     as_of: int | None = None
+    required: float | None = None
+    now: int | None = None
 
     def __repr__(self) -> str:
         pinned = "" if self.snapshot_id is None else f" known at {self.snapshot_id}"
@@ -78,4 +82,4 @@ class Source:
         with self.session.reading() as reader:
             snapshot_id = self.session.resolve(reader, moment).snapshot_id
             self.session.committed.table_info(reader, snapshot_id, self.name)
-        return replace(self, session=self.session.committed, snapshot_id=snapshot_id)
+        return replace(self, session=self.session.committed, snapshot_id=snapshot_id, now=None)

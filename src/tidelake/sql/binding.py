@@ -11,6 +11,7 @@ from tidelake.model.names import TableName, fold, quote
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.source import Source
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.functions import rows_of
 from tidelake.sql.hints import has_hint, hint
@@ -34,6 +35,8 @@ class QueryTables:
 
     clock: MomentReader
     tables: dict[str, ScanPlan | AsOfPlan | RowSource] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+    """What each of them is read of."""
 
     def bind(self, text: Text, schema: str, seen: Scope, depth: int = 0) -> tuple[list[Edit], bool]:
         """What must be written anew, and whether one of the tables has an event time.
@@ -61,6 +64,8 @@ class QueryTables:
             else:
                 plan, has_time = own.plan(name, self._hint(table))
                 edits += self._placed(table, plan, alias, depth)
+                as_of = plan.as_of if isinstance(plan, AsOfPlan) else None
+                self.sources[next(reversed(self.tables))] = replace(own.source(name), as_of=as_of)
             timed |= has_time
         for call in text.calls:
             handle = f"_tidelake_{len(self.tables)}"

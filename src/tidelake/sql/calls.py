@@ -25,6 +25,7 @@ FUNCTIONS = frozenset(
         "across_tenants",
         "changes",
         "changes_of_belief",
+        "complete_through",
         "coverage",
         "diff",
         "gaps",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
-from tidelake.coverage.frame import Intervals, in_seconds
-from tidelake.coverage.question import TableCoverage
+from tidelake.coverage.frame import Intervals, as_table, in_seconds, moment_type
+from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.coverage.values.calendar_text import calendar_of
 from tidelake.coverage.values.series import Series
 from tidelake.engine.arrow_rows import ArrowRows
@@ -76,8 +76,7 @@ def _source(seen: Scope, table: object) -> Source:
     with seen.session.reading() as reader:
         if seen.session.view.find(reader, seen.at, "table", name) is None:
             raise seen.session.view.unknown(reader, seen.at, name)
-    uncommitted = seen.session.committed is not seen.session
-    return Source(seen.session, name, None if uncommitted else seen.at, seen.as_of)
+    return seen.source(name)
 
 
 def _plain(seen: Scope, table: object) -> Source:
@@ -161,6 +160,17 @@ def _last_complete_window(
     return ArrowRows(in_seconds(window.to_arrow()))
 
 
+def _complete_through(
+    seen: Scope, table: str, entity: Any = None, start: Any = None, calendar: str | None = None
+) -> RowSource:
+    source = _source(seen, table)
+    found = _Asked(source).complete_through_each(entity, start, calendar=calendar_of(calendar))
+    series = _series(source)
+    columns = [(column.name, column.type) for column in series.entity]
+    columns.append(("complete_through", moment_type(series.time)))
+    return ArrowRows(as_table(columns, [(*entity, reached) for entity, reached in found.items()]))
+
+
 def _series(source: Source) -> Series:
     with source.session.reading() as reader:
         at = source.at(reader)
@@ -228,6 +238,7 @@ _ANSWERS: Mapping[str, Callable[..., RowSource]] = {
     "across_tenants": _across_tenants,
     "changes": _changes,
     "changes_of_belief": _changes_of_belief,
+    "complete_through": _complete_through,
     "coverage": _coverage,
     "diff": _diff,
     "gaps": _gaps,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from tidelake.coverage.requirement import completeness
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
 from tidelake.engine.row_source import RowSource
@@ -19,6 +20,7 @@ from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 from tidelake.sql.binding import DECLARE, QueryTables
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.moments import MomentReader
@@ -59,6 +61,7 @@ _TOLD = {
     **dict.fromkeys(("snapshot_id", "files", "total_files", "rows_in_files", "bytes"), "int64"),
     "inlined_rows": "int64",
     **dict.fromkeys(("skipped", "rollup", "engine"), "varchar"),
+    "completeness": "float64",
 }
 
 
@@ -71,6 +74,13 @@ def explained_rows(found: Sequence[Explanation]) -> ArrowRows:
         told["rollup"] = None if each.rollup is None else str(each.rollup)
         rows.append([told[name] if name in told else getattr(each, name) for name in _TOLD])
     return ArrowRows.of(_TOLD, rows)
+
+
+def _known_completeness(source: Source) -> float | None:
+    try:
+        return completeness(source)
+    except Unsupported:  # a calendar needs a library that is not here
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +145,7 @@ class Query:
             refuse_growth(asked.node, "a query whose rows are written")
         binding = QueryTables(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
+        self._sources = binding.sources
         self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
         self._sql = self._whole_sql if self._written else apply_edits(asked.sql, edits)
         self._parameters = {} if self._written else asked.used(values)
@@ -154,7 +165,8 @@ class Query:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self.session.reading() as reader:
             self._at = self.session.at(reader)
-            seen = Scope(self.session, self._at, as_of, counted=self._explained)
+            now = None if self.session.pinned is not None else as_moment(self._clock.now)
+            seen = Scope(self.session, self._at, as_of, counted=self._explained, now=now)
             return seen.moved(reader, beside.known_at)
 
     def count(self) -> int:
@@ -196,10 +208,23 @@ class Query:
         return engine.query(self._sql, self.tables, self._parameters)
 
     def explain(self) -> list[Explanation]:
-        """How each table of the query would be read. Files are counted if it is an EXPLAIN."""
-        name = self.session.engine_name
-        plans = [each for each in self.tables.values() if isinstance(each, ScanPlan | AsOfPlan)]
-        return [explain(plan, name) for plan in plans]
+        """How each table of the query would be read, and how complete it is. Files are counted if it
+        is an EXPLAIN."""
+        engine = self.session.engine_name
+        return [
+            replace(explain(plan, engine), completeness=_known_completeness(self._sources[name]))
+            for name, plan in self.tables.items()
+            if isinstance(plan, ScanPlan | AsOfPlan)
+        ]
+
+    @property
+    def completeness(self) -> float | None:
+        """How much of what is expected is there, from 0 to 1, of the table of the query that lacks
+        most, up to the moment as of which it is read, else up to now. None if none of its tables
+        keeps coverage."""
+        self._look_again()
+        found = [completeness(each) for each in self._sources.values()]
+        return min((each for each in found if each is not None), default=None)
 
     def for_engine(self) -> EngineQuery:
         """What the engine is asked, as the lake is now: the same rows whenever it is asked."""

@@ -31,7 +31,8 @@ Hint = Callable[[Schema], str | Predicate | None]
 class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
-    how many files there are. `within`: facts of a range are asked for, and not a state."""
+    how many files there are. `within`: facts of a range are asked for, and not a state. `now`: what
+    time it is, in nanoseconds since 1970, where the snapshot is simply the newest."""
 
     session: Session
     at: int
@@ -39,6 +40,7 @@ class Scope:
     insists: bool = False
     counted: bool = False
     within: ValidRange | None = None
+    now: int | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
@@ -71,12 +73,17 @@ class Scope:
             return self.session.plan(name, self.at, asked), timed
         return plan_state(self.session, name, self.at, self.as_of, asked), timed
 
+    def source(self, name: TableName) -> Source:
+        """The table that is meant, at these moments."""
+        at = None if self.session.is_transaction else self.at
+        return Source(self.session, name, at, self.as_of, now=self.now)
+
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
         snapshot = self.session.resolve(reader, moment)
-        return replace(self, session=self.session.committed, at=snapshot.snapshot_id)
+        return replace(self, session=self.session.committed, at=snapshot.snapshot_id, now=None)
 
     def resolve(
         self, reader: Reader, own: str, called: str, schema: str

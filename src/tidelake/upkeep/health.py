@@ -10,6 +10,7 @@ from tidelake.catalog.read import options, sizes
 from tidelake.catalog.read.sizes import TableSize
 from tidelake.coverage.question import Question, coverage
 from tidelake.coverage.values.series import Series
+from tidelake.errors import Unsupported
 from tidelake.event_time.rollups.make import list_rollups
 from tidelake.event_time.values.rollup import TAG as ROLLUP_TAG
 from tidelake.history import consumer_records as consumers
@@ -85,7 +86,10 @@ def _declared(session: Session, limits: HealthLimits) -> Iterator[Signal]:
 def _coverage(
     session: Session, info: TableInfo, shown: str, limits: HealthLimits
 ) -> Iterator[Signal]:
-    found = coverage(session, info.name, None, Question())
+    try:
+        found = coverage(session, info.name, None, Question())
+    except Unsupported:  # a calendar needs a library that is not here
+        return
     if found.expected and found.ratio < limits.coverage:
         yield Signal(
             "coverage",

@@ -118,7 +118,7 @@ class Picture:
         known = extent.buckets
         shown = list(known)
         if len(known) > most:
-            shown = nsmallest(most, known, key=lambda entity: len(known[entity]))
+            shown = nsmallest(most, known, key=extent.ratio_of)
         rows = tuple(_row(extent, entity) for entity in shown)
         first, end = extent.range.first, extent.range.end
         return Picture(heading, series, first, end, rows, len(known) - len(rows))
@@ -146,7 +146,8 @@ class Picture:
 
 def _row(extent: Extent, entity: Entity) -> Row:
     gaps, ratio = extent.count_missing(entity), extent.ratio_of(entity)
-    return Row(name_of(entity), extent.buckets[entity], extent.expected, ratio, gaps)
+    expected = extent.expected_of(entity)
+    return Row(name_of(entity), extent.buckets[entity], expected, ratio, gaps)
 
 
 def name_of(entity: Entity | None) -> str:

@@ -1,0 +1,182 @@
+"""What a table answers about its coverage: the part of its face that does so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from tidelake.coverage.answer import Coverage, Known
+from tidelake.coverage.frame import Intervals
+from tidelake.coverage.question import Question, coverage, last_complete_window, watermarks
+from tidelake.coverage.requirement import completeness
+from tidelake.coverage.values.calendar import Calendar
+from tidelake.coverage.values.calendars import Calendars
+from tidelake.coverage.values.interval import Interval, Length
+from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.coverage.wait import wait_complete
+from tidelake.session.source import Source
+
+
+def _known_at(source: Source, moment: Known | None) -> Source:
+    return source if moment is None else source.known_at(moment)
+
+
+class TableCoverage:
+    """The part of a table that is asked about its coverage, at the moment that it is pinned to."""
+
+    source: Source
+
+    def coverage(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Coverage:
+        """Which buckets of time from `start` until before `end` the series covers: of one entity,
+        a list of them or all, as the lake knew it at `known_at`. Only buckets that a calendar
+        expects count: the one that is given, else those that the table keeps.
+
+        Without `start`, from the first bucket that there is; without `end`, to the last, or where
+        the table keeps a calendar to the last that is over by now (of a pinned table, by the time
+        of its snapshot). Of a table as of a moment, up to the bucket that this lies in."""
+        source = _known_at(self.source, known_at)
+        question = Question(entity, start, end, calendar, source.as_of, source.now)
+        return coverage(source.session, source.name, source.snapshot_id, question)
+
+    def gaps(
+        self,
+        min_length: Length | None = None,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Intervals:
+        """What is not covered, entity by entity and in the order of time; only gaps of so many
+        buckets, or so long (a timedelta, or "15m"), or longer."""
+        found = self.coverage(entity, start, end, known_at, calendar)
+        return found.gaps if min_length is None else found.gaps_of(min_length)
+
+    def missing(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        calendar: Calendar | None = None,
+        known_at: Known | None = None,
+        batch: int = 100,
+        max_length: Length | None = None,
+    ) -> Iterator[list[tuple[Entity, Interval]]]:
+        """The gaps as work to do, in lists of up to `batch`: entities, and what to fetch of each.
+        Gaps that are longer than `max_length` (buckets, a timedelta, or "1d") come in several. A
+        list of entities may name such that the table has never seen."""
+        return self.coverage(entity, start, end, known_at, calendar).missing(batch, max_length)
+
+    def first_covered(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Moment | None:
+        """When the first bucket begins that is covered, by any of the entities."""
+        return self.coverage(entity, start, end, known_at, calendar).first
+
+    def last_covered(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        end: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Moment | None:
+        """When the last bucket begins that is covered, by any of the entities."""
+        return self.coverage(entity, start, end, known_at, calendar).last
+
+    def last_complete_window(
+        self,
+        n: int,
+        entity: Any = None,
+        end: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Interval | None:
+        """The last n buckets before `end` that follow each other and are all covered: by the
+        entity, or by all at once. With a calendar, they follow each other among those that it
+        expects."""
+        source = _known_at(self.source, known_at)
+        question = Question(entity, None, end, calendar, source.as_of, source.now)
+        return last_complete_window(source.session, source.name, source.snapshot_id, question, n)
+
+    def complete_through(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> Moment | None:
+        """The moment before which everything is there that is expected of the entity: when the
+        first bucket begins that is missing, else where the range of a coverage would end. It begins
+        with `start`, else with the entity's own first bucket. Of several, or all, entities the
+        earliest of theirs. None if there is nothing of one of them."""
+        series, found = self._watermarks(entity, start, known_at, calendar)
+        listed = list(found.values())
+        reached = [each for each in listed if each is not None]
+        if not reached or len(reached) < len(listed):
+            return None
+        return series.moment(series.clock.number_of(min(reached)))
+
+    def complete_through_each(
+        self,
+        entity: Any = None,
+        start: Any = None,
+        known_at: Known | None = None,
+        calendar: Calendar | None = None,
+    ) -> dict[Entity, Moment | None]:
+        """The same for each entity by itself."""
+        series, found = self._watermarks(entity, start, known_at, calendar)
+        return {
+            entity: None if reached is None else series.moment(series.clock.number_of(reached))
+            for entity, reached in found.items()
+        }
+
+    def _watermarks(
+        self, entity: Any, start: Any, known_at: Known | None, calendar: Calendar | None
+    ) -> tuple[Series, dict[Entity, int | None]]:
+        source = _known_at(self.source, known_at)
+        question = Question(entity, start, None, calendar, source.as_of, source.now)
+        return watermarks(source.session, source.name, source.snapshot_id, question)
+
+    @property
+    def completeness(self) -> float | None:
+        """How much of what is expected is there, from 0 to 1, from the first bucket up to the
+        moment as of which it is asked, else up to now. None if no coverage is kept."""
+        return completeness(self.source)
+
+    @property
+    def calendars(self) -> Calendars:
+        """The calendars that the table keeps: `default`, and by entity those of their `own`."""
+        found = self.source.declared()
+        series = Series.maybe(found)
+        return Calendars() if series is None else Calendars.of_tags(found.tags, series)
+
+    def wait_complete(
+        self,
+        until: Any = None,
+        timeout: float | str | timedelta | None = None,
+        *,
+        entity: Any = None,
+        start: Any = None,
+        require: float | bool = 1.0,
+        poll: float | str | timedelta = 1.0,
+    ) -> Coverage:
+        """Wait until what is expected before `until` (None: by now) is there, or so much of it as
+        `require` says; what is there then. Incomplete if that takes longer than `timeout`: seconds,
+        a timedelta, or a text such as "10m"; None waits for ever. The catalog is asked for news
+        every `poll`, and looked into when there are any."""
+        question = Question(entity, start, until)
+        return wait_complete(self.source, question, require, timeout, poll)
