@@ -101,7 +101,16 @@ PUBLIC = [
     "lit",
 ]
 
-NOT_AT_IMPORT = {"duckdb", "exchange_calendars", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
+NOT_AT_IMPORT = {
+    "duckdb",
+    "exchange_calendars",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyspark",
+    "sqlalchemy",
+    "sqlglot",
+}
 
 parsed = cache(ast.parse)
 

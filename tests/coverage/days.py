@@ -32,7 +32,12 @@ def rows(presence: Mapping[str, Days]) -> list[dict[str, Any]]:
 
 def create(lake: tidelake.Lake, name: str = "t", **settings: Any) -> tidelake.Table:
     return lake.create_table(
-        name, "k VARCHAR, day DATE, v INTEGER", entity="k", event_time="day", bucket="1d", **settings
+        name,
+        "k VARCHAR, day DATE, v INTEGER",
+        entity="k",
+        event_time="day",
+        bucket="1d",
+        **settings,
     )
 
 
@@ -69,7 +74,7 @@ class Model:
         return self.default is not None or bool(self.own)
 
     def expected(self, k: str, start: date, end: date) -> Days:
-        rule = self.own[k] if k in self.own else self.default
+        rule = self.own.get(k, self.default)
         return {day for day in between(start, end) if rule is None or day in rule}
 
     def counts(self, k: str, start: date, end: date) -> tuple[int, int]:

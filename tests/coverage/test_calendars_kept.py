@@ -1,17 +1,13 @@
 """Calendars that a table keeps: written down and made again, versioned, one for each entity."""
 
 import json
-import subprocess
-import sys
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from random import Random
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tidelake
 from tests.cases import every
 from tests.coverage.days import DAY, Model, between, calendar_of, create, rows, today
 from tests.coverage.naive import series
@@ -76,7 +72,9 @@ def test_buckets_of_another_table_are_kept_with_their_clock(lake):
     assert len(found) == 48
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 30))])
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 30))]
+)
 def test_random_calendars_of_entities_by_their_rows(lake, seed):
     """Everything that is asked, against days counted one by one; and what is kept says the same as
     what is given."""
@@ -112,7 +110,9 @@ def test_random_calendars_of_entities_by_their_rows(lake, seed):
         assert [(r["covered"], r["expected"]) for r in listed] == pairs
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 20))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 20))]
+)
 def test_random_windows_of_entities_with_different_calendars(lake, seed):
     chance = Random(seed)
     model = Model.random(chance, START, 30)
@@ -237,7 +237,7 @@ def test_calendars_of_single_entities_come_and_go(lake):
 
 def test_calendars_follow_the_series(lake):
     t = create(lake)
-    with pytest.raises(Invalid, match="coverage of main.plain is not kept"):
+    with pytest.raises(Invalid, match=r"coverage of main\.plain is not kept"):
         lake.create_table("plain", "a INTEGER").set_calendar("weekdays")
     t.set_calendar("weekdays")
     t.set_coverage("1w", entity="k")
@@ -287,12 +287,17 @@ def test_who_cannot_be_meant_is_refused(lake):
         nobody.set_calendar("weekdays", entity="a")
 
 
-@pytest.mark.parametrize("text", every(2, ["{", "[]", '{"default":{"moon":1}}', '{"own":[{}]}', '{"default":{"exchange":5,"buckets":"x"}}']))
+@pytest.mark.parametrize(
+    "text",
+    every(2, ["{", "[]", '{"default":{"moon":1}}', '{"own":[{}]}', '{"default":{"buckets":"x"}}']),
+)
 def test_a_tag_that_nobody_can_read_is_told_and_taken_away(lake, text):
     t = create(lake)
     t.set_calendar("weekdays")
     with lake.session.database.writing() as writer:
-        writer.execute('UPDATE ducklake_tag SET value = :text WHERE "key" = :tag', text=text, tag=TAG)
+        writer.execute(
+            'UPDATE ducklake_tag SET value = :text WHERE "key" = :tag', text=text, tag=TAG
+        )
     lake.session.caches.forget()
     with pytest.raises(Corrupt, match=r"tidelake\.calendar") as refused:
         t.coverage()
@@ -308,71 +313,3 @@ def test_calendars_are_put_together_only_so_deep(lake):
         deep = deep | Calendar.weekdays()
     with pytest.raises(Invalid, match="put together"):
         t.set_calendar(deep)
-
-
-NEW_YORK = ZoneInfo("America/New_York")
-
-
-def test_an_exchange_has_holidays_and_half_days():
-    of = series("timestamp", "1m")
-    clock = of.clock
-
-    def open_on(name, day):
-        first = clock.id(clock.number(of.position(day, "start")))
-        found = Calendar.exchange(name).expected(of, first, first + 1440)
-        return len(found)
-
-    assert open_on("XNYS", date(2024, 7, 2)) == 390
-    assert open_on("NYSE", date(2024, 7, 3)) == 210  # until 13:00
-    assert open_on("XNYS", date(2024, 7, 4)) == 0
-    assert open_on("XHKG", date(2024, 7, 2)) == 330  # with an hour for lunch
-    assert open_on("XLON", date(2024, 8, 26)) == 0
-    assert Calendar.exchange("NYSE") == Calendar.exchange("XNYS")
-    assert calendar_from(calendar_json(Calendar.exchange("XNYS"))) == Calendar.exchange("XNYS")
-
-
-def test_an_exchange_is_open_as_its_library_says():
-    import exchange_calendars
-
-    known = exchange_calendars.get_calendar("XTKS", start="2020-01-01", end="2023-12-31")
-    days = series("date", "1d")
-    first = days.clock.id(days.clock.number(days.position(date(2020, 1, 1), "start")))
-    end = days.clock.id(days.clock.number(days.position(date(2024, 1, 1), "end")))
-    found = Calendar.exchange("XTKS").expected(days, first, end)
-    listed = {days.moment(days.clock.number_of(each)) for each in found}
-    assert listed == {each.date() for each in known.sessions}
-
-
-def test_what_no_exchange_can_tell_is_refused():
-    with pytest.raises(Invalid, match="no exchange") as refused:
-        Calendar.exchange("XNYX")
-    assert "XNYS" in refused.value.hint
-    days = series("date", "1d")
-    with pytest.raises(Invalid, match="cannot be told of all time"):
-        Calendar.exchange("XNYS").expected(days, 0, 2**63)
-    with pytest.raises(Invalid, match="is known from"):
-        early = days.clock.id(days.clock.number(days.position(date(1900, 1, 1), "start")))
-        Calendar.exchange("XKRX").expected(days, early, early + 10)
-    with pytest.raises(Invalid, match="times of day"):
-        Calendar.exchange("XNYS").expected(series("int64", 5), 0, 10)
-
-
-def test_without_its_library_an_exchange_says_how_to_get_it(tmp_path):
-    url = f"sqlite:///{tmp_path}/lake.db"
-    with tidelake.connect(url) as lake:
-        t = create(lake)
-        t.append(rows({"a": {today() - 3 * DAY}}))
-        t.set_calendar(Calendar.exchange("XNYS"))
-    code = (
-        "import sys; sys.modules['exchange_calendars'] = None\n"
-        "import tidelake\n"
-        f"t = tidelake.connect({url!r}).table('t')\n"
-        "for ask in (lambda: tidelake.Calendar.exchange('XNYS'), t.coverage):\n"
-        "    try: ask()\n"
-        "    except ValueError as error: print(error)\n"
-        "print(t.calendars.default, t.count(), t.scan().explain().completeness)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.count("needs the Python package exchange_calendars") == 2
-    assert "pip install 'tidelake[calendars]'" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith("XNYS')> 1 None")

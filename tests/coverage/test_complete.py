@@ -19,7 +19,7 @@ CONDITIONS = [
     ("k IN ('a', 'c') AND v > 0", "ac"),
     ("'b' = k", "b"),
     (col("k") == "b", "b"),
-    (col("k").isin(["b", "c"]), "bc"),
+    (col("k").is_in(["b", "c"]), "bc"),
     ("k = 'a' OR v > 5", "abc"),
     ("k > 'a'", "abc"),
     ("lower(k) = 'a'", "abc"),
@@ -31,6 +31,10 @@ CONDITIONS = [
 
 def facts(lake: tidelake.Lake, name: str = "t", key: str = "k") -> tidelake.Table:
     return create(lake, name, key=key)
+
+
+def by_key(scan):
+    return sorted(scan.to_arrow().to_pylist(), key=lambda row: row["k"])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -53,7 +57,7 @@ def test_random_requirements_against_days_counted_one_by_one(lake, seed):
         for wanted in {0.5, 0.9, 1.0, max(ratio, 0.01)}:
             read = t.scan(where=where, as_of=moment, require=wanted)
             if ratio >= wanted:
-                assert read.to_arrow() == scan.to_arrow()
+                assert by_key(read) == by_key(scan)
                 assert read.count() == scan.count()
             else:
                 with pytest.raises(Incomplete) as refused:
@@ -61,8 +65,12 @@ def test_random_requirements_against_days_counted_one_by_one(lake, seed):
                 error = refused.value
                 assert (error.ratio, error.required) == (ratio, wanted)
                 assert error.table == "main.t"
-                gaps = {(*gap.entity, d) for gap in error.missing for d in between(gap.start, gap.end)}
-                missing = {(k, d) for k in asked for d in model.missing(k, min(known), moment + DAY)}
+                gaps = {
+                    (*gap.entity, d) for gap in error.missing for d in between(gap.start, gap.end)
+                }
+                missing = {
+                    (k, d) for k in asked for d in model.missing(k, min(known), moment + DAY)
+                }
                 assert gaps == missing
                 with pytest.raises(Incomplete):
                     read.count()
@@ -79,7 +87,7 @@ def test_random_watermarks_against_days_counted_one_by_one(lake, seed):
     model.declare(t)
 
     def reached(k, start=None):
-        rule = model.own[k] if k in model.own else model.default
+        rule = model.own.get(k, model.default)
         open_ended = k not in model.own and model.default is None
         first = min(model.has[k]) if start is None else start
         last = max(model.has[k]) + DAY if open_ended else end
@@ -127,7 +135,7 @@ def test_without_a_calendar_what_is_required_goes_up_to_now(lake):
     t.append(rows({"a": {*between(today() - 10 * DAY, today() - 5 * DAY)}}))
     assert t.coverage().is_complete
     assert t.completeness == t.scan().completeness == 0.5
-    with pytest.raises(Incomplete, match="50.0 % complete") as refused:
+    with pytest.raises(Incomplete, match=r"50\.0 % complete") as refused:
         t.scan(require=0.6).to_arrow()
     assert "set_calendar" in refused.value.hint
     t.append(rows({"a": {*between(today() - 5 * DAY, today())}}))
@@ -168,7 +176,6 @@ READS = {
     "a scan of it": lambda t: t.scan(["v"]).to_arrow(),
     "history": lambda t: t.history("a"),
     "belief": lambda t: t.changes_of_belief(since=1),
-    "known_at": lambda t: t.known_at("full").known_at("full").count() or t.to_arrow(),
 }
 
 
@@ -183,7 +190,8 @@ def test_whatever_is_read_of_an_incomplete_state_is_refused(lake, read):
     t.append(rows({"a": {START - DAY}}))
     with pytest.raises(Incomplete):
         READS[read](state)
-    assert state.explain if hasattr(state, "explain") else state.scan().explain().completeness < 1
+    assert state.known_at("full").count() == 1
+    assert state.scan().explain().completeness < 1
     assert state.coverage().ratio < 1  # whoever asks how complete it is is told
 
 
@@ -221,7 +229,7 @@ def test_what_is_no_requirement(lake, require):
 def test_a_table_without_coverage_is_refused_by_name(lake):
     t = lake.create_table("plain", "k VARCHAR, day DATE", key="k", event_time="day")
     for ask in (lambda: t.scan(require=0.5), lambda: t.as_of(START, require=0.5)):
-        with pytest.raises(Invalid, match="required of main.plain: its coverage is not") as refused:
+        with pytest.raises(Invalid, match=r"required of main\.plain: its coverage") as refused:
             ask()
         assert "t.set_coverage" in refused.value.hint
     assert t.completeness is None
@@ -267,7 +275,10 @@ def test_explanations_and_queries_carry_the_figure(lake):
     assert (row["completeness"], other["completeness"]) == (1.0, None)
     assert lake.sql(state).completeness == 1.0
     assert lake.sql("FROM t").completeness == t.completeness == 12 / 14
-    assert lake.sql(f"FROM t JOIN t FOR VALID_TIME AS OF DATE '{week[3]}' u USING (k)").completeness == 12 / 14
+    assert (
+        lake.sql(f"FROM t JOIN t FOR VALID_TIME AS OF DATE '{week[3]}' u USING (k)").completeness
+        == 12 / 14
+    )
     assert lake.sql("SELECT 1").completeness is None
     lake.sql("CREATE VIEW seen AS FROM t")
     assert lake.sql("FROM seen").completeness == 12 / 14

@@ -208,8 +208,8 @@ class Query:
         return engine.query(self._sql, self.tables, self._parameters)
 
     def explain(self) -> list[Explanation]:
-        """How each table of the query would be read, and how complete it is. Files are counted if it
-        is an EXPLAIN."""
+        """How each table of the query would be read, and how complete it is. Files are counted if
+        it is an EXPLAIN."""
         engine = self.session.engine_name
         return [
             replace(explain(plan, engine), completeness=_known_completeness(self._sources[name]))

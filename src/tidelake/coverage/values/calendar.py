@@ -51,7 +51,7 @@ class Calendar:
         if not hasattr(rule, "expected"):
             raise Invalid(
                 "a calendar needs a rule",
-                hint="Calendar.weekdays(…), .sessions(…), .exchange(…), .of(…) or .always() make one",
+                hint="Calendar.weekdays(…), .sessions(…), .exchange(…) or .of(…) make one",
             )
         self.rule: Rule = rule  # type: ignore[assignment]
 

@@ -37,9 +37,7 @@ class Calendars:
         """The one that holds for an entity."""
         return self.own.get(entity, self.default)
 
-    def changed(
-        self, calendar: Calendar | None, entities: Collection[Entity] | None
-    ) -> Calendars:
+    def changed(self, calendar: Calendar | None, entities: Collection[Entity] | None) -> Calendars:
         """With another for some entities, or for all; None takes it away, from all also those of
         single entities."""
         if entities is None:

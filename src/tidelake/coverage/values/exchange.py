@@ -93,7 +93,7 @@ def _known(name: str, **bounds: str) -> Any:
     library = _library()
     try:
         return library.get_calendar(name, **bounds)
-    except (ValueError, LookupError) as error:
+    except (ValueError, library.errors.CalendarError) as error:
         raise Invalid(
             f"the library of exchanges cannot tell when {name} is open: {error}",
             hint="pip install --upgrade exchange_calendars, or give a start and an end",

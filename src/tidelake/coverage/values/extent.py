@@ -35,7 +35,7 @@ class Extent:
     own: Mapping[Entity, Expected] = field(default_factory=dict)
 
     def expected_of(self, entity: Entity) -> Expected:
-        return self.own[entity] if entity in self.own else self.expected
+        return self.own.get(entity, self.expected)
 
     def count_expected(self, entity: Entity) -> int:
         """How many buckets are expected of an entity."""
