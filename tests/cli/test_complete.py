@@ -34,7 +34,7 @@ def test_a_calendar_is_set_shown_and_dropped(feed, tmp_path):
     feed("calendar", "t", "--exchange", "NYSE", "--entity", "b")
     assert feed("calendar", "t").stdout.splitlines() == [
         "all entities: 00:00-00:00 UTC on mon,tue,wed,thu,fri",
-        "a: 09:30-16:00 America/New_York on mon,tue,wed,thu,fri, but for 1 holidays",
+        "a: 09:30-16:00 America/New_York on mon,tue,wed,thu,fri, but for 1 holiday",
         "b: when XNYS trades",
     ]
     told = feed.json("calendar", "t")
@@ -44,7 +44,7 @@ def test_a_calendar_is_set_shown_and_dropped(feed, tmp_path):
     assert len(feed.json("calendar", "t")["own"]) == 1
     feed("calendar", "t", "--drop")
     assert feed.json("calendar", "t") == {"table": "t", "default": None, "own": []}
-    assert feed.json("log", "t")["snapshots"][-1]["operation"] == "set calendar"
+    assert feed.json("log", "t")["snapshots"][0]["operation"] == "set calendar"
 
 
 def test_the_calendar_of_the_table_holds_for_coverage(feed):

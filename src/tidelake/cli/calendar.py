@@ -9,6 +9,7 @@ import click
 from tidelake.cli import render
 from tidelake.cli.coverage_options import calendar_options, entities_of, entity_option
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
+from tidelake.coverage.values.picture import name_of, quantity
 from tidelake.model.terms import CommitTerms
 
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ def calendar(
 
 def _show(options: Options, table: str, found: Calendars) -> None:
     from tidelake.coverage.values.calendar_json import calendar_json
-    from tidelake.coverage.values.picture import name_of
 
     default = None if found.default is None else calendar_json(found.default)
     own = [(entity, calendar_json(each)) for entity, each in found.own.items()]
@@ -83,7 +83,8 @@ def _told(said: dict[str, Any] | None) -> str:
     if "sessions" in said:
         opens, closes = (each[:5] for each in said["sessions"])
         days = ",".join(_DAYS[day] for day in said["days"])
-        holidays = f", but for {len(said['holidays'])} holidays" if said["holidays"] else ""
+        many = len(said["holidays"])
+        holidays = f", but for {quantity(many, 'holiday')}" if many else ""
         return f"{opens}-{closes} {said['tz']} on {days}{holidays}"
     ((kind, value),) = ((key, each) for key, each in said.items() if key != "clock")
     if kind in ("and", "or", "minus"):

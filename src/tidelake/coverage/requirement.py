@@ -89,7 +89,7 @@ def is_enough(found: Coverage, wanted: float) -> bool:
     return found.is_complete if wanted == 1 else found.ratio >= wanted
 
 
-def held(source: Source) -> Source:
+def at_newest(source: Source) -> Source:
     """The same at the snapshot that is the newest by now: so what is checked is what is read."""
     pinned = source.snapshot_id is not None or source.session.pinned is not None
     if pinned or source.session.is_transaction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidelake.coverage.requirement import asked_entities, check_complete, completeness, held
+from tidelake.coverage.requirement import asked_entities, at_newest, check_complete, completeness
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Unsupported
 from tidelake.event_time.explanation import Explanation, explain
@@ -51,7 +51,7 @@ class Scan(LazyRows):
         """A scan of the same, of which it is sure by now that it is as complete as required."""
         if self.source.required is None:
             return self
-        source = held(self.source)
+        source = at_newest(self.source)
         assert source.required is not None
         check_complete(source, source.required, asked_entities(source, self.where))
         return Scan(replace(source, required=None), self.columns, self.where)
