@@ -215,7 +215,7 @@ def _inside(known: Mapping[Entity, Buckets], chosen: Range) -> dict[Entity, Buck
 
 
 def _range(
-    series: Series, known: Collection[Buckets], question: Question, limit: int | None
+    series: Series, known: Collection[Buckets], question: Question, limit: int | None = None
 ) -> Range | None:
     """The buckets that a range touches; what is not given of it is as far as there are any, or as
     time has come."""
