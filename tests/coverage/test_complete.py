@@ -10,6 +10,7 @@ import tidelake
 from tests.coverage.days import DAY, Model, between, calendar_of, create, rows, today
 from tidelake import Calendar, col
 from tidelake.errors import Incomplete, Invalid
+from tidelake.testing.faults import watch_database
 
 START = date(2024, 1, 1)
 SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 25))]
@@ -241,11 +242,25 @@ def test_a_table_without_coverage_is_refused_by_name(lake):
 
 
 def test_what_is_checked_is_what_is_read(lake, place):
-    """Rows that go between the check and the read are read: both see one snapshot."""
-    t = facts(lake)
-    t.append(rows({"a": {START, START + DAY}}))
-    plan = t.scan(as_of=START + DAY, require=1.0).plan()
-    assert plan.snapshot_id == lake.log()[-1].snapshot_id
+    """Whenever a row goes while a state is read: either it is in it, or the state is refused."""
+    told = set()
+    with place.open() as other:
+        for step in range(8):
+            t = facts(lake, f"t{step}")
+            t.append(rows({"a": {START, START + DAY}}))
+            state = t.as_of(START + DAY, require=1.0)
+            place_in_time = iter(range(100))
+
+            def tell(what, text, step=step, place_in_time=place_in_time):
+                if what == "read" and next(place_in_time) == step:
+                    other.table(f"t{step}").delete("day = DATE '2024-01-02'")
+
+            with watch_database(lake, tell):
+                try:
+                    told.add(state.to_arrow()["day"].to_pylist()[0])
+                except Incomplete:
+                    told.add("refused")
+    assert told == {START + DAY, "refused"}
 
 
 def test_a_transaction_requires_of_its_own_rows(lake):
@@ -267,7 +282,7 @@ def test_explanations_and_queries_carry_the_figure(lake):
     t.append(rows({"a": {*week}, "b": {*week[:5]}}))
     lake.create_table("plain", "k VARCHAR")
     t.set_calendar(calendar_of(week))
-    told = t.scan(as_of=week[4]).explain()
+    told = t.as_of(week[4]).explain()
     assert told.completeness == 1.0
     assert "  complete 100.0 % of what is expected" in str(told)
     state = f"SELECT * FROM t FOR VALID_TIME AS OF DATE '{week[4]}' JOIN plain USING (k)"

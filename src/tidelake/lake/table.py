@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from tidelake.coverage.requirement import check_kept, check_required, required_ratio
 from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.engine import Engine, Reading
+from tidelake.event_time.explanation import Explanation
 from tidelake.event_time.values.plane import Plane
 from tidelake.event_time.values.rollup import Rollup
 from tidelake.history.values import LogEntry, checked_limit
@@ -129,6 +130,11 @@ class Table(TableCoverage, TableWrites, LazyRows):
         table = self if known_at is None else self.known_at(known_at)
         table = table if as_of is None else table.as_of(as_of)
         return Scan(_requiring(table.source, require), columns, where)
+
+    def explain(self) -> Explanation:
+        """Which files a read of all rows would look at, and why not at others; and how complete it
+        is."""
+        return self.scan().explain()
 
     def changes(
         self,
