@@ -42,7 +42,7 @@ CALENDARS = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(CALENDARS)
 def test_what_is_written_down_is_the_same_calendar(calendar):
     again = calendar_from(json.loads(json.dumps(calendar_json(calendar))))
@@ -52,7 +52,7 @@ def test_what_is_written_down_is_the_same_calendar(calendar):
     assert again.expected(of, first, end) == calendar.expected(of, first, end)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.none() | CALENDARS, st.dictionaries(st.text(max_size=3) | st.none(), CALENDARS))
 def test_calendars_of_entities_survive_their_tag(default, own):
     of = series("timestamp", "15m", "varchar")
@@ -73,7 +73,7 @@ def test_buckets_of_another_table_are_kept_with_their_clock(lake):
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 30))]
+    "seed", [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))]
 )
 def test_random_calendars_of_entities_by_their_rows(lake, seed):
     """Everything that is asked, against days counted one by one; and what is kept says the same as
