@@ -16,6 +16,7 @@ WEEK = between(START, START + 7 * DAY)
 END = START + 7 * DAY
 
 
+@pytest.mark.slow
 def test_another_process_brings_what_is_missing(place):
     with place.open() as lake:
         t = create(lake)
