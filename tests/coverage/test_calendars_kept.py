@@ -17,6 +17,7 @@ from tidelake.coverage.values.calendars import LARGEST, TAG, Calendars
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError
 
 START = date(2024, 1, 1)
+CATALOGS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 ZONES = ["UTC", "Europe/Berlin", "Pacific/Apia", timezone(timedelta(hours=-3, minutes=-30))]
 DAYS = st.dates(date(2023, 1, 1), date(2024, 12, 31))
 SESSIONS = st.builds(
@@ -172,6 +173,7 @@ def test_without_an_end_the_range_goes_to_the_last_bucket_that_is_over(lake):
     assert t.coverage("a").end == today() - 8 * DAY
 
 
+@pytest.mark.parametrize("place", CATALOGS, indirect=True)
 def test_of_a_pinned_table_now_is_the_time_of_its_snapshot(place):
     with place.open() as lake:
         t = lake.create_table("s", "ts TIMESTAMP, v INTEGER", event_time="ts", bucket="1ms")

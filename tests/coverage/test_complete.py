@@ -153,8 +153,8 @@ def test_a_refusal_tells_what_is_missing_and_what_to_do(lake):
         t.as_of(week[-1], require=0.99).to_arrow()
     error = refused.value
     assert str(error).startswith(
-        "main.t is 78.5 % complete from 2024-01-01 to 2024-01-08, less than 99 %:"
-        " b 2024-01-03 to 2024-01-05 (2 buckets), b 2024-01-06 to 2024-01-07 (1 bucket) are missing"
+        "main.t is 78.5 % complete from 2024-01-01 to 2024-01-08, less than 99 %;"
+        " missing: b 2024-01-03 to 2024-01-05 (2 buckets), b 2024-01-06 to 2024-01-07 (1 bucket) "
     )
     assert "t.missing(…)" in error.hint
     assert "set_calendar" not in error.hint

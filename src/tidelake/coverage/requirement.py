@@ -118,7 +118,7 @@ def refusal(found: Coverage, wanted: float, *, has_calendar: bool = True) -> Inc
     span = "" if start is None or end is None else f" from {span_of(start, end)}"
     told = f"{found.table} is {percent(found.ratio)} complete{span}, less than {wanted * 100:g} %"
     return Incomplete(
-        f"{told}: {_lacking(found, first)}",
+        f"{told}; {_lacking(found, first)}",
         hint=_FETCH if has_calendar else f"{_EXPECT}; {_FETCH}",
         table=found.table,
         ratio=found.ratio,
@@ -137,7 +137,7 @@ def _lacking(found: Coverage, first: list[tuple[Entity, Any]]) -> str:
     ]
     buckets = found.expected - found.covered - sum(gap.buckets for _, gap in first[:_SHOWN])
     more = f", and {quantity(buckets, 'bucket')} more" if buckets else ""
-    return f"{', '.join(listed)}{more} are missing"
+    return f"missing: {', '.join(listed)}{more}"
 
 
 def asked_entities(source: Source, where: str | Predicate | None) -> list[Entity] | None:
