@@ -175,6 +175,7 @@ def test_what_has_changed_is_refused(
         lake.drop("gone")
     lake.table("t").append([{"k": "d", "v": 4}])
     lake.table("facts").append([FACT | {"k": "d"}])
+    lake.table("series").append([{"ts": datetime(2024, 1, 2)}])
     now = lake.snapshots()[-1].snapshot_id
     do = WRITES[name]
     with place.refuses(Conflict, f"since snapshot {then}"):
