@@ -92,10 +92,10 @@ def test_a_transaction_sees_its_own_facts(place: Facts) -> None:
         (f"DELETE FROM facts {THEN} WHERE v = 1", {}, Invalid, "which is written to"),
         ("MERGE INTO facts VERSION AS OF 2 USING plain s ON facts.id = s.id"
          " WHEN MATCHED THEN DELETE", {}, Invalid, "which is written to"),
-        ("UPDATE facts FOR PORTION OF VALID_TIME FROM '2024-01-01' TO '2025-01-01' SET v = 1", {},
+        ("UPDATE facts FOR PORTION OF SYSTEM_TIME FROM '2024-01-01' TO '2025-01-01' SET v = 1", {},
          Unsupported, "FOR PORTION OF"),
-        ("DELETE FROM facts for portion of valid_time FROM '2024-01-01' TO '2025-01-01'", {},
-         Unsupported, "FOR PORTION OF"),
+        ("DELETE FROM plain for portion of valid_time FROM '2024-01-01' TO '2025-01-01'", {},
+         Invalid, "no key and event time"),
         ("INSERT INTO plain VALUES ('x', 'y')", {"as_of": day(1)}, Invalid, "reads no table"),
         ("INSERT INTO plain VALUES ('x', 'y')", {"known_at": 1}, Invalid, "reads no table"),
         ("INSERT INTO plain SELECT * FROM plain", {"as_of": day(1)}, Invalid, "has an event time"),
