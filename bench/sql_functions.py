@@ -55,7 +55,9 @@ def _calls(t: Any) -> dict[str, Callable[[], Any]]:
     return {
         "history('t', key => 7)": lambda: t.history(7),
         f"changes('t', since => {middle})": lambda: t.changes(middle),
-        f"changes_of_belief('t', {middle}, as_of => '{end}')": lambda: now.changes_of_belief(middle),
+        f"changes_of_belief('t', {middle}, as_of => '{end}')": lambda: now.changes_of_belief(
+            middle
+        ),
         f"diff('t', {middle})": lambda: t.diff(middle).rows,
         "coverage('t')": lambda: t.coverage(),
         f"gaps('t', end => '{end}')": lambda: t.gaps(end=end),

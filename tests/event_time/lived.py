@@ -1,4 +1,4 @@
-"""The oracle of ranges: the rows of a table at every snapshot that is left, and what they answer."""
+"""The oracle of ranges: rows of a table at every snapshot that is left, and what they answer."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -239,7 +239,7 @@ def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> 
             f"FROM '{start}' TO NULL FOR VALID_TIME AS OF '2024-03-06'": (
                 t.as_of("2024-03-06").versions(start)
             ),
-            f"ALL FOR VALID_TIME FROM '2024-03-02' TO '2024-03-07'": (
+            "ALL FOR VALID_TIME FROM '2024-03-02' TO '2024-03-07'": (
                 t.between("2024-03-02", "2024-03-07").versions()
             ),
         }

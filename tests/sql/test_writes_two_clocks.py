@@ -122,16 +122,6 @@ def test_what_makes_no_sense_changes_nothing(
     assert len(untouched.lake.snapshots()) == before
 
 
-def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Facts) -> None:
-    with pytest.raises(Unsupported) as caught:
-        untouched.lake.sql("UPDATE facts FOR PORTION OF VALID_TIME FROM NULL TO NULL SET v = 1")
-    assert "t.put" in str(caught.value.hint)
-    assert "t.end" in str(caught.value.hint)
-    with pytest.raises(Unsupported) as other:
-        untouched.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME ALL")
-    assert "changes(" in str(other.value.hint)
-
-
 def test_views_made_by_sql_keep_their_clauses(place: Facts) -> None:
     place.lake.sql(f"CREATE VIEW that_day AS SELECT id, v FROM facts {THEN} AS f WHERE v > 1")
     assert "FOR VALID_TIME" in place.lake.view("that_day").sql

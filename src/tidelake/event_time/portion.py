@@ -47,7 +47,7 @@ def update_portion(
     it, and of which facts; a fact is looked at for each period in which it holds."""
     given, where = change
     work = _Work.of(tx, name, portion, where)
-    wanted = writes.assigned(work.draft, given, values)
+    wanted = writes.assignment_of(work.draft, given, values)
     _check_free(work, {*wanted.expressions, *wanted.values})
     tx.check_computed(where, *wanted.expressions.values())
     schema = work.draft.after.schema

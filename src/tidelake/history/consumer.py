@@ -32,7 +32,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _PATIENCE = 0.01, 1.0, 1.5
 """How long to wait before looking again: a little at first, and longer each time."""
 
 
-class Committing(Protocol):
+class OpenTransaction(Protocol):
     """A transaction, as `lake.transaction()` gives it."""
 
     @property
@@ -83,7 +83,7 @@ class Consumer(Closable):
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._pid = os.getpid()
         self._session = session
-        self._tables = None if tables is None else _names(session, tables)
+        self._tables = None if tables is None else _ids(session, tables)
         self._lease = timedelta(seconds=lease_seconds)
         self._polled: Batch | None = None
         self._closed = False
@@ -132,7 +132,7 @@ class Consumer(Closable):
             self.renew()
         return batch
 
-    def commit(self, batch: Batch | None = None, *, within: Committing | None = None) -> None:
+    def commit(self, batch: Batch | None = None, *, within: OpenTransaction | None = None) -> None:
         """Everything up to the end of the batch (the last one polled) has been taken, for good.
         Refused when somebody else holds the consumer by now.
 
@@ -149,7 +149,7 @@ class Consumer(Closable):
                 self._move(writer, done)
         self._polled = None
 
-    def _join(self, within: Committing, batch: Batch) -> None:
+    def _join(self, within: OpenTransaction, batch: Batch) -> None:
         """Let a transaction move the consumer."""
         tx = getattr(within, "session", None)
         if not isinstance(tx, DraftSession) or tx.database.url != self._session.database.url:
@@ -259,16 +259,13 @@ class Consumer(Closable):
         tables = sorted(
             str(name)
             for table_id, name in names
-            if table_id in touched and (self._tables is None or name in self._tables)
+            if table_id in touched and (self._tables is None or table_id in self._tables)
         )
         return Batch(since, until, tuple(found), tuple(tables), self._session)
 
 
-def _names(session: Session, tables: Sequence[str]) -> frozenset[TableName]:
-    """Tables to follow, all of which must be there."""
+def _ids(session: Session, tables: Sequence[str]) -> frozenset[int]:
+    """The tables to follow, all of which must be there."""
     if isinstance(tables, str) or not tables:
         raise Invalid(f"tables={tables!r} is no list of tables", hint='tables=["orders"]')
-    found = frozenset(map(TableName.parse, tables))
-    for name in found:
-        session.newest_info(name)
-    return found
+    return frozenset(session.newest_info(TableName.parse(name)).id for name in tables)

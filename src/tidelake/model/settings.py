@@ -33,9 +33,9 @@ def mirror_formats(tags: Mapping[str, str]) -> set[str]:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`key` and `event_time` make a table one of facts in time, `tombstone` says that a key has
-    ended, `valid_to` until when a fact holds at most; `event_time` and `bucket` make it a series whose coverage is kept, for each `entity` if
-    there are such columns, and `overlap` says what an append does with buckets that are covered
-    already."""
+    ended, `valid_to` until when a fact holds at most; `event_time` and `bucket` make it a series
+    whose coverage is kept, for each `entity` if there are such columns, and `overlap` says what an
+    append does with buckets that are covered already."""
 
     key: tuple[int, ...] = ()
     event_time: int | None = None

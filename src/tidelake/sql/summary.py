@@ -29,10 +29,7 @@ _ANSWER = {
     "count": "int64",
     "null_percentage": "varchar",
 }
-_TYPED = (
-    "SELECT * REPLACE (CAST(null_percentage AS DECIMAL(9,2)) AS null_percentage)"
-    f" FROM {_ROWS}"
-)
+_TYPED = f"SELECT * REPLACE (CAST(null_percentage AS DECIMAL(9,2)) AS null_percentage) FROM {_ROWS}"
 
 
 def shows(sql: str) -> bool:
