@@ -228,9 +228,10 @@ def test_in_every_form(lake: tidelake.Lake) -> None:
 
 
 @pytest.mark.spark
-def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> None:
+@pytest.mark.parametrize("steps", [3, pytest.param(15, marks=pytest.mark.slow)])
+def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any, steps: int) -> None:
     t = facts_table(lake)
-    Growth(t, duck, Random(7)).go(10)
+    Growth(t, duck, Random(7)).go(steps)
     past = lived(t)
     start, end = past[len(past) // 3].start, past[-2].start
     with place.open(engine="spark", spark=spark) as on_spark:
@@ -243,7 +244,7 @@ def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any) -> 
                 t.between("2024-03-02", "2024-03-07").versions()
             ),
         }
-        for clause, here in asked.items():
+        for clause, here in list(asked.items())[-1 if steps < 9 else 0 :]:
             names = here.to_arrow().column_names
             got = rows(on_spark.sql(f"SELECT * FROM t FOR SYSTEM_TIME {clause}"))
             assert counted(got, names) == counted(rows(here), names), clause

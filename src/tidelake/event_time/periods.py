@@ -17,6 +17,7 @@ from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
 
+_CHOSEN = "_tidelake_chosen"
 Moment = int | str | datetime
 
 
@@ -46,11 +47,9 @@ class Periods(LazyRows):
         job.define(plan_of.HELD, plan_of.held_sql(event, schema))
         names = plan_of.bounds(schema)
         tests = plan_of.tests_within(event, names, self._within)
-        sql = f"SELECT * FROM {plan_of.HELD} WHERE {' AND '.join(tests)}"
-        if ordered:
-            by = [*(column.name for column in event.key), names[0]]
-            sql += f" ORDER BY {', '.join(map(quote, by))}"
-        return job.reading(sql)
+        job.define(_CHOSEN, f"SELECT * FROM {plan_of.HELD} WHERE {' AND '.join(tests)}")
+        by = ", ".join(quote(name) for name in (*(c.name for c in event.key), names[0]))
+        return job.reading(f"SELECT * FROM {_CHOSEN}{f' ORDER BY {by}' if ordered else ''}")
 
     def _checked(self) -> tuple[EventTime, Schema]:
         """All facts must have a key and a time."""

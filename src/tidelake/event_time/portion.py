@@ -32,7 +32,7 @@ from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
 from tidelake.write.assignment import without_rows
 
-_CHANGED = "_tidelake_changed"
+_CHANGED, _BEHIND = "_tidelake_changed", "_tidelake_behind"
 Condition = str | Predicate | None
 
 
@@ -147,9 +147,10 @@ class _Work:
         sql = f"SELECT {self._chosen(own)} FROM {source}"
         count = matched
         if (behind := self._behind()) is not None:
-            ((more,),) = job.rows(f"SELECT count(*) FROM ({behind}) AS t")
+            job.define(_BEHIND, behind)
+            ((more,),) = job.rows(f"SELECT count(*) FROM {_BEHIND}")
             count += more
-            sql = f"{sql} UNION ALL {behind}" if more else sql
+            sql = f"{sql} UNION ALL SELECT * FROM {_BEHIND}" if more else sql
         added = stage_rows(self.tx, self.draft, job, AppendedRows(sql, count, True))
         writes.check_nulls(self.draft, added.files)
         return replace(writes.added_result(added), operation=operation)

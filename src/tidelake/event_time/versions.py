@@ -36,6 +36,7 @@ from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
+_CHOSEN = "_tidelake_chosen"
 _NEVER = (0, -1)
 """From a snapshot to one before it: nothing was held then."""
 
@@ -69,6 +70,7 @@ class Versions(LazyRows):
             plan, doubtful = self._answers(reader)
         check_placed(self._session, doubtful, plan.outline.event)
         define_told(job, plan, one_key=False)
+        job.define(_CHOSEN, _chosen_sql(plan.outline, self._within))
         return job.reading(_answers_sql(plan.outline, self._within, ordered=ordered))
 
     def _span(self, reader: Reader) -> tuple[Span, tuple[Snapshot, ...]]:
@@ -168,15 +170,18 @@ def _named_sql(plan: ChangePlan, ids: tuple[int, int], *, ordered: bool) -> str:
 
 def _answers_sql(outline: Outline, within: ValidRange | None, *, ordered: bool) -> str:
     """The answers, of a range of event time or without their times."""
-    valid_from, valid_to, known_from, known_to = outline.names
-    own = [column.name for column in outline.columns]
-    if within is None:
-        names, where = [*own, known_from, known_to], ""
-        by = [*(column.name for column in outline.event.key), known_from]
-    else:
-        names = [*own, *outline.names]
-        tests = tests_within(outline.event, (valid_from, valid_to), within)
-        where = f" WHERE {' AND '.join(tests)}"
-        by = [*(column.name for column in outline.event.key), known_from, valid_from]
+    valid_from, _, known_from, known_to = outline.names
+    own, keys = ([c.name for c in each] for each in (outline.columns, outline.event.key))
+    names = [*own, *((known_from, known_to) if within is None else outline.names)]
+    by = [*keys, known_from, *(() if within is None else (valid_from,))]
     order = f" ORDER BY {', '.join(map(quote, by))}" if ordered else ""
-    return f"SELECT {', '.join(map(quote, names))} FROM {plan_of.TOLD}{where}{order}"
+    return f"SELECT {', '.join(map(quote, names))} FROM {_CHOSEN}{order}"
+
+
+def _chosen_sql(outline: Outline, within: ValidRange | None) -> str:
+    """The answers for some time of the range."""
+    if within is None:
+        return f"SELECT * FROM {plan_of.TOLD}"
+    valid_from, valid_to, *_ = outline.names
+    tests = tests_within(outline.event, (valid_from, valid_to), within)
+    return f"SELECT * FROM {plan_of.TOLD} WHERE {' AND '.join(tests)}"
