@@ -9,9 +9,9 @@ from bench.report import Part, Verdict, milliseconds
 from bench.timing import medians
 
 _KEYS = 2_000
-_COMMITS = 60
-_ROWS = 20_000
-_ROUNDS = 7
+_COMMITS = 30
+_ROWS = 5_000
+_ROUNDS = 5
 _DDL = "key INTEGER, ts TIMESTAMP, price DOUBLE, gone BOOLEAN"
 
 
