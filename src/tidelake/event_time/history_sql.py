@@ -15,6 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from tidelake.engine.arrow_rows import ArrowRows
 from tidelake.event_time.row_versions import ENDED
 from tidelake.event_time.values.belief import Belief, Fact, answers, beliefs
 from tidelake.history import changes_sql as feed
@@ -35,6 +36,10 @@ _KNOWN_FROM, _KNOWN_TO = "_tidelake_known_from", "_tidelake_known_to"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 _STARTS, _ENDS = "_tidelake_starts", "_tidelake_ends"
 _VERSIONS, _BELIEFS, _MOMENTS = "_tidelake_versions", "_tidelake_beliefs", "_tidelake_moments"
+_TOLD = {
+    **dict.fromkeys((ROW_NUMBER, AT, _SINCE, _UNTIL), "int64"),
+    **dict.fromkeys((_KNOWN_FROM, _KNOWN_TO), "timestamptz"),
+}
 _MANY = 1 << 20
 NAMES = ("valid_from", "valid_to", "known_from", "known_to")
 
@@ -135,7 +140,8 @@ def tell(work: Workbench, sql: str, outline: Outline) -> str:
         f" AS {_TIME} FROM (SELECT {time} AS {_MOMENT} FROM {_VERSIONS}{ends}) AS {_A}"
         f" WHERE {_MOMENT} IS NOT NULL GROUP BY {_MOMENT}"
     )
-    _keep(work, _told(outline, _come(work, outline), _rows(work, outline)))
+    told = list(_told(outline, _come(work, outline), _rows(work, outline)))
+    work.define(_BELIEFS, ArrowRows.of(_TOLD, told))
     listed = "".join(f"{_A}.{quote(column.name)}, " for column in outline.columns)
     valid_from, valid_to, known_from, known_to = map(quote, outline.names)
     return (
@@ -182,30 +188,13 @@ def _rows(work: Workbench, outline: Outline) -> list[tuple[object, ...]]:
     ).fetchall()
 
 
-def _keep(work: Workbench, rows: Iterable[tuple[object, ...]]) -> None:
-    """A table of what `_told` says."""
-    numbers = (ROW_NUMBER, AT, _SINCE, _UNTIL)
-    kinds = dict.fromkeys(numbers, "BIGINT") | {_KNOWN_FROM: "VARCHAR", _KNOWN_TO: "VARCHAR"}
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
-    listed = ", ".join(
-        f"unnest(${place}::{kind}[]) AS {name}"
-        for place, (name, kind) in enumerate(kinds.items(), 1)
-    )
-    times = ", ".join(f"{name}::TIMESTAMPTZ AS {name}" for name in (_KNOWN_FROM, _KNOWN_TO))
-    work.connection.execute(
-        f"CREATE TEMP TABLE {_BELIEFS} AS SELECT {', '.join(numbers)}, {times}"
-        f" FROM (SELECT {listed})",
-        columns,
-    )
-
-
 def _told(
     outline: Outline, come: int | None, rows: Iterable[Sequence[object]]
 ) -> Iterator[tuple[object, ...]]:
     """What the lake answered: the row of each answer, from which time until which it was that, and
     from when to when it was known."""
     ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
-    times = [time.isoformat() for _, time in outline.snapshots]
+    times = [time for _, time in outline.snapshots]
     found = answers if outline.is_state else beliefs
     for _, versions in groupby(rows, itemgetter(0)):
         born = {_fact(ids, version): version[2] for version in versions}
