@@ -80,7 +80,7 @@ def check_rectangles(t: tidelake.Table, past: list[Then], chance: Random) -> Non
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [(1, 6), (2, 8), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in range(3, 15))],
+    [(2, 6), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (1, *range(3, 15)))],
 )
 def test_whatever_happens_to_a_table(
     lake: tidelake.Lake, duck: Duck, seed: int, steps: int
