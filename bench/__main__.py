@@ -22,6 +22,7 @@ from bench import (
     spark_read,
     spark_source,
     spark_write,
+    sql_functions,
     start,
     web,
     write,
@@ -50,6 +51,7 @@ PARTS = {
     "mirror": mirror.run,
     "web": web.run,
     "flight": flight.run,
+    "sql": sql_functions.run,
 }
 
 

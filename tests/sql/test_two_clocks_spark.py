@@ -75,8 +75,8 @@ def test_two_moments_in_one_query(place: Facts) -> None:
     assert place.rows("SELECT count(*) FROM facts", known_at="second") == [(6,)]
     with pytest.raises(Invalid, match=r"main\.plain has no key"):
         place.lake.sql("SELECT * FROM plain FOR VALID_TIME AS OF '2024-01-01'")
-    with pytest.raises(Unsupported, match="FROM"):
-        place.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME FROM '2024' TO '2025'")
+    with pytest.raises(Unsupported, match="CONTAINED"):
+        place.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME CONTAINED IN ('2024', '2025')")
 
 
 def test_a_range_of_valid_time(place: Facts) -> None:
@@ -214,3 +214,22 @@ def test_writes(tmp_path: Path, spark: object) -> None:
         state(day(2.5), 2)
     )
     lake.close()
+
+
+def test_what_duckdb_tells_of_tables(place: Facts) -> None:
+    """DESCRIBE, SUMMARIZE and SHOW TABLES give what they give locally."""
+    valid = "FOR VALID_TIME AS OF TIMESTAMP '2024-01-04'"
+    with tidelake.connect(place.lake.url, data_path=place.lake.data_path) as local:
+        for statement in (
+            "DESCRIBE facts",
+            f"DESCRIBE SELECT id, v AS w FROM facts {valid}",
+            "SUMMARIZE facts",
+            f"SUMMARIZE SELECT id, v FROM facts {valid}",
+            "SUMMARIZE SELECT * FROM plain WHERE id = 'nobody'",
+            "SHOW TABLES",
+            "SHOW ALL TABLES",
+        ):
+            here = local.sql(statement).to_arrow()
+            there = place.lake.sql(statement).to_arrow()
+            assert there.to_pylist() == here.to_pylist(), statement
+        assert place.lake.sql("DESCRIBE facts").to_spark().count() == 4

@@ -92,10 +92,10 @@ def test_a_transaction_sees_its_own_facts(place: Facts) -> None:
         (f"DELETE FROM facts {THEN} WHERE v = 1", {}, Invalid, "which is written to"),
         ("MERGE INTO facts VERSION AS OF 2 USING plain s ON facts.id = s.id"
          " WHEN MATCHED THEN DELETE", {}, Invalid, "which is written to"),
-        ("UPDATE facts FOR PORTION OF VALID_TIME FROM '2024-01-01' TO '2025-01-01' SET v = 1", {},
+        ("UPDATE facts FOR PORTION OF SYSTEM_TIME FROM '2024-01-01' TO '2025-01-01' SET v = 1", {},
          Unsupported, "FOR PORTION OF"),
-        ("DELETE FROM facts for portion of valid_time FROM '2024-01-01' TO '2025-01-01'", {},
-         Unsupported, "FOR PORTION OF"),
+        ("DELETE FROM plain for portion of valid_time FROM '2024-01-01' TO '2025-01-01'", {},
+         Invalid, "no key and event time"),
         ("INSERT INTO plain VALUES ('x', 'y')", {"as_of": day(1)}, Invalid, "reads no table"),
         ("INSERT INTO plain VALUES ('x', 'y')", {"known_at": 1}, Invalid, "reads no table"),
         ("INSERT INTO plain SELECT * FROM plain", {"as_of": day(1)}, Invalid, "has an event time"),
@@ -120,16 +120,6 @@ def test_what_makes_no_sense_changes_nothing(
         untouched.lake.sql(statement, **given)
     assert caught.value.hint
     assert len(untouched.lake.snapshots()) == before
-
-
-def test_a_hint_says_how_to_change_a_part_of_valid_time(untouched: Facts) -> None:
-    with pytest.raises(Unsupported) as caught:
-        untouched.lake.sql("UPDATE facts FOR PORTION OF VALID_TIME FROM NULL TO NULL SET v = 1")
-    assert "t.put" in str(caught.value.hint)
-    assert "t.end" in str(caught.value.hint)
-    with pytest.raises(Unsupported) as other:
-        untouched.lake.sql("SELECT * FROM facts FOR SYSTEM_TIME ALL")
-    assert "changes(" in str(other.value.hint)
 
 
 def test_views_made_by_sql_keep_their_clauses(place: Facts) -> None:

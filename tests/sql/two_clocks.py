@@ -35,6 +35,8 @@ def state(as_of: datetime, commits: int) -> list[Row]:
 def periods(start: datetime | None, end: datetime | None, commits: int) -> list[tuple[Any, ...]]:
     """Facts that hold at a moment of the range, moment by moment: key, value, since when, until
     when."""
+    if start is not None and start == end:
+        return []
     known = [row for commit in COMMITS[:commits] for row in commit]
     found = []
     for key in {row[0] for row in known}:

@@ -23,7 +23,7 @@ from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
 
-_TAGS = tuple(f"{PREFIX}{name}" for name in ("key", "event_time", "tombstone"))
+_TAGS = tuple(f"{PREFIX}{name}" for name in ("key", "event_time", "tombstone", "valid_to"))
 _NEW, _WAS, _STATE = "_tidelake_new", "_tidelake_was", "_tidelake_state"
 
 
@@ -33,12 +33,15 @@ def set_event_time(
     event_time: str | None,
     key: str | Sequence[str],
     tombstone: str | None,
+    valid_to: str | None = None,
 ) -> WriteResult:
     draft = tx.draft(name)
     table = draft.after
     if event_time is not None and not key:
         raise Invalid("event_time needs a key", hint=f't.set_event_time({event_time!r}, key="id")')
-    wanted = settings_from_names(table.schema, key=key, event_time=event_time, tombstone=tombstone)
+    wanted = settings_from_names(
+        table.schema, key=key, event_time=event_time, tombstone=tombstone, valid_to=valid_to
+    )
     _check_series(table.name, Settings.of(table.tags), wanted)
     after = with_required(table.schema, wanted)
     others = {tag: value for tag, value in table.tags.items() if tag not in _TAGS}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
-from tidelake.engine import Engine, Reading
+from tidelake.engine import Engine, Job, Reading
 from tidelake.event_time import history_sql as plan_of
 from tidelake.event_time.history_sql import HistoryPlan, Outline
 from tidelake.event_time.key import key_is
 from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.state import check_placed
 from tidelake.history.changes import define, plan_changes, span_of
+from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
@@ -24,6 +25,8 @@ from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
+
+_GATHERED = "_tidelake_gathered"
 
 
 def history_of(source: Source, key: Any) -> History:
@@ -78,12 +81,23 @@ class History(LazyRows):
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         plan = self.plan()
         job = engine.job(f"cannot read the history of {self._name}")
-        define(job, plan.changes)
-        job.define(plan_of.OF_KEY, plan_of.of_key_sql(plan))
-        job.gather(plan_of.LIVES, plan_of.lives_sql(plan), plan_of.ALL)
-        tell = partial(plan_of.tell, outline=plan.outline)
-        job.pick(plan_of.TOLD, f"SELECT * FROM {plan_of.LIVES}", tell)
+        define_told(job, plan, one_key=True)
         return job.reading(plan_of.history_sql(plan.outline, ordered=ordered))
 
     def __repr__(self) -> str:
         return f"<History of {self._key!r} in {self._name}>"
+
+
+def define_lives(job: Job, plan: ChangePlan, where: str | None) -> None:
+    """A relation of every version of the rows that are asked about."""
+    define(job, plan)
+    job.define(plan_of.OF_KEY, plan_of.of_key_sql(plan, where))
+    job.define(plan_of.LIVES, plan_of.versions_sql(plan))
+
+
+def define_told(job: Job, plan: HistoryPlan, *, one_key: bool) -> None:
+    """A relation of all that the lake answered."""
+    define_lives(job, plan.changes, plan.where)
+    job.gather(_GATHERED, plan_of.lives_sql(plan.outline, one_key=one_key), plan_of.PLACE)
+    tell = partial(plan_of.tell, outline=plan.outline)
+    job.pick(plan_of.TOLD, f"SELECT * FROM {_GATHERED}", tell)

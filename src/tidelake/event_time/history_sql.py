@@ -1,19 +1,23 @@
-"""The history of a key as a plan and SQL: when each version of its rows was in the lake.
+"""The history of keys as a plan and SQL: when each version of their rows was in the lake.
 
 Which of them was the answer, for which times and while the lake knew what, is arithmetic on
-whole numbers (`event_time.values.belief`). It is done where the rows are: in this process, or by a
-task of Spark's.
+whole numbers (`event_time.values.belief`). It is done where the rows are: in this process, or by
+tasks of Spark's.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from tidelake.event_time.values.belief import Belief, Fact, beliefs
+from tidelake.engine.arrow_rows import ArrowRows
+from tidelake.event_time.row_versions import ENDED
+from tidelake.event_time.values.belief import Belief, Fact, answers, beliefs
 from tidelake.history import changes_sql as feed
 from tidelake.history.changes_sql import AT, ChangePlan
 from tidelake.model.event_time import EventTime
@@ -24,31 +28,35 @@ if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
 LIVES, TOLD, OF_KEY = "_tidelake_lives", "_tidelake_told", "_tidelake_of_key"
-ALL = "_tidelake_all"
-"""A column in which all versions have the same value, by which they come together."""
-_ENDED, _HOLDS, _TIME, _ENDS_KEY = (
-    "_tidelake_ended",
-    "_tidelake_holds",
-    "_tidelake_time",
-    "_tidelake_ends_key",
-)
-_NEXT_ROW, _NEXT_AT = "_tidelake_next_row", "_tidelake_next_at"
+PLACE = "_tidelake_place"
+"""A column in which all versions of a key have the same value, by which they come together."""
+_KEY, _TIME, _MOMENT = "_tidelake_key", "_tidelake_time", "_tidelake_moment"
+_SINCE, _UNTIL = "_tidelake_since", "_tidelake_until"
 _KNOWN_FROM, _KNOWN_TO = "_tidelake_known_from", "_tidelake_known_to"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 _STARTS, _ENDS = "_tidelake_starts", "_tidelake_ends"
-_VERSIONS, _BELIEFS = "_tidelake_versions", "_tidelake_beliefs"
+_VERSIONS, _BELIEFS, _MOMENTS = "_tidelake_versions", "_tidelake_beliefs", "_tidelake_moments"
+_TOLD = {
+    **dict.fromkeys((ROW_NUMBER, AT, _SINCE, _UNTIL), "int64"),
+    **dict.fromkeys((_KNOWN_FROM, _KNOWN_TO), "timestamptz"),
+}
+_MANY = 1 << 20
 NAMES = ("valid_from", "valid_to", "known_from", "known_to")
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What makes the versions of a key's rows into its history. `snapshots` are those that are
-    left, oldest first. With `moment`, only what was the answer for that moment is wanted."""
+    """What makes the versions of rows into the history of their keys. `snapshots` are those that
+    are left, oldest first; of these, `seen` are the first and the last at which an answer was given
+    that is wanted. With `moment`, only what was the answer for that moment is wanted; with
+    `is_state` all versions are there at the one moment that is asked about."""
 
     columns: tuple[Column, ...]
     event: EventTime
     snapshots: tuple[tuple[int, datetime], ...]
     moment: int | None = None
+    seen: tuple[int, int] | None = None
+    is_state: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,26 +65,25 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPlan:
-    """`changes` tell of the key's rows, for which `where` is true."""
+    """`changes` tell of the rows for which `where` is true, or of all."""
 
     changes: ChangePlan
-    where: str
+    where: str | None
     outline: Outline
 
 
-def of_key_sql(plan: HistoryPlan) -> str:
-    """Those of the rows that came that are about the key."""
-    where = f" WHERE ({plan.where})" if plan.changes.window.unknown else ""
-    return f"SELECT * FROM {feed.CAME}{where}"
+def of_key_sql(changes: ChangePlan, where: str | None) -> str:
+    """Those of the rows that came that are asked about."""
+    chosen = f" WHERE ({where})" if where and changes.window.unknown else ""
+    return f"SELECT * FROM {feed.CAME}{chosen}"
 
 
-def lives_sql(plan: HistoryPlan) -> str:
-    """Every version of the key's rows, with the snapshots at which it came and went; and room for
-    what the history tells."""
-    own = plan.changes.columns
+def versions_sql(changes: ChangePlan) -> str:
+    """Every version of the rows, with the snapshots at which it came and went."""
+    own = changes.columns
     listed = "".join(f"{_A}.{quote(column.name)}, " for column in own)
-    same = bool(plan.changes.window.unknown)
-    first = f"CAST({plan.changes.window.after} AS BIGINT)"
+    same = bool(changes.window.unknown)
+    first = f"CAST({changes.window.after} AS BIGINT)"
     columns = "".join(f"{quote(column.name)}, " for column in own)
     return (
         f"WITH {_STARTS} AS (SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT} FROM {OF_KEY} AS {_A}"
@@ -84,21 +91,13 @@ def lives_sql(plan: HistoryPlan) -> str:
         f" FROM {feed.BASE}),"
         f" {_ENDS} AS (SELECT {_A}.{ROW_NUMBER}, {_A}.{AT} FROM {feed.WENT} AS {_A}"
         f"{_unmoved(same)})"
-        f" SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_B}.{_ENDED}, TRUE AS {ALL},"
-        f" {_room(plan.outline)} FROM {_STARTS} AS {_A}"
-        f" LEFT JOIN (SELECT {_C}.{ROW_NUMBER}, {_C}.{AT}, min({_D}.{AT}) AS {_ENDED}"
+        f" SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_B}.{ENDED} FROM {_STARTS} AS {_A}"
+        f" LEFT JOIN (SELECT {_C}.{ROW_NUMBER}, {_C}.{AT}, min({_D}.{AT}) AS {ENDED}"
         f" FROM {_STARTS} AS {_C} JOIN {_ENDS} AS {_D}"
         f" ON {_C}.{ROW_NUMBER} = {_D}.{ROW_NUMBER} AND {_D}.{AT} > {_C}.{AT}"
         f" GROUP BY {_C}.{ROW_NUMBER}, {_C}.{AT}) AS {_B}"
         f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER} AND {_A}.{AT} = {_B}.{AT}"
     )
-
-
-def _room(outline: Outline) -> str:
-    time = f"{_A}.{quote(outline.event.time.name)}"
-    values = (time, time, *["CAST(NULL AS TIMESTAMPTZ)"] * 2)
-    names = map(quote, outline.names)
-    return ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
 
 
 def _unmoved(same: bool) -> str:
@@ -110,91 +109,130 @@ def _unmoved(same: bool) -> str:
     )
 
 
+def lives_sql(outline: Outline, *, one_key: bool) -> str:
+    """All versions, with the place at which those of their key come together, and room for what
+    the history tells. They are those of a relation `LIVES`."""
+    keys = ", ".join(f"{_A}.{quote(column.name)}" for column in outline.event.key)
+    place = "CAST(0 AS BIGINT)" if one_key else f"CAST(hash({keys}) % {_MANY} AS BIGINT)"
+    listed = "".join(f"{_A}.{quote(column.name)}, " for column in outline.columns)
+    return (
+        f"SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{ENDED}, {place} AS {PLACE},"
+        f" {_room(outline)} FROM {LIVES} AS {_A}"
+    )
+
+
+def _room(outline: Outline) -> str:
+    time = f"{_A}.{quote(outline.event.time.name)}"
+    values = (time, time, *["CAST(NULL AS TIMESTAMPTZ)"] * 2)
+    names = map(quote, outline.names)
+    return ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
+
+
 def tell(work: Workbench, sql: str, outline: Outline) -> str:
     """A query of what the lake answered, from one of all versions as `lives_sql` has them. It has
     the same columns."""
-    work.connection.execute(f"CREATE TEMP TABLE {_VERSIONS} AS {_versions_sql(sql, outline)}")
-    rows = work.connection.execute(
-        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, {_TIME}, {_ENDS_KEY}, {_HOLDS} FROM {_VERSIONS}"
-    ).fetchall()
-    _keep(work, _told(outline, rows))
+    run = work.connection.execute
+    time, end = quote(outline.event.time.name), outline.event.valid_to
+    ends = "" if end is None else f" UNION SELECT {quote(end.name)} FROM {_VERSIONS}"
+    run(f"CREATE TEMP TABLE {_VERSIONS} AS SELECT * FROM ({sql}) AS {_A} WHERE {time} IS NOT NULL")
+    run(
+        f"CREATE TEMP TABLE {_MOMENTS} AS SELECT {_MOMENT}, row_number() OVER (ORDER BY {_MOMENT})"
+        f" AS {_TIME} FROM (SELECT {time} AS {_MOMENT} FROM {_VERSIONS}{ends}) AS {_A}"
+        f" WHERE {_MOMENT} IS NOT NULL GROUP BY {_MOMENT}"
+    )
+    told = list(_told(outline, _come(work, outline), _rows(work, outline)))
+    work.define(_BELIEFS, ArrowRows.of(_TOLD, told))
     listed = "".join(f"{_A}.{quote(column.name)}, " for column in outline.columns)
-    time = quote(outline.event.time.name)
     valid_from, valid_to, known_from, known_to = map(quote, outline.names)
     return (
-        f"SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{_ENDED}, {_A}.{ALL},"
-        f" {_A}.{time} AS {valid_from}, {_C}.{time} AS {valid_to},"
+        f"SELECT {listed}{_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{ENDED}, {_A}.{PLACE},"
+        f" {_C}.{_MOMENT} AS {valid_from}, {_D}.{_MOMENT} AS {valid_to},"
         f" {_B}.{_KNOWN_FROM} AS {known_from}, {_B}.{_KNOWN_TO} AS {known_to}"
         f" FROM {_BELIEFS} AS {_B} JOIN {_VERSIONS} AS {_A}"
         f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER} AND {_A}.{AT} = {_B}.{AT}"
-        f" LEFT JOIN {_VERSIONS} AS {_C}"
-        f" ON {_C}.{ROW_NUMBER} = {_B}.{_NEXT_ROW} AND {_C}.{AT} = {_B}.{_NEXT_AT}"
+        f" JOIN {_MOMENTS} AS {_C} ON {_C}.{_TIME} = {_B}.{_SINCE}"
+        f" LEFT JOIN {_MOMENTS} AS {_D} ON {_D}.{_TIME} = {_B}.{_UNTIL}"
     )
 
 
-def _versions_sql(sql: str, outline: Outline) -> str:
-    """The versions, each with the place of its event time among all of them, whether it ends its
-    key, and whether it is a fact at the moment asked for."""
-    time, end = quote(outline.event.time.name), outline.event.tombstone
-    holds = "TRUE" if outline.moment is None else outline.event.until(outline.moment).sql()
-    ends = "FALSE" if end is None else quote(end.name)
-    return (
-        f"SELECT *, dense_rank() OVER (ORDER BY {time}) AS {_TIME}, {ends} AS {_ENDS_KEY},"
-        f" {holds} AS {_HOLDS} FROM ({sql}) AS {_A} WHERE {time} IS NOT NULL"
-    )
+def _come(work: Workbench, outline: Outline) -> int | None:
+    """How many of the times have come at the moment that is asked for."""
+    if outline.moment is None:
+        return None
+    time = replace(outline.event.time, name=_MOMENT)
+    until = replace(outline.event, time=time).until(outline.moment).sql()
+    row = work.connection.execute(f"SELECT count(*) FROM {_MOMENTS} WHERE {until}").fetchone()
+    return int(row[0]) if row else 0
 
 
-def _keep(work: Workbench, rows: Iterable[tuple[object, ...]]) -> None:
-    """A table of what `_told` says."""
-    numbers = (ROW_NUMBER, AT, _NEXT_ROW, _NEXT_AT)
-    kinds = dict.fromkeys(numbers, "BIGINT") | {_KNOWN_FROM: "VARCHAR", _KNOWN_TO: "VARCHAR"}
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
-    listed = ", ".join(
-        f"unnest(${place}::{kind}[]) AS {name}"
-        for place, (name, kind) in enumerate(kinds.items(), 1)
-    )
-    times = ", ".join(f"{name}::TIMESTAMPTZ AS {name}" for name in (_KNOWN_FROM, _KNOWN_TO))
-    work.connection.execute(
-        f"CREATE TEMP TABLE {_BELIEFS} AS SELECT {', '.join(numbers)}, {times}"
-        f" FROM (SELECT {listed})",
-        columns,
-    )
+def _rows(work: Workbench, outline: Outline) -> list[tuple[object, ...]]:
+    """Of every version its key as a number, its row, when it came and went, the place of its time
+    among all times, whether it ends its key, and the place of the time at which it ends itself."""
+    event = outline.event
+    keys = [quote(column.name) for column in event.key]
+    listed = ", ".join(keys)
+    same = " AND ".join(f"{_A}.{key} = {_B}.{key}" for key in keys)
+    gone = event.tombstone
+    ends = "FALSE" if gone is None else f"coalesce({_A}.{quote(gone.name)}, FALSE)"
+    place, ended = "NULL", ""
+    if event.valid_to is not None:
+        name = quote(event.valid_to.name)
+        place = f"{_D}.{_TIME}"
+        ended = f" LEFT JOIN {_MOMENTS} AS {_D} ON {_A}.{name} = {_D}.{_MOMENT}"
+    return work.connection.execute(
+        f"SELECT {_B}.{_KEY}, {_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{ENDED}, {_C}.{_TIME}, {ends},"
+        f" {place} FROM {_VERSIONS} AS {_A} JOIN (SELECT {listed}, row_number() OVER () AS {_KEY}"
+        f" FROM {_VERSIONS} GROUP BY {listed}) AS {_B} ON {same}"
+        f" JOIN {_MOMENTS} AS {_C} ON {_A}.{quote(event.time.name)} = {_C}.{_MOMENT}{ended}"
+        f" ORDER BY {_B}.{_KEY}"
+    ).fetchall()
 
 
-def _told(outline: Outline, rows: Iterable[Sequence[object]]) -> Iterator[tuple[object, ...]]:
-    """What the lake answered: the row of each answer, the row that follows it in time, and from
-    when to when it was known."""
+def _told(
+    outline: Outline, come: int | None, rows: Iterable[Sequence[object]]
+) -> Iterator[tuple[object, ...]]:
+    """What the lake answered: the row of each answer, from which time until which it was that, and
+    from when to when it was known."""
     ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
-    times = [time.isoformat() for _, time in outline.snapshots]
-    born: dict[Fact, int] = {}
-    at: dict[int, tuple[Fact, bool]] = {}
-    for row, came, went, time, ends, holds in rows:
-        fact = Fact(
-            _number(row),
-            _number(time),
-            bisect_left(ids, _number(came)),
-            _seen(ids, went),
-            bool(ends),
-        )
-        born[fact] = _number(came)
-        at[fact.time] = fact, bool(holds)
-    for belief in beliefs(born):
-        if outline.moment is not None and not _contains(belief, at):
-            continue
-        following = None if belief.until is None else at[belief.until][0]
-        yield (
-            belief.fact.row,
-            born[belief.fact],
-            None if following is None else following.row,
-            None if following is None else born[following],
-            times[belief.known_from],
-            None if belief.known_to is None else times[belief.known_to],
-        )
+    times = [time for _, time in outline.snapshots]
+    found = answers if outline.is_state else beliefs
+    for _, versions in groupby(rows, itemgetter(0)):
+        born = {_fact(ids, version): version[2] for version in versions}
+        for belief in found(born):
+            if not (_contains(belief, come) and _was_seen(belief, outline.seen)):
+                continue
+            yield (
+                belief.fact.row,
+                born[belief.fact],
+                belief.since,
+                belief.until,
+                times[belief.known_from],
+                None if belief.known_to is None else times[belief.known_to],
+            )
 
 
-def _contains(belief: Belief, at: dict[int, tuple[Fact, bool]]) -> bool:
-    """Whether the moment asked for lies in it; of every time, `at` knows if it has come then."""
-    return at[belief.fact.time][1] and (belief.until is None or not at[belief.until][1])
+def _fact(ids: Sequence[int], version: Sequence[object]) -> Fact:
+    _, row, came, went, time, ends, until = version
+    return Fact(
+        _number(row),
+        _number(time),
+        bisect_left(ids, _number(came)),
+        _seen(ids, went),
+        bool(ends),
+        None if until is None else _number(until),
+    )
+
+
+def _contains(belief: Belief, come: int | None) -> bool:
+    """Whether the moment asked for lies in it, by which so many times have come."""
+    return come is None or (belief.since <= come and (belief.until is None or belief.until > come))
+
+
+def _was_seen(belief: Belief, seen: tuple[int, int] | None) -> bool:
+    if seen is None:
+        return True
+    first, last = seen
+    return belief.known_from <= last and (belief.known_to is None or belief.known_to > first)
 
 
 def _seen(ids: Sequence[int], went: object) -> int | None:

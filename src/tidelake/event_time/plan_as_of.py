@@ -37,7 +37,7 @@ def plan_as_of(
     hints, _ = divide_condition(request.hint, event)
     rest = together(late)
     wanted = _wanted(schema.names, event, {*output, *(rest.columns if rest else ())})
-    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints), event.until(moment))
+    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints), event.holds_at(moment))
     scan = facts_of.all(counted=counted) if counted or rollup is None else None
     plan = AsOfPlan(
         as_of=moment,
@@ -63,13 +63,14 @@ def condition_as_of(
         return None
     early, _ = divide_condition(request.filter, event)
     hints, _ = divide_condition(request.hint, event)
-    where = together([*early, *hints, event.until(moment)])
+    where = together([*early, *hints, event.holds_at(moment)])
     return where.predicate if where else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """The rows that may hold at a moment: those of the wanted keys that are not later."""
+    """The rows that may hold at a moment: those of the wanted keys that have begun by then, and
+    not ended by themselves."""
 
     reader: Reader
     at: int

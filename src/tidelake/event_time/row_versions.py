@@ -17,6 +17,7 @@ from tidelake.model.schema import ROW_NUMBER, Column
 from tidelake.model.snapshot import Snapshot
 from tidelake.plan.scan import ScanPlan
 
+ENDED = "_tidelake_ended"
 BEGAN, SINCE, UNTIL = "_tidelake_version", "_tidelake_since", "_tidelake_until"
 VERSIONS, KNOWN_TIMES = "_tidelake_versions", "_tidelake_known_times"
 _TIME = "_tidelake_time"
@@ -99,11 +100,20 @@ def versions_sql(plan: ChangePlan, holes: Holes) -> str:
     )
 
 
-def dated_sql(plan: ChangePlan) -> str:
+def lived_sql(plan: ChangePlan, lives: str, holes: Holes) -> str:
+    """The same from a relation of versions that knows the snapshots at which each came and went."""
+    own = "".join(f"{quote(column.name)}, " for column in plan.columns)
+    return (
+        f"SELECT {own}{ROW_NUMBER}, {AT} AS {BEGAN}, {holes.told_at(AT)} AS {SINCE},"
+        f" {holes.told_at(ENDED)} AS {UNTIL} FROM {lives}"
+    )
+
+
+def dated_sql(plan: ChangePlan, versions: str = VERSIONS) -> str:
     """All versions, by the times of those snapshots."""
     listed = "".join(f"v.{quote(column.name)}, " for column in plan.columns)
     return (
         f"SELECT {listed}v.{ROW_NUMBER}, v.{BEGAN}, a.{_TIME} AS {SINCE}, b.{_TIME} AS {UNTIL}"
-        f" FROM {VERSIONS} AS v LEFT JOIN {KNOWN_TIMES} AS a ON v.{SINCE} = a.{AT}"
+        f" FROM {versions} AS v LEFT JOIN {KNOWN_TIMES} AS a ON v.{SINCE} = a.{AT}"
         f" LEFT JOIN {KNOWN_TIMES} AS b ON v.{UNTIL} = b.{AT}"
     )

@@ -124,16 +124,22 @@ class Lake(Owner, Closable):
             return gone
 
     def consumer(
-        self, name: str, since: int | str | datetime | None = None, lease_seconds: float = 60
+        self,
+        name: str,
+        since: int | str | datetime | None = None,
+        lease_seconds: float = 60,
+        *,
+        tables: Sequence[str] | None = None,
     ) -> Consumer:
-        """Take hold of a named consumer of the lake's changes; use it in a `with`. A new one
-        starts after `since`, else from the beginning; one that is known goes on where it was.
+        """Take hold of a named consumer of the lake's changes, or of those of some `tables`; use it
+        in a `with`. A new one starts after `since`, else from the beginning; one that is known goes
+        on where it was.
         Only one can hold it: until it is closed, or silent for as long as its lease."""
         from tidelake.history.consumer import Consumer
 
         self.session.namespace.check_whole("consumer")
         self.session.check_writable()
-        return Consumer(self.session, name, since, lease_seconds)
+        return Consumer(self.session, name, since, lease_seconds, tables)
 
     @overload
     def mirror(

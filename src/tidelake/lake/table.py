@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tidelake.event_time.belief_changes import BeliefChanges
     from tidelake.event_time.history import History
     from tidelake.event_time.periods import Periods
+    from tidelake.event_time.versions import Versions
     from tidelake.history.changes import Changes
     from tidelake.history.diff import TableDiff
     from tidelake.history.schema_steps import SchemaStep
@@ -164,15 +165,27 @@ class Table(TableCoverage, TableWrites, LazyRows):
     def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
         """The facts that held at some time from `start` until before `end`, each with when that
         was: `valid_from`, `valid_to`. None is no bound. In SQL: FOR VALID_TIME FROM … TO …."""
-        from tidelake.event_time.periods import Periods, ValidRange
+        from tidelake.event_time.periods import Periods
+        from tidelake.event_time.values.ranges import ValidRange
 
         self.source.check_not_as_of("periods")
-        first = None if start is None else as_moment(start, "start")
-        last = None if end is None else as_moment(end, "end")
+        within = ValidRange.of(start, end)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
             EventTime.of(self.source.info(reader, at), at)
-        return Periods(self.source, ValidRange(first, last))
+        return Periods(self.source, within)
+
+    def versions(
+        self, start: int | str | datetime | None = None, end: int | str | datetime | None = None
+    ) -> Versions:
+        """What the lake held of the table at some time from `start` until before `end` (snapshot
+        ids, times or tags; None is no bound): every version of its rows, with when that was
+        (`known_from`, `known_to`). As of a moment: what was answered for it, and while that was
+        the answer. In SQL: FOR SYSTEM_TIME FROM … TO …."""
+        from tidelake.event_time.values.ranges import SystemRange
+        from tidelake.event_time.versions import Versions
+
+        return Versions(self.source, SystemRange(start, end))
 
     def plane(self) -> Plane:
         """Where the facts of the table lie in both times, from the statistics of its files: which

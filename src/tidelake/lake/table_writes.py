@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tidelake.session.drafting import DraftSession
     from tidelake.write.merge import Merge
 
+Portion = tuple[str | date | None, str | date | None]
+"""From a moment of event time until before another; None is no bound."""
+
 
 class TableWrites:
     """Every call is a commit of its own, on terms that it takes by name (`once`, `expected`,
@@ -64,11 +67,25 @@ class TableWrites:
             "overwrite", terms, lambda tx: writes.overwrite(tx, self.source.name, data, where=where)
         )
 
-    def delete(self, where: str | Predicate, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Delete the rows that meet a condition; `"true"` deletes all."""
+    def delete(
+        self,
+        where: str | Predicate,
+        *,
+        portion: Portion | None = None,
+        **terms: Unpack[CommitTerms],
+    ) -> WriteResult:
+        """Delete the rows that meet a condition; `"true"` deletes all. With a `portion` of event
+        time, from its first moment until before its second (None is no bound): keys whose facts
+        meet the condition are not there in it, which is told by facts that are added."""
+        from tidelake.event_time.portion import delete_portion
+        from tidelake.event_time.values.ranges import ValidRange
         from tidelake.write import rows as writes
 
-        return self._write("delete", terms, lambda tx: writes.delete(tx, self.source.name, where))
+        name = self.source.name
+        if portion is None:
+            return self._write("delete", terms, lambda tx: writes.delete(tx, name, where))
+        times = ValidRange.of_pair(portion)
+        return self._write("delete", terms, lambda tx: delete_portion(tx, name, times, where))
 
     def update(
         self,
@@ -76,15 +93,28 @@ class TableWrites:
         where: str | Predicate | None = None,
         *,
         values: Mapping[str, Any] | None = None,
+        portion: Portion | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Set columns of the rows that meet a condition. In `set` text is SQL (`"x + 1"`), and
         anything else stands for itself; in `values` text stands for itself too. A value that does
-        not fit its column exactly is refused, as `append` does."""
+        not fit its column exactly is refused, as `append` does.
+
+        With a `portion` of event time, from its first moment until before its second (None is no
+        bound), facts that hold there and meet the condition are others in it, and behind it as they
+        were. That is told by facts that are added."""
+        from tidelake.event_time.portion import update_portion
+        from tidelake.event_time.values.ranges import ValidRange
         from tidelake.write import rows as writes
 
+        name = self.source.name
+        if portion is None:
+            return self._write(
+                "update", terms, lambda tx: writes.update(tx, name, set, where, values)
+            )
+        times = ValidRange.of_pair(portion)
         return self._write(
-            "update", terms, lambda tx: writes.update(tx, self.source.name, set, where, values)
+            "update", terms, lambda tx: update_portion(tx, name, times, (set, where), values)
         )
 
     def merge(
@@ -227,11 +257,13 @@ class TableWrites:
         *,
         key: str | Sequence[str] = (),
         tombstone: str | None = None,
+        valid_to: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make the table one of facts in time: what each is about (`key`), since when it holds,
-        and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
-        time can no longer be null, which the rows that are there must not be either.
+        whether it says that the key is no more (`tombstone`, a boolean column), and until before
+        when it holds at most (`valid_to`, a time like the event time, NULL for no end). Key and
+        event time can no longer be null, which the rows that are there must not be either.
 
         None ends it, and leaves a key for `merge` if one is given.
         """
@@ -240,7 +272,9 @@ class TableWrites:
         return self._write(
             "set_event_time",
             terms,
-            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone),
+            lambda tx: facts.set_event_time(
+                tx, self.source.name, event_time, key, tombstone, valid_to
+            ),
         )
 
     def set_comment(self, comment: str | None, **terms: Unpack[CommitTerms]) -> WriteResult:

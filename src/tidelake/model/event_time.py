@@ -11,7 +11,7 @@ from tidelake.model import instant
 from tidelake.model.literal import Value
 from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import python_value
-from tidelake.model.predicate import Compare
+from tidelake.model.predicate import And, Compare, IsNull, Or, Predicate
 from tidelake.model.schema import Column
 from tidelake.model.settings import Settings
 from tidelake.model.table import TableInfo
@@ -26,11 +26,13 @@ class EventTime:
     """The columns by which the rows of a table are facts: "from this time on, this key looks like
     this", or with the tombstone set, "this key is no more". Of several facts about one key the
     one with the greatest time holds, and of those with one time the one with the greatest row
-    id."""
+    id. Where `valid_to` is not null, the fact is none from then on: what held before it holds
+    again."""
 
     key: tuple[Column, ...]
     time: Column
     tombstone: Column | None = None
+    valid_to: Column | None = None
 
     @staticmethod
     def of(table: TableInfo, at: int) -> EventTime:
@@ -44,8 +46,8 @@ class EventTime:
         )
         if _settled(table):
             raise Invalid(
-                f"the key, event time or tombstone of {table.name} is a column that has been"
-                f" dropped by snapshot {at}",
+                f"the key, event time, tombstone or valid_to of {table.name} is a column that has"
+                f" been dropped by snapshot {at}",
                 hint=hint,
             )
         raise Invalid(f"{table.name} has no key and event time at snapshot {at}", hint=hint)
@@ -56,19 +58,27 @@ class EventTime:
         columns = {column.id: column for column in table.schema}
         if settings is None or not settings.facts <= columns.keys():
             return None
-        end = None if settings.tombstone is None else columns[settings.tombstone]
+        gone = None if settings.tombstone is None else columns[settings.tombstone]
+        end = None if settings.valid_to is None else columns[settings.valid_to]
         assert settings.event_time is not None
-        return EventTime(
-            tuple(columns[key] for key in settings.key), columns[settings.event_time], end
-        )
+        keys = tuple(columns[key] for key in settings.key)
+        return EventTime(keys, columns[settings.event_time], gone, end)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (*self.key, self.time, *((self.tombstone,) if self.tombstone else ()))
+        ends = (column for column in (self.tombstone, self.valid_to) if column is not None)
+        return (*self.key, self.time, *ends)
 
     def until(self, moment: int) -> Compare:
-        """A fact is there at a moment."""
+        """A fact has begun at a moment."""
         return Compare(self.time.name, "<=", _floor(self.time, moment))
+
+    def holds_at(self, moment: int) -> Predicate:
+        """A fact is there at a moment: it has begun, and not ended by itself."""
+        if self.valid_to is None:
+            return self.until(moment)
+        later = Compare(self.valid_to.name, ">", _floor(self.valid_to, moment))
+        return And((self.until(moment), Or((IsNull(self.valid_to.name), later))))
 
     def after(self, moment: int) -> Compare:
         """A fact is later than a moment."""

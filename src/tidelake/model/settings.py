@@ -33,9 +33,9 @@ def mirror_formats(tags: Mapping[str, str]) -> set[str]:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`key` and `event_time` make a table one of facts in time, `tombstone` says that a key has
-    ended; `event_time` and `bucket` make it a series whose coverage is kept, for each `entity` if
-    there are such columns, and `overlap` says what an append does with buckets that are covered
-    already."""
+    ended, `valid_to` until when a fact holds at most; `event_time` and `bucket` make it a series
+    whose coverage is kept, for each `entity` if there are such columns, and `overlap` says what an
+    append does with buckets that are covered already."""
 
     key: tuple[int, ...] = ()
     event_time: int | None = None
@@ -43,11 +43,12 @@ class Settings:
     entity: tuple[int, ...] = ()
     bucket: str | None = None
     overlap: str | None = None
+    valid_to: int | None = None
 
     @property
     def columns(self) -> frozenset[int]:
         """Ids of all columns that the settings name."""
-        single = [self.event_time, self.tombstone]
+        single = [self.event_time, self.tombstone, self.valid_to]
         return frozenset([*self.key, *self.entity, *(i for i in single if i is not None)])
 
     @property
@@ -70,6 +71,7 @@ class Settings:
             "key": list(self.key) or None,
             "event_time": self.event_time,
             "tombstone": self.tombstone,
+            "valid_to": self.valid_to,
             "entity": list(self.entity) or None,
             "bucket": self.bucket,
             "overlap": self.overlap,
@@ -95,7 +97,7 @@ class Settings:
                     hint="declare the setting again",
                 ) from None
 
-        event_time, tombstone = ids("event_time"), ids("tombstone")
+        event_time, tombstone, valid_to = ids("event_time"), ids("tombstone"), ids("valid_to")
         return Settings(
             key=ids("key"),
             event_time=event_time[0] if event_time else None,
@@ -103,6 +105,7 @@ class Settings:
             entity=ids("entity"),
             bucket=tags.get(f"{PREFIX}bucket"),
             overlap=tags.get(f"{PREFIX}overlap"),
+            valid_to=valid_to[0] if valid_to else None,
         )
 
 
@@ -112,6 +115,7 @@ def settings_from_names(
     key: str | Sequence[str] = (),
     event_time: str | None = None,
     tombstone: str | None = None,
+    valid_to: str | None = None,
     entity: str | Sequence[str] = (),
     bucket: str | int | timedelta | None = None,
     overlap: str | None = None,
@@ -121,6 +125,7 @@ def settings_from_names(
     entities = _columns(schema, "entity", entity)
     time = None if event_time is None else _column(schema, "event_time", event_time)
     end = None if tombstone is None else _column(schema, "tombstone", tombstone)
+    until = None if valid_to is None else _column(schema, "valid_to", valid_to)
     if time is not None and time.type not in _MOMENTS and (keys or time.type not in INTEGERS):
         raise Invalid(
             f"event_time={time.name!r} is a {time.type}", hint="it must be a time or date"
@@ -133,6 +138,8 @@ def settings_from_names(
     if end is not None and end.type != "boolean":
         raise Invalid(f"tombstone={end.name!r} is a {end.type}", hint="it must be a boolean")
     _check_together(keys, time, end, entities, bucket, overlap)
+    if until is not None:
+        _check_end(keys, time, until)
     return Settings(
         tuple(column.id for column in keys),
         None if time is None else time.id,
@@ -140,7 +147,25 @@ def settings_from_names(
         tuple(column.id for column in entities),
         None if bucket is None or time is None else Clock.of(bucket, time.type).given,
         overlap,
+        None if until is None else until.id,
     )
+
+
+def _check_end(keys: Sequence[Column], time: Column | None, until: Column) -> None:
+    """Two times can be compared exactly if they are of one type."""
+    if time is None or not keys:
+        raise Invalid("valid_to needs key and event_time", hint="give all three")
+    if until == time or until in keys:
+        raise Invalid(
+            f"{until.name!r} cannot say both when a fact begins, or what it is about, and when it"
+            " ends",
+            hint="choose another column for valid_to",
+        )
+    if until.type != time.type:
+        raise Invalid(
+            f"valid_to={until.name!r} is a {until.type}, and the event time a {time.type}",
+            hint="they must be of one type",
+        )
 
 
 def _columns(schema: Schema, what: str, names: str | Sequence[str]) -> list[Column]:

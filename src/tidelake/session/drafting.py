@@ -96,6 +96,8 @@ class DraftSession(Session):
         self.origin: Origin | None = None
         self.in_commit: Callable[[Writer], None] | None = None
         """What is to be kept of the commit, in its own transaction."""
+        self.keeps_anyway = False
+        """Whether that is to be kept too if nothing has changed, and so nothing is committed."""
         self.result: WriteResult | None = None
 
     def __reduce__(self) -> NoReturn:

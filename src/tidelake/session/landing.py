@@ -146,6 +146,9 @@ def _commit_nothing(tx: DraftSession, change: Change) -> WriteResult:
         guard = guard_of(tx.guard, lambda: tx)
         wanted = CommitRequest(lambda _: change, tx.token, tx.base, tx.annexes, guard=guard)
         commit.commit(tx.database, wanted, tx.data_path)
+    if tx.keeps_anyway:
+        with tx.database.writing() as writer:
+            keep_beside(tx, writer)
     return replace(tx.counts, snapshot_id=tx.base)
 
 

@@ -32,6 +32,8 @@ _AFTER_COLUMNS = {
     *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET"),
     *("UNION", "EXCEPT", "INTERSECT", "USING"),
 }
+PORTION = "portion"
+"""The clock of a clause that says for which times something is changed."""
 AFTER_A_TABLE = "write it right behind a table of the lake, before or after its alias"
 
 
@@ -97,7 +99,8 @@ class Finder:
         return place
 
     def _clause(self, place: int) -> FoundClause | None:
-        self._refuse_portions(place)
+        if portion := self._take(place, "FOR", "PORTION", "OF"):
+            return self._portion(place, portion)
         if self._take(place, "AT", "("):
             return self._in_brackets(place)
         name = place + 1 if self._at(place) == "FOR" else place
@@ -125,38 +128,43 @@ class Finder:
                 return FoundClause("system time", _NAMED[kind][1], (place, end + 1), (start, end))
         return None
 
-    def _refuse_portions(self, place: int) -> None:
-        if self._take(place, "FOR", "PORTION", "OF"):
-            raise Unsupported(
-                "FOR PORTION OF is not supported",
-                hint="a fact holds from its event time on: t.put({…}) adds one, t.end(key, at=…)"
-                " ends a key",
-            )
-
     def _range(self, place: int, name: int) -> FoundClause | None:
-        """`FOR VALID_TIME FROM a TO b`, `BETWEEN a AND b` or `ALL`."""
+        """`FOR VALID_TIME FROM a TO b`, `BETWEEN a AND b` or `ALL`; so for SYSTEM_TIME."""
         word, after = self._at(name), self._at(name + 1)
         if name == place or after in ("IN", ","):
             return None
         if after not in ("FROM", "BETWEEN", "ALL", "CONTAINED"):
             raise Invalid(f"FOR {word} must be followed by AS OF", hint=f"FOR {word} AS OF '…'")
-        if word != "VALID_TIME" or after == "CONTAINED":
+        if word not in ("VALID_TIME", "SYSTEM_TIME") or after == "CONTAINED":
             raise Unsupported(
                 f"FOR {word} {after} is not supported",
-                hint="use changes('t', since => …), t.diff(…), or FOR VALID_TIME FROM … TO …",
+                hint="FOR VALID_TIME or FOR SYSTEM_TIME, and FROM … TO …, BETWEEN … AND … or ALL",
             )
+        clock = _NAMED[word][0]
         if after == "ALL":
-            return FoundClause("valid time", "all", (place, name + 2), (name + 1, name + 2))
-        middle = self._moment(name + 2)
-        joint = "TO" if after == "FROM" else "AND"
+            return FoundClause(clock, "all", (place, name + 2), (name + 1, name + 2))
+        first, last = self._bounds(f"FOR {word}", name + 1, "TO" if after == "FROM" else "AND")
+        return FoundClause(clock, after.lower(), (place, last[1]), first, last)
+
+    def _bounds(self, what: str, place: int, joint: str) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The words of two moments, from the word before the first of them on."""
+        middle = self._moment(place + 1)
         if self._at(middle) != joint:
             raise Invalid(
-                f"FOR VALID_TIME {after} has no {joint}",
-                hint=f"FOR VALID_TIME {after} '2024-01-01' {joint} '2025-01-01'",
+                f"{what} {self._at(place)} has no {joint}",
+                hint=f"{what} {self._at(place)} '2024-01-01' {joint} '2025-01-01'",
             )
-        end = self._moment(middle + 1)
-        kind = after.lower()
-        return FoundClause("valid time", kind, (place, end), (name + 2, middle), (middle + 1, end))
+        return (place + 1, middle), (middle + 1, self._moment(middle + 1))
+
+    def _portion(self, place: int, name: int) -> FoundClause:
+        """`FOR PORTION OF VALID_TIME FROM a TO b`."""
+        if self._take(name, "VALID_TIME", "FROM") is None:
+            raise Unsupported(
+                f"FOR PORTION OF {self._at(name)} {self._at(name + 1)} is not supported",
+                hint="FOR PORTION OF VALID_TIME FROM … TO …; what the lake knew never changes",
+            )
+        first, last = self._bounds("FOR PORTION OF VALID_TIME", name + 1, "TO")
+        return FoundClause(PORTION, "from", (place, last[1]), first, last)
 
     def _follows_a_name(self, place: int) -> bool:
         """Whether what stands before could be the end of a table, its alias or its clause."""
@@ -164,7 +172,7 @@ class Finder:
             return False
         before = self._text[self._tokens[place - 1].start : self._tokens[place - 1].end + 1]
         plain = self._at(place - 1) not in ("SELECT", "DISTINCT", "ALL", ",", ".", "(")
-        plain |= self._take(place - 2, "VALID_TIME", "ALL") == place
+        plain |= any(self._take(place - 2, name, "ALL") == place for name in _NAMED)
         return plain and bool(re.fullmatch(r"[\w)'\"`\]]", before[-1]))
 
     def _starts_a_moment(self, place: int) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid, TidelakeError, Unsupported
-from tidelake.event_time.periods import ValidRange
+from tidelake.event_time.values.ranges import SystemRange, ValidRange
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.tag import parse_moment
@@ -47,9 +47,31 @@ class MomentReader:
         """What a clause of two times, or of ALL, names."""
         if clause.kind == "all":
             return ValidRange()
-        assert clause.until is not None
-        start, end = self.valid_time(clause), self.valid_time(replace(clause, moment=clause.until))
+        start, end = (
+            None if each is None else self.valid_time(each) for each in self._bounds(clause)
+        )
         return ValidRange(start, end, closed=clause.kind == "between")
+
+    def system_range(self, clause: MomentClause) -> SystemRange:
+        """The same of snapshots, times or tags."""
+        if clause.kind == "all":
+            return SystemRange()
+        start, end = (
+            None if each is None else self.system_time(each) for each in self._bounds(clause)
+        )
+        return SystemRange(start, end, closed=clause.kind == "between")
+
+    def _bounds(self, clause: MomentClause) -> Iterator[MomentClause | None]:
+        """Both bounds of a range; None where NULL stands for no bound."""
+        from sqlglot import exp
+
+        assert clause.until is not None
+        for moment in (clause.moment, clause.until):
+            found = moment.unnest()
+            absent = isinstance(found, exp.Null)
+            if isinstance(found, exp.Placeholder):
+                absent = self.values[found.name] is None
+            yield None if absent else replace(clause, moment=moment)
 
     def system_time(self, clause: MomentClause) -> int | str | datetime:
         """A snapshot id, a time or a tag."""

@@ -27,6 +27,7 @@ from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
 from tidelake.sql.rowwise import is_rowwise
 from tidelake.sql.scope import Scope
+from tidelake.sql.summary import reading_of, shows
 from tidelake.sql.text import Text, read
 from tidelake.sql.words import not_supported
 from tidelake.syntax.harmless import refuse_growth, refuse_harm
@@ -205,6 +206,8 @@ class Query:
     def _run(self, engine: Engine) -> Reading:
         if self._explained:
             return engine.query(f"FROM {_PLANS}", {_PLANS: explained_rows(self.explain())})
+        if engine.session is not None and shows(self._sql):
+            return reading_of(self.session, engine, self._sql, self.tables, self._parameters)
         return engine.query(self._sql, self.tables, self._parameters)
 
     def explain(self) -> list[Explanation]:

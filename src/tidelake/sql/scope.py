@@ -8,8 +8,10 @@ from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.engine.row_source import RowSource
-from tidelake.event_time.periods import Periods, ValidRange
+from tidelake.event_time.periods import Periods
 from tidelake.event_time.state import plan_state
+from tidelake.event_time.values.ranges import SystemRange, ValidRange
+from tidelake.event_time.versions import Versions
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.predicate import Predicate
@@ -31,8 +33,9 @@ Hint = Callable[[Schema], str | Predicate | None]
 class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
-    how many files there are. `within`: facts of a range are asked for, and not a state. `now`: what
-    time it is, in nanoseconds since 1970, where the snapshot is simply the newest."""
+    how many files there are. `within`: facts of a range are asked for, and not a state. `known`: so
+    is all that was held in a range of system time. `now`: what time it is, in nanoseconds since
+    1970, where the snapshot is simply the newest."""
 
     session: Session
     at: int
@@ -41,17 +44,22 @@ class Scope:
     counted: bool = False
     within: ValidRange | None = None
     now: int | None = None
+    known: SystemRange | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
         found = self
         for clause in clauses:
-            if clause.kind in ("from", "between", "all"):
-                found = replace(found, within=clock.valid_range(clause), insists=True)
-            elif clause.clock == "valid time":
-                found = replace(found, as_of=clock.valid_time(clause), insists=True)
+            is_range = clause.kind in ("from", "between", "all")
+            if clause.clock == "valid time":
+                within = clock.valid_range(clause) if is_range else None
+                as_of = None if is_range else clock.valid_time(clause)
+                found = replace(found, as_of=as_of, within=within, insists=True)
+            elif is_range:
+                at = found.session.at(reader)
+                found = replace(found, at=at, known=clock.system_range(clause))
             else:
-                found = found.moved(reader, clock.system_time(clause))
+                found = replace(found.moved(reader, clock.system_time(clause)), known=None)
         return found
 
     def plan(
@@ -59,17 +67,22 @@ class Scope:
     ) -> tuple[ScanPlan | AsOfPlan | RowSource, bool]:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
-        if hint is None and self.as_of is None and self.within is None:
+        plain = self.as_of is None and self.within is None and self.known is None
+        if hint is None and plain:
             return self.session.plan(name, self.at, ReadRequest(counted=self.counted)), False
         with self.session.reading() as reader:
             table = self.session.table_info(reader, self.at, name)
         known = None if hint is None else hint(table.schema)
         timed = EventTime.maybe(table) is not None
-        if self.within is not None and (timed or self.insists):
-            at = self.at if self.session.committed is self.session else None
+        asks = timed or self.insists
+        at = self.at if self.session.committed is self.session else None
+        if self.known is not None:
+            source = Source(self.session, name, at, self.as_of if asks else None)
+            return Versions(source, self.known, self.within if asks else None), timed
+        if self.within is not None and asks:
             return Periods(Source(self.session, name, at), self.within), True
         asked = ReadRequest(prune_by=known, counted=self.counted)
-        if self.as_of is None or not (timed or self.insists):
+        if self.as_of is None or not asks:
             return self.session.plan(name, self.at, asked), timed
         return plan_state(self.session, name, self.at, self.as_of, asked), timed
 

@@ -15,7 +15,14 @@ from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import fold
 from tidelake.sql.calls import Call, calls
-from tidelake.sql.clauses import AFTER_A_TABLE, Finder, FoundClause, MomentClause, with_clause
+from tidelake.sql.clauses import (
+    AFTER_A_TABLE,
+    PORTION,
+    Finder,
+    FoundClause,
+    MomentClause,
+    with_clause,
+)
 from tidelake.sql.parameters import SPELLED, parameters
 from tidelake.sql.words import HINT
 from tidelake.syntax import tree
@@ -120,7 +127,7 @@ def read(text: str) -> Text:
     words = tokens(sql)
     refuse_mixture(words)
     finder = Finder(sql, words)
-    clauses = [(each, _clause(each, finder, sql, words)) for each in finder.clauses()]
+    clauses = [(each, clause_of(each, finder, sql, words)) for each in finder.clauses()]
     spans = [(words[each.span[0]].start, words[each.span[1] - 1].end + 1) for each, _ in clauses]
     sql = apply_edits(sql, [blank(*span) for span in spans])
     words = tokens(sql)
@@ -162,7 +169,11 @@ def refuse_mixture(words: Sequence[Token]) -> None:
         )
 
 
-def _clause(found: FoundClause, finder: Finder, text: str, words: Sequence[Token]) -> MomentClause:
+def clause_of(
+    found: FoundClause, finder: Finder, text: str, words: Sequence[Token]
+) -> MomentClause:
+    """A clause with the expressions of its moments."""
+
     def read(span: tuple[int, int]) -> Any:
         return _moment(text[words[span[0]].start : words[span[1] - 1].end + 1])
 
@@ -184,6 +195,11 @@ def _moment(written: str) -> Any:
 def _attach(
     clause: MomentClause, start: int, tables: Sequence[Table], words: Sequence[Token]
 ) -> None:
+    if clause.clock == PORTION:
+        raise Invalid(
+            f"{clause.written} changes nothing in a query",
+            hint="it is for UPDATE and DELETE; a query has FOR VALID_TIME FROM … TO …",
+        )
     before = [table for table in tables if table.last.end < start]
     table = max(before, key=lambda table: table.last.end, default=None)
     between = [word for word in words if table and table.last.end < word.start < start]

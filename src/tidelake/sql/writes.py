@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from tidelake.engine.incoming.conform import filler_sql
 from tidelake.errors import Invalid, Unsupported
+from tidelake.event_time.portion import delete_portion, update_portion
+from tidelake.event_time.values.ranges import ValidRange
 from tidelake.model.change import WriteResult
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
 from tidelake.plan.expression import respell
 from tidelake.session.drafting import DraftSession
-from tidelake.sql.clauses import AFTER_A_TABLE, Finder
+from tidelake.sql.clauses import AFTER_A_TABLE, PORTION, Finder, MomentClause
 from tidelake.sql.definitions import append_rows
+from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import Bindings, parameter_values
 from tidelake.sql.query import Query
-from tidelake.sql.text import number_parameters, read
+from tidelake.sql.text import clause_of, number_parameters, read
 from tidelake.sql.words import HINT, Words
-from tidelake.syntax.tokens import Edit, Token, apply_edits, depths, tokens
+from tidelake.syntax.tokens import Edit, Token, apply_edits, blank, depths, tokens
 from tidelake.write import rows as writes
 
 Operation = Callable[["DraftSession"], WriteResult]
@@ -33,8 +37,7 @@ def piecewise(text: str, beside: Bindings) -> Operation | None:
     verb = statement.verb()
     if verb is None or verb.word not in _WRITES:
         return None
-    list(Finder(statement.sql, statement.found).clauses())  # refuses spans of time
-    _refuse_clauses(statement, verb.word)
+    _refuse_clauses(statement.without_portion()[0], verb.word)
     return _WRITES[verb.word](statement, beside)
 
 
@@ -76,6 +79,20 @@ class WriteStatement:
             ],
         )
 
+    def without_portion(self) -> tuple[WriteStatement, MomentClause | None]:
+        """The statement without its `FOR PORTION OF …`, and that."""
+        finder = Finder(self.sql, self.found)
+        portions = [each for each in finder.clauses() if each.clock == PORTION]
+        if not portions:
+            return self, None
+        if len(portions) > 1:
+            raise Invalid("there are two portions in one statement", hint="name one of them")
+        clause = clause_of(portions[0], finder, self.sql, self.found)
+        first, last = portions[0].span
+        span = (self.found[first].start, self.found[last - 1].end + 1)
+        sql = apply_edits(self.sql, [blank(*span)])
+        return replace(self, sql=sql, found=tokens(sql)), clause
+
     def refuse_moments(self, name: str) -> None:
         for clause in Finder(self.sql, self.found).clauses():
             written = Finder(self.sql, self.found).written(*clause.span)
@@ -95,18 +112,25 @@ def target_of(words: Words) -> tuple[TableName, frozenset[str]]:
 
 def _delete(statement: WriteStatement, beside: Bindings) -> Operation:
     beside.refuse_moments("DELETE")
-    words = Words(statement.with_literals(parameter_values(statement, beside.parameters)))
+    values = parameter_values(statement, beside.parameters)
+    statement, portion = statement.without_portion()
+    words = Words(statement.with_literals(values))
     words.expect("DELETE", "FROM")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
     where = _bare(words.rest(), own) if words.take("WHERE") else "true"
     words.end()
-    return lambda tx: writes.delete(tx, name, where)
+    if portion is None:
+        return lambda tx: writes.delete(tx, name, where)
+    times = portion
+    return lambda tx: delete_portion(tx, name, _range(tx, times, values), where)
 
 
 def _update(statement: WriteStatement, beside: Bindings) -> Operation:
     beside.refuse_moments("UPDATE")
-    words = Words(statement.with_literals(parameter_values(statement, beside.parameters)))
+    given_values = parameter_values(statement, beside.parameters)
+    statement, portion = statement.without_portion()
+    words = Words(statement.with_literals(given_values))
     words.expect("UPDATE")
     name, own = target_of(words)
     statement.refuse_moments(name.name)
@@ -116,7 +140,14 @@ def _update(statement: WriteStatement, beside: Bindings) -> Operation:
     given = rest if edge is None else rest[: edge.start]
     where = None if edge is None else _bare(rest[edge.end + 1 :], own)
     values = {name: _bare(value, own) for name, value in assignments(given, own)}
-    return lambda tx: writes.update(tx, name, values, where)
+    if portion is None:
+        return lambda tx: writes.update(tx, name, values, where)
+    times = portion
+    return lambda tx: update_portion(tx, name, _range(tx, times, given_values), (values, where))
+
+
+def _range(tx: DraftSession, clause: MomentClause, values: Mapping[str, Value]) -> ValidRange:
+    return MomentReader(tx.local, values, datetime.now(UTC)).valid_range(clause)
 
 
 def top(text: str) -> list[Token]:

@@ -106,7 +106,7 @@ def free_name(tx: DraftSession, name: TableName) -> SchemaInfo:
 
 
 def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    known = ("key", "event_time", "tombstone", "entity", "bucket", "overlap")
+    known = ("key", "event_time", "tombstone", "valid_to", "entity", "bucket", "overlap")
     for name in settings:
         if name not in known:
             raise Invalid(f"create_table takes no {name!r}", hint=f"settings: {', '.join(known)}")

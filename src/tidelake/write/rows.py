@@ -241,7 +241,7 @@ def update(
     """Set columns to new values; the rows keep their ids. Text is SQL in `given`, and stands for
     itself in `values`."""
     draft = writable(tx, name)
-    wanted = _assigned(draft, given, values)
+    wanted = assignment_of(draft, given, values)
     tx.check_computed(where, *wanted.expressions.values())
     schema = draft.after.schema
     plan = tx.plan(name, None, ReadRequest([*schema.names, *POINTERS, ROW_NUMBER], where))
@@ -261,9 +261,10 @@ def update(
     return result(files, rows=updated, updated=updated, operation="update")
 
 
-def _assigned(
+def assignment_of(
     draft: TableDraft, given: Mapping[str, Any] | None, values: Mapping[str, Any] | None
 ) -> Assignment:
+    """What is to be set; Invalid if that is nothing."""
     plain = [(name, Literal(value)) for name, value in pairs(values, "values=")]
     listed = [*pairs(given, "update"), *plain]
     if not listed:

@@ -102,7 +102,8 @@ def settings_text(event: EventTime) -> str:
     """What decides between facts, by column id: equal for two rollups that can stand for each
     other."""
     end = None if event.tombstone is None else event.tombstone.id
-    return json.dumps([[column.id for column in event.key], event.time.id, end])
+    until = [] if event.valid_to is None else [event.valid_to.id]
+    return json.dumps([[column.id for column in event.key], event.time.id, end, *until])
 
 
 def lacks_text(ids: Iterable[int]) -> str:
