@@ -41,6 +41,7 @@ ORDER = [
     {"tenants"},
     {"erasure", "audit"},
     {"sql"},
+    {"datasets", "backup"},
     {"lake"},
     {"join"},
     {"spark"},
@@ -98,6 +99,7 @@ PUBLIC = [
     "ingest",
     "is_compatible",
     "lit",
+    "restore",
 ]
 
 NOT_AT_IMPORT = {"duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
