@@ -54,8 +54,8 @@ def lived(lake: tidelake.Lake) -> None:
     lake.create_schema("other")
     lake.create_table("other.gone", "n BIGINT").append([{"n": 1}])
     lake.drop("other.gone")
-    facts = lake.create_table("facts", "id BIGINT, at TIMESTAMP", key="id", event_time="at")
-    facts.put({"id": 1, "at": datetime(2024, 1, 1)})
+    facts = lake.create_table("facts", "id BIGINT, ts TIMESTAMP", key="id", event_time="ts")
+    facts.put({"id": 1, "ts": datetime(2024, 1, 1)})
     facts.rollup("2024-02-01")
     lake.set_option("target_file_size", "10MB")
     lake.freeze("s", "SELECT * FROM t", known_at="early")
@@ -148,7 +148,10 @@ def test_without_files_those_that_are_there_are_taken(
     wanted = contents(lake)
     done = lake.backup(tmp_path / "b")
     assert done.bytes > 0
-    assert sorted(path.name for path in (tmp_path / "b").rglob("*")) == ["backup.json", "catalog.db"]
+    assert sorted(path.name for path in (tmp_path / "b").rglob("*")) == [
+        "backup.json",
+        "catalog.db",
+    ]
     lost = lake.table("t").files()[0].path
     lake.close()
     place.catalog_file.unlink()
@@ -208,7 +211,9 @@ def test_a_backup_that_is_not_whole_is_named(
         tidelake.restore(tmp_path / "b", url, data)
 
 
-def test_back_to_a_moment(place: Place, lake: tidelake.Lake, tmp_path: Path, oracle: Oracle) -> None:
+def test_back_to_a_moment(
+    place: Place, lake: tidelake.Lake, tmp_path: Path, oracle: Oracle
+) -> None:
     t = lake.create_table("t", "id BIGINT, name VARCHAR")
     t.append([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     lake.create_table("dropped", "n BIGINT").append([{"n": 1}])

@@ -111,13 +111,13 @@ def test_neither_takes_files_from_the_other(place: Place, lake: tidelake.Lake, g
 
 def test_of_two_facts_the_same_one_wins(lake: tidelake.Lake) -> None:
     t = lake.create_table(
-        "t", "id BIGINT, at TIMESTAMP, v INTEGER", key="id", event_time="at", sort_by=["v"]
+        "t", "id BIGINT, ts TIMESTAMP, v INTEGER", key="id", event_time="ts", sort_by=["v"]
     )
     moment = datetime(2024, 1, 1)
     for v in (5, 3, 9, 1):
-        t.append(pa.table({"id": [1, 2], "at": [moment] * 2, "v": pa.array([v, v], pa.int32())}))
+        t.append(pa.table({"id": [1, 2], "ts": [moment] * 2, "v": pa.array([v, v], pa.int32())}))
     t.delete("v = 9 AND id = 2")
-    t.put({"id": 2, "at": moment, "v": 4})
+    t.put({"id": 2, "ts": moment, "v": 4})
     u = t.clone("u")
     for each in (t, u):
         state = sorted(each.as_of("2024-02-01").to_arrow()["v"].to_pylist())
@@ -125,21 +125,21 @@ def test_of_two_facts_the_same_one_wins(lake: tidelake.Lake) -> None:
         assert sorted(each.as_of("2024-02-01").to_arrow()["id"].to_pylist()) == [1, 2]
     w = t.clone("w", as_of="2024-02-01", known_at=3)
     assert w.to_arrow()["v"].to_pylist() == [3, 3]
-    w.put({"id": 1, "at": datetime(2024, 3, 1), "v": 7})
+    w.put({"id": 1, "ts": datetime(2024, 3, 1), "v": 7})
     assert sorted(w.as_of("2024-04-01").to_arrow()["v"].to_pylist()) == [3, 7]
-    u.append(pa.table({"id": [1], "at": [moment], "v": pa.array([8], pa.int32())}))
+    u.append(pa.table({"id": [1], "ts": [moment], "v": pa.array([8], pa.int32())}))
     assert sorted(u.as_of("2024-02-01").to_arrow()["v"].to_pylist()) == [4, 8]
 
 
 def test_a_series_keeps_its_coverage(lake: tidelake.Lake) -> None:
     t = lake.create_table(
-        "t", "s VARCHAR, at TIMESTAMP", event_time="at", bucket="1d", entity=["s"], overlap="reject"
+        "t", "s VARCHAR, ts TIMESTAMP", event_time="ts", bucket="1d", entity=["s"], overlap="reject"
     )
-    t.append([{"s": "a", "at": datetime(2024, 1, day)} for day in (1, 2, 5)])
+    t.append([{"s": "a", "ts": datetime(2024, 1, day)} for day in (1, 2, 5)])
     u = t.clone("u")
     assert str(u.coverage()) == str(t.coverage())
     with pytest.raises(tidelake.errors.Overlap):
-        u.append([{"s": "a", "at": datetime(2024, 1, 2)}])
+        u.append([{"s": "a", "ts": datetime(2024, 1, 2)}])
 
 
 def test_a_frozen_set_becomes_a_table_again(lake: tidelake.Lake) -> None:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-def test_spark_freezes_what_duckdb_would(place: Place, spark: "SparkSession", tmp_path: Any) -> None:
+def test_spark_freezes_what_duckdb_would(
+    place: Place, spark: "SparkSession", tmp_path: Any
+) -> None:
     text = "SELECT id, price FROM prices"
     with place.open() as lake:
         t = prices(lake)

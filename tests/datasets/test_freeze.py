@@ -19,7 +19,7 @@ NAME = "training-2024-03"
 
 def facts(*rows: tuple[int, str, int]) -> list[dict[str, Any]]:
     return [
-        {"id": key, "at": datetime.fromisoformat(moment), "price": price}
+        {"id": key, "ts": datetime.fromisoformat(moment), "price": price}
         for key, moment, price in rows
     ]
 
@@ -27,7 +27,7 @@ def facts(*rows: tuple[int, str, int]) -> list[dict[str, Any]]:
 def prices(lake: tidelake.Lake) -> tidelake.Table:
     """Two days, a correction and a late fact: snapshots 2, 3 and 4."""
     t = lake.create_table(
-        "prices", "id BIGINT, at TIMESTAMP, price INTEGER", key="id", event_time="at"
+        "prices", "id BIGINT, ts TIMESTAMP, price INTEGER", key="id", event_time="ts"
     )
     t.append(facts((1, "2024-03-01", 10), (2, "2024-03-01", 20), (1, "2024-03-05", 11)))
     t.append(facts((2, "2024-03-04", 21)))
@@ -68,18 +68,24 @@ def test_a_set_is_the_query_at_both_moments(place: Place, lake: tidelake.Lake) -
 
 def test_whatever_gives_the_rows_the_fingerprint_is_the_same(lake: tidelake.Lake) -> None:
     t = prices(lake)
-    t.append(pa.table({"id": range(5000), "at": [datetime(2024, 2, 1)] * 5000, "price": [1] * 5000}))
+    t.append(
+        pa.table({"id": range(5000), "ts": [datetime(2024, 2, 1)] * 5000, "price": [1] * 5000})
+    )
     columns, where = ["id", "price"], "price < 50"
     made = [
         lake.freeze("text", f"SELECT id, price FROM prices WHERE {where}"),
         lake.freeze("query", lake.sql("SELECT id, price FROM prices WHERE price < ?", [50])),
         lake.freeze("scan", t.scan(columns, where)),
         lake.freeze("sorted", f"SELECT id, price FROM prices WHERE {where} ORDER BY id DESC"),
-        lake.freeze("pinned", lake.known_at(5).table("prices").scan(columns, tidelake.col("price") < 50)),
+        lake.freeze(
+            "pinned", lake.known_at(5).table("prices").scan(columns, tidelake.col("price") < 50)
+        ),
     ]
     found = {each.fingerprint for each in made}
     assert len(found) == 1
-    other = lake.freeze("other", f"SELECT id, price + (id = 7)::INTEGER AS price FROM prices WHERE {where}")
+    other = lake.freeze(
+        "other", f"SELECT id, price + (id = 7)::INTEGER AS price FROM prices WHERE {where}"
+    )
     assert other.rows == made[0].rows
     assert other.fingerprint not in found
     assert lake.freeze("empty", "SELECT id FROM prices WHERE false").rows == 0
@@ -144,8 +150,10 @@ def test_what_cannot_be_frozen_is_refused(
 def test_sets_outlive_all_maintenance(place: Place, lake: tidelake.Lake) -> None:
     t = prices(lake)
     lake.set_option("data_inlining_row_limit", 0)
-    t.append(pa.table({"id": range(900), "at": [datetime(2024, 2, 1)] * 900, "price": [1] * 900}))
-    made = [lake.freeze(f"s{n}", f"SELECT id, price FROM prices WHERE id % 3 = {n}") for n in range(3)]
+    t.append(pa.table({"id": range(900), "ts": [datetime(2024, 2, 1)] * 900, "price": [1] * 900}))
+    made = [
+        lake.freeze(f"s{n}", f"SELECT id, price FROM prices WHERE id % 3 = {n}") for n in range(3)
+    ]
     wanted = [rows_of(each) for each in made]
     t.drop()
     lake.compact()
@@ -191,7 +199,10 @@ def test_a_file_that_was_changed_is_named(place: Place, lake: tidelake.Lake) -> 
     lake.set_option("data_inlining_row_limit", 0)
     lake.create_table("t", "n BIGINT").append(pa.table({"n": range(100)}))
     lake.freeze("s", "SELECT * FROM t")
-    lake.freeze("other", "SELECT (CASE n WHEN 3 THEN 4 WHEN 4 THEN 3 ELSE n END) + (n = 50)::INT AS n FROM t")
+    lake.freeze(
+        "other",
+        "SELECT (CASE n WHEN 3 THEN 4 WHEN 4 THEN 3 ELSE n END) + (n = 50)::INT AS n FROM t",
+    )
     (mine,), (theirs,) = (lake.table(f"frozen.{name}").files() for name in ("s", "other"))
     shutil.copyfile(theirs.path, mine.path)
     assert not lake.frozen("s").verify().ok

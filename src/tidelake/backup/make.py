@@ -77,9 +77,7 @@ class _Found:
 
 
 def _check_place(session: Session, folder: str) -> None:
-    if lies_within(f"{folder}x", session.data_path) or lies_within(
-        f"{session.data_path}x", folder
-    ):
+    if lies_within(f"{folder}x", session.data_path) or lies_within(f"{session.data_path}x", folder):
         raise Invalid(
             f"{folder} and the lake's data path lie in each other",
             hint="a backup belongs somewhere else, best of all on another machine",

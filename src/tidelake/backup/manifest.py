@@ -27,7 +27,9 @@ def read_manifest(store: Store, folder: str) -> Manifest:
     if not store.exists(folder + NAME):
         half = store.exists(folder + CATALOG)
         raise NotFound(
-            f"the backup at {folder} was not finished" if half else f"there is no backup at {folder}",
+            f"the backup at {folder} was not finished"
+            if half
+            else f"there is no backup at {folder}",
             hint=f"a finished one has a file {NAME}; make another with lake.backup(…)",
         )
     try:

@@ -92,9 +92,7 @@ def _create(
             own_tables.ensure(writer, name)
     for each in kept:
         writer.execute(f'DROP TABLE IF EXISTS "{each.table_name}"')
-        writer.execute(
-            inline_tables.create_sql(writer.dialect, each.table_name, each.rows.columns)
-        )
+        writer.execute(inline_tables.create_sql(writer.dialect, each.table_name, each.rows.columns))
     for table_id in deletes:
         writer.execute(f'DROP TABLE IF EXISTS "{inline_tables.deletes_name(table_id)}"')
         writer.execute(inline_tables.create_deletes_sql(table_id))

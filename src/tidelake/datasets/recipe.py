@@ -206,4 +206,6 @@ def spelled(as_of: str | date | None) -> str | None:
 def refuse_two(own: object, given: object, what: str) -> None:
     """Invalid if a moment is given twice."""
     if own is not None and given is not None:
-        raise Invalid(f"{what} is given twice", hint="leave it to the scan or query, or give it here")
+        raise Invalid(
+            f"{what} is given twice", hint="leave it to the scan or query, or give it here"
+        )

@@ -64,9 +64,7 @@ def _of_query(
     return OfQuery(query, Bindings(None, as_of, pinned if known_at is None else known_at))
 
 
-def _at(
-    source: Source, as_of: str | date | None, known_at: int | str | datetime | None
-) -> Source:
+def _at(source: Source, as_of: str | date | None, known_at: int | str | datetime | None) -> Source:
     refuse_two(source.as_of, as_of, "as_of")
     refuse_two(source.snapshot_id, known_at, "known_at")
     moved = source if known_at is None else source.known_at(known_at)

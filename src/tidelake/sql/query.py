@@ -186,14 +186,14 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
-    
+    @property
     def text(self) -> str:
         """As it was written, and the values of its parameters."""
         _, values, _ = self._asked
         given = ", ".join(f"{name} = {value!r}" for name, value in values.items())
         return f"{self._text.strip()} [{given}]" if given else self._text.strip()
 
-    
+    @property
     def moments(self) -> Bindings:
         """Those that were given beside it."""
         return replace(self._asked[2], parameters=None)

@@ -61,9 +61,7 @@ def _folder(name: str, own: str) -> str:
     return f"{name}/" if _PLAIN.fullmatch(name) else f"{own}/"
 
 
-def drop_schema(
-    tx: DraftSession, name: str, *, cascade: bool, thaw: bool = False
-) -> WriteResult:
+def drop_schema(tx: DraftSession, name: str, *, cascade: bool, thaw: bool = False) -> WriteResult:
     """With `cascade` also all that is in it; frozen data sets only with `thaw`."""
     schema = schema_named(tx, name)
     if fold(tx.namespace.inner(schema.name)) == "main":

@@ -8,7 +8,7 @@ from tidelake.catalog import data_sets
 from tidelake.catalog.data_sets import DataSetRecord
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
-from tidelake.catalog.read import counting
+from tidelake.catalog.read import counting, inlined_data
 from tidelake.model.names import TableName
 from tidelake.session.session import Session
 from tidelake.verify.content import rows_hash
@@ -29,10 +29,20 @@ def data_set_tables(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
                 yield _gone(name, table.table_name)
             continue
         counted = counting.row_count(reader, inventory.head, record.table_id)
-        given = _next_row_id(reader, record.table_id)
-        if counted not in (None, record.rows) or given > record.next_row_id:
+        if counted not in (None, record.rows) or _has_news(inventory, reader, record):
             said = "others" if counted in (None, record.rows) else f"{counted:,} rows"
             yield _changed(name, record, said)
+
+
+def _has_news(inventory: Inventory, reader: Reader, record: DataSetRecord) -> bool:
+    """Whether rows are there that came after the set. Upkeep leaves them to their snapshots."""
+    id_ = record.table_id
+    first = min(row.begin_snapshot for row in inventory.of_table("table", id_))
+    files = [row for row in inventory.of_table("data_file", id_) if row.end_snapshot is None]
+    late = any(max(row.begin_snapshot, row.partial_max or 0) > first for row in files)
+    if late or _next_row_id(reader, id_) > record.next_row_id:
+        return True
+    return bool(inlined_data.begun_between(reader, first, inventory.head, id_, ()))
 
 
 def _next_row_id(reader: Reader, table_id: int) -> int:
