@@ -57,7 +57,7 @@ def lived(lake: tidelake.Lake) -> None:
     facts = lake.create_table("facts", "id BIGINT, ts TIMESTAMP", key="id", event_time="ts")
     facts.put({"id": 1, "ts": datetime(2024, 1, 1)})
     facts.rollup("2024-02-01")
-    lake.set_option("target_file_size", "10MB")
+    lake.set_option("target_file_size", 10_000_000)
     lake.freeze("s", "SELECT * FROM t", known_at="early")
     t.compact()
 
@@ -73,9 +73,13 @@ def contents(lake: tidelake.Lake) -> dict[str, Any]:
         then = lake.known_at(snapshot.snapshot_id)
         found[f"views {snapshot.snapshot_id}"] = [then.view(name).sql for name in then.views()]
         for name in then.tables():
-            rows = then.table(name).scan(["rowid", *then.table(name).schema.names]).to_arrow()
-            found[f"{name} {snapshot.snapshot_id}"] = sorted(map(repr, rows.to_pylist()))
+            found[f"{name} {snapshot.snapshot_id}"] = rows_of(then.table(name))
     return found
+
+
+def rows_of(table: tidelake.Table) -> list[str]:
+    rows = table.scan(["rowid", *table.schema.names]).to_arrow()
+    return sorted(map(repr, rows.to_pylist()))
 
 
 @pytest.fixture
@@ -223,7 +227,7 @@ def test_back_to_a_moment(
     lake.create_table("old.u", "n BIGINT").append([{"n": 9}])
     lake.freeze("s", "SELECT * FROM t")
     lake.tag("good")
-    wanted = {name: lake.table(name).to_arrow() for name in lake.tables()}
+    wanted = {name: rows_of(lake.table(name)) for name in lake.tables()}
 
     t.evolve(add={"extra": "INTEGER"}, rename={"name": "label"})
     t.append([{"id": 3, "label": "c", "extra": 1}])
@@ -241,7 +245,7 @@ def test_back_to_a_moment(
     lake.backup(tmp_path / "b", files=True)
     other = Place.at("sqlite", tmp_path / "again")
     with tidelake.restore(tmp_path / "b", other.url, other.data, to="good") as again:
-        assert {name: again.table(name).to_arrow() for name in again.tables()} == wanted
+        assert {name: rows_of(again.table(name)) for name in again.tables()} == wanted
         assert (again.views(), again.view("v").sql) == (["main.v"], "SELECT id FROM t")
         assert sorted(again.schemas()) == ["frozen", "main", "old"]
         assert [each.name for each in again.frozen()] == ["s"]

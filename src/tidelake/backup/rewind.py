@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
-from tidelake.catalog.database.database import Reader
+from tidelake.catalog import data_sets
+from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import tables as read
 from tidelake.history.rollback import rollback
 from tidelake.model.names import TableName, fold
@@ -47,6 +49,7 @@ def rewind(session: Session, to: int | str | datetime) -> int:
         now = _Contents.at(session, reader, first)
     with transaction(session) as tx:
         _make_room(tx, then, now)
+        tx.in_commit = partial(_note_drops, [id_ for id_ in now.tables if id_ not in then.tables])
     for table_id, name in then.tables.items():
         if table_id not in now.tables:
             with transaction(session) as tx:
@@ -55,6 +58,13 @@ def rewind(session: Session, to: int | str | datetime) -> int:
         _put_back(tx, then, at)
     with session.reading() as reader:
         return session.at(reader) - first
+
+
+def _note_drops(tables: Sequence[int], writer: Writer) -> None:
+    """Of data sets among them it is known then that they are gone."""
+    if writer.has_table(data_sets.TABLE):
+        for table_id in tables:
+            data_sets.note_drop(writer, table_id)
 
 
 def _make_room(tx: DraftSession, then: _Contents, now: _Contents) -> None:
