@@ -42,9 +42,8 @@ def _step(place: Place, folder: Path, wanted: dict[str, object], step: int) -> b
     killed = _killed("backup", place.url, path, step)
     try:
         tidelake.restore(path, url, data).close()
-    except NotFound as error:
+    except NotFound:
         assert killed
-        assert "backup" in error.message
         shutil.rmtree(path, ignore_errors=True)
         with place.open() as lake:
             lake.backup(path, files=True)
@@ -65,6 +64,7 @@ def _step(place: Place, folder: Path, wanted: dict[str, object], step: int) -> b
     return killed or hurt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [5, 60])
 def test_killed_at_a_step(place: Place, tmp_path: Path, step: int) -> None:
     assert _step(place, tmp_path / "x", _lived(place), step)

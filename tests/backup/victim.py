@@ -12,6 +12,8 @@ from types import FrameType
 from typing import Any
 
 import tidelake
+import tidelake.backup.make
+import tidelake.lake.restore
 
 _EVENTS = ("open", "os.rename", "os.link", "sqlite3.connect")
 _said: list[str] = []
@@ -37,9 +39,6 @@ def _audited(event: str, arguments: tuple[Any, ...]) -> None:
 def main() -> None:
     what, first, second, *rest = sys.argv[1:-1]
     lake = tidelake.connect(first) if what == "backup" else None
-    import tidelake.backup.make
-    import tidelake.lake.restore  # noqa: F401
-
     sys.addaudithook(_audited)
     sys.setprofile(_called)
     if lake is not None:

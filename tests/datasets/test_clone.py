@@ -22,7 +22,7 @@ KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
 def rows_of(table: Any) -> list[tuple[Any, ...]]:
     names = ["rowid", *table.schema.names]
     found = table.scan(names).to_arrow().to_pylist()
-    return sorted((tuple(map(repr, row.values())) for row in found))
+    return sorted(tuple(map(repr, row.values())) for row in found)
 
 
 def many(first: int, count: int) -> pa.Table:
@@ -49,6 +49,7 @@ def lived(lake: tidelake.Lake) -> tidelake.Table:
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_a_clone_of_every_snapshot_is_exact(place: Place, lake: tidelake.Lake) -> None:
     t = lived(lake)
@@ -137,7 +138,7 @@ def test_a_series_keeps_its_coverage(lake: tidelake.Lake) -> None:
     )
     t.append([{"s": "a", "ts": datetime(2024, 1, day)} for day in (1, 2, 5)])
     u = t.clone("u")
-    assert str(u.coverage()) == str(t.coverage())
+    assert str(u.coverage()) == str(t.coverage()).replace("main.t", "main.u")
     with pytest.raises(tidelake.errors.Overlap):
         u.append([{"s": "a", "ts": datetime(2024, 1, 2)}])
 

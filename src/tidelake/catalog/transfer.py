@@ -25,7 +25,7 @@ from tidelake.catalog.read.inlined_data import KeptHistory
 from tidelake.catalog.read.snapshots import as_instant
 from tidelake.catalog.read.tables import columns_of_version
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.names import quote
+from tidelake.model.file import InlinedRows
 from tidelake.model.schema import Column
 
 _METADATA = "ducklake_metadata"
@@ -182,7 +182,7 @@ def _history(
 ) -> KeptHistory:
     rows = () if found is None else found.rows.rows
     ends = () if found is None else found.ends
-    return KeptHistory(name, version, inlined_data.InlinedRows(tuple(declared), rows), ends)
+    return KeptHistory(name, version, InlinedRows(tuple(declared), rows), ends)
 
 
 def _copy_kept(writer: Writer, kept: Sequence[KeptHistory]) -> Counts:

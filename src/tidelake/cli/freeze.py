@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @signature_options
 @global_options
 @pass_options
-def freeze(options: Options, name: str | None, query: str | None, **given: Any) -> None:
+def freeze(options: Options, /, name: str | None, query: str | None, **given: Any) -> None:
     """Keep the rows of QUERY for ever, as the data set NAME. Without QUERY, tell what NAME is;
     without NAME, list all data sets.
 

@@ -32,8 +32,8 @@ def check_data_sets(
         names = [_called(name) for _, name in doubtful]
         raise Invalid(
             f"frozen data sets were made of this table, and keep their rows: {listed}",
-            hint="erase from each as from any table, with a condition of its own, or drop it and let"
-            f" it expire; then erase here and say so: data_sets={names!r}",
+            hint="erase from each as from any table, with a condition of its own, or drop it and"
+            f" let it expire; then erase here and say so: data_sets={names!r}",
         )
 
 

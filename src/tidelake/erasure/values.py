@@ -24,8 +24,8 @@ class ErasureResult:
     the table: the former are gone, the latter published anew. `snapshots` could see one of the
     rows. `foreign` are files that are not the lake's: it no longer reads them, and their owner must
     delete them. `left` may hold such rows too. `remaining` is what could not be done yet:
-    `lake.finish_erasures()` does it. `data_sets` are frozen sets that were made of the table, and must
-    be looked at first. `snapshot_id` is None where nothing of the lake had to change.
+    `lake.finish_erasures()` does it. `data_sets` are frozen sets that were made of the table, and
+    must be looked at first. `snapshot_id` is None where nothing of the lake had to change.
     """
 
     table: str

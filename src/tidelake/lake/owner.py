@@ -98,9 +98,9 @@ class Owner(Browsable):
         was made of them: files, deletes, statistics, rollups, fingerprints, mirrors, and files that
         no snapshot has. All other rows of all snapshots stay as they are, with their ids. It cannot
         be undone. `reason` is kept, with who did it and how many rows there were; what was in them
-        is not. It is refused where frozen data sets were made of the table, unless `data_sets` names
-        them: you have looked that they hold none of the rows. From a set itself it erases as from
-        any table, and its fingerprint is made anew. With `dry_run` it is only counted."""
+        is not. It is refused where frozen data sets were made of the table, unless `data_sets`
+        names them: you have looked that they hold none of the rows. From a set itself it erases as
+        from any table, and its fingerprint is made anew. With `dry_run` it is only counted."""
         from tidelake.erasure.run import erase
         from tidelake.erasure.swap import Grounds
 

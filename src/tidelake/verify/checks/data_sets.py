@@ -57,8 +57,10 @@ def data_set_rows(session: Session, known: Inventory) -> Iterator[Problem]:
     with session.reading() as reader:
         found = data_sets.every(reader)
     for record in found:
-        table = known.tables.get(record.table_id)
-        if record.table_id in known.wanted_tables and table.end_snapshot is None:
+        if record.table_id not in known.wanted_tables:
+            continue
+        table = known.tables[record.table_id]
+        if table.end_snapshot is None:
             name = TableName(known.schemas[table.schema_id].schema_name, table.table_name)
             yield from changed_rows(session, record, name)
 
