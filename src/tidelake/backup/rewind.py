@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from tidelake.catalog import data_sets
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import tables as read
 from tidelake.history.rollback import rollback
 from tidelake.model.names import TableName, fold
 from tidelake.model.settings import FROZEN_TAG
 from tidelake.model.table import ViewInfo
+from tidelake.session import data_set_records as data_sets
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import transaction
 from tidelake.session.session import Session

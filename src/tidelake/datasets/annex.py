@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
-from tidelake.catalog import data_sets
 from tidelake.catalog.annex import Annex, Work
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.model.change import Change
 from tidelake.model.settings import FROZEN_TAG
+from tidelake.session import data_set_records as data_sets
 
 
 class DataSetsAnnex(Annex):

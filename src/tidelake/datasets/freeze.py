@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tidelake.catalog import data_sets, own_tables
-from tidelake.catalog.data_sets import DataSetRecord
+from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
@@ -20,6 +19,8 @@ from tidelake.model.schema import Schema
 from tidelake.model.settings import FROZEN_TAG
 from tidelake.model.tag import checked_name
 from tidelake.model.terms import Purpose, Terms
+from tidelake.session import data_set_records as data_sets
+from tidelake.session.data_set_records import DataSetRecord
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
 from tidelake.session.session import Session

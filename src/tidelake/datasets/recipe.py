@@ -79,7 +79,7 @@ class OfSql:
 
     @property
     def as_of(self) -> str | None:
-        return spelled(self.given.as_of)
+        return as_of_text(self.given.as_of)
 
     @property
     def known_at(self) -> int | str | datetime | None:
@@ -102,7 +102,7 @@ class OfQuery:
 
     @property
     def as_of(self) -> str | None:
-        return spelled(self.query.moments.as_of or self.moments.as_of)
+        return as_of_text(self.query.moments.as_of or self.moments.as_of)
 
     @property
     def known_at(self) -> int | str | datetime | None:
@@ -198,7 +198,7 @@ def _sources(
     return None if None in found else frozenset(id_ for id_ in found if id_ is not None)
 
 
-def spelled(as_of: str | date | None) -> str | None:
+def as_of_text(as_of: str | date | None) -> str | None:
     """A moment of event time as it is written down."""
     return None if as_of is None else moment_text(as_moment(as_of))
 

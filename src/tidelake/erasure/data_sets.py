@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tidelake.catalog import data_sets
-from tidelake.catalog.data_sets import DataSetRecord
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model.names import TableName, fold
 from tidelake.model.predicate import Predicate
+from tidelake.session import data_set_records as data_sets
+from tidelake.session.data_set_records import DataSetRecord
 from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
 from tidelake.verify.content import rows_hash

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelake.catalog import data_sets
-from tidelake.catalog.data_sets import DataSetRecord
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import counting, inlined_data
 from tidelake.model.names import TableName
+from tidelake.session import data_set_records as data_sets
+from tidelake.session.data_set_records import DataSetRecord
 from tidelake.session.session import Session
 from tidelake.verify.content import rows_hash
 from tidelake.verify.values import Problem
