@@ -51,7 +51,9 @@ def copy_object(store: Store, source: str, target: str, *, link: bool = False) -
             if source[: len(source) - len(old)] == target[: len(target) - len(key)]:
                 obstore.copy(of, old, key)
             else:
-                obstore.put(into, key, (bytes(some) for some in obstore.get(of, old).stream()))
+                with obstore.open_writer(into, key) as writer:
+                    for some in obstore.get(of, old).stream():
+                        writer.write(bytes(some))
 
 
 def _copy_file(source: Path, target: Path, *, link: bool) -> None:
