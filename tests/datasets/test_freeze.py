@@ -263,3 +263,23 @@ def test_a_tenant_has_sets_of_its_own(lake: tidelake.Lake) -> None:
     assert verdict(lake, deep=True) == []
     lake.drop_tenant("acme")
     assert lake.frozen() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_login_of_a_tenant_freezes(lake: tidelake.Lake) -> None:
+    """The database lets it have records of its own sets, and see no others."""
+    logins = [lake.create_tenant(name, database_role=True) for name in ("acme", "bolt")]
+    for login in logins:
+        with tidelake.connect(login.url) as tenant:
+            tenant.create_table("t", "n BIGINT").append([{"n": 1}, {"n": 2}])
+            tenant.freeze("s", "SELECT * FROM t")
+            assert rows_of(tenant.frozen("s")) == [(1,), (2,)]
+            assert len(tenant.frozen()) == 1
+            assert tenant.table("t").clone("u").count() == 2
+            with pytest.raises(Denied):
+                tenant.table("frozen.s").delete("true")
+            tenant.freeze("gone", "SELECT 1 AS n")
+            tenant.drop_frozen("gone")
+    assert len(lake.frozen()) == 2
+    assert verdict(lake, deep=True) == []

@@ -1,5 +1,5 @@
-"""Histories by seed, of Tidelake and DuckDB: a clone and a data set of any table at any snapshot are
-that table then, and stay so whatever DuckDB tidies up."""
+"""Histories by seed, of Tidelake and DuckDB: a clone and a data set of any table at any snapshot
+are that table then, and stay so whatever DuckDB tidies up."""
 
 from pathlib import Path
 from random import Random
