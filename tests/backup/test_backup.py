@@ -95,16 +95,14 @@ def elsewhere(new_place: Callable[[str], Place], tmp_path: Path) -> Callable[[st
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "kind"),
     [
-        ("sqlite", "sqlite"),
-        pytest.param("sqlite", "postgresql"),
-        pytest.param("postgresql", "sqlite"),
-        *(pytest.param("sqlite", kind, marks=pytest.mark.slow) for kind in ("duckdb", "mariadb")),
-        *(pytest.param(kind, "sqlite", marks=pytest.mark.slow) for kind in ("duckdb", "mariadb")),
-        pytest.param("mariadb", "postgresql", marks=pytest.mark.slow),
-        pytest.param("duckdb", "mariadb", marks=pytest.mark.slow),
+        *(("sqlite", kind) for kind in KINDS),
+        *((kind, "sqlite") for kind in KINDS[1:]),
+        ("mariadb", "postgresql"),
+        ("duckdb", "mariadb"),
     ],
     indirect=["place"],
 )
@@ -138,6 +136,7 @@ def test_every_snapshot_comes_back(
         assert_same(other, oracle)
 
 
+@pytest.mark.slow
 def test_the_backup_is_a_lake_itself(place: Place, lake: tidelake.Lake, tmp_path: Path) -> None:
     lived(lake)
     lake.backup(tmp_path / "b")
@@ -215,6 +214,7 @@ def test_a_backup_that_is_not_whole_is_named(
         tidelake.restore(tmp_path / "b", url, data)
 
 
+@pytest.mark.slow
 def test_back_to_a_moment(
     place: Place, lake: tidelake.Lake, tmp_path: Path, oracle: Oracle
 ) -> None:

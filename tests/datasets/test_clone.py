@@ -64,6 +64,7 @@ def test_a_clone_of_every_snapshot_is_exact(place: Place, lake: tidelake.Lake) -
     assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 def test_duckdb_reads_clones_too(place: Place, lake: tidelake.Lake, oracle: Oracle) -> None:
     t = lived(lake)
     t.clone("u")
