@@ -12,6 +12,7 @@ import pytest
 import tidelake
 from tests.cases import every
 from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.testing.faults import Meanwhile, watch_database
 from tidelake.testing.place import Place
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
@@ -235,6 +236,22 @@ def test_erasure_reaches_sets(lake: tidelake.Lake) -> None:
     assert [row for row in rows_of(t) if row[0] == 2] == []
     assert verdict(lake, deep=True) == []
     assert lake.freeze("again", "SELECT id, price FROM prices").fingerprint == rebased.fingerprint
+
+
+def test_what_is_erased_meanwhile_is_not_frozen(place: Place, lake: tidelake.Lake) -> None:
+    prices(lake)
+    with place.open() as other:
+        erase = Meanwhile("write", lambda: other.erase("prices", "id = 2", reason="r"))
+        with watch_database(lake, erase):
+            made = lake.freeze("s", "SELECT id FROM prices")
+        assert erase.happened
+        assert {row[0] for row in rows_of(made)} == {1, 3}
+        freeze = Meanwhile("write", lambda: other.freeze("t", "SELECT id FROM prices"))
+        with watch_database(lake, freeze), pytest.raises(Invalid, match="meanwhile: 't'"):
+            lake.erase("prices", "id = 3", reason="r", data_sets=["s"])
+        assert freeze.happened
+    assert lake.table("prices").count() == 4
+    assert verdict(lake, deep=True) == []
 
 
 def test_export_and_readers(lake: tidelake.Lake, tmp_path: Path) -> None:

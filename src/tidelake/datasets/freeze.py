@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import erasures, own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.datasets.recipe import Recipe, snapshot_of
 from tidelake.datasets.values import DataSetFacts
 from tidelake.engine.declare.columns import columns_of
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold
 from tidelake.model.schema import Schema
@@ -63,14 +63,19 @@ def freeze(session: Session, name: str, recipe: Recipe, terms: Terms) -> WriteRe
             held.rows,
             held.fingerprint,
         )
-        tx.in_commit = partial(_keep, target, record)
+        tx.in_commit = partial(_keep, target, record, tx.base)
         return replace(done, operation="freeze")
 
     return write(session, operation, terms=terms, purpose=Purpose("freeze", (str(target),)))
 
 
-def _keep(target: TableName, record: DataSetRecord, writer: Writer) -> None:
-    """In the commit's own transaction, where the table has its id."""
+def _keep(target: TableName, record: DataSetRecord, base: int, writer: Writer) -> None:
+    """In the commit's own transaction, where the table has its id. What was erased from a source
+    since it was read must not come back: then it is read again."""
+    for each in erasures.every(writer):
+        of_it = record.sources is None or each.table_id in record.sources
+        if of_it and each.snapshot_id is not None and each.snapshot_id > base:
+            raise Conflict("rows were erased while they were frozen", hint="freeze them again")
     table_id = read.find(writer, snapshots.head_id(writer), "table", target)
     assert table_id is not None
     now = own_tables.clock(writer)

@@ -20,9 +20,10 @@ Condition = str | Predicate
 
 def check_data_sets(
     session: Session, table_id: int, where: Condition, looked_at: Sequence[str]
-) -> None:
+) -> frozenset[int]:
     """Invalid if sets that were made of a table may keep rows of it, and its caller does not say
-    to have looked at them. What a column of a set means only its maker knows, so nobody guesses."""
+    to have looked at them. What a column of a set means only its maker knows, so nobody guesses.
+    Gives the sets that there are, by the ids of their tables."""
     with session.reading() as reader:
         found = _derived(reader, table_id)
     known = {fold(name) for name in looked_at}
@@ -34,6 +35,19 @@ def check_data_sets(
             f"frozen data sets were made of this table, and keep their rows: {listed}",
             hint="erase from each as from any table, with a condition of its own, or drop it and"
             f" let it expire; then erase here and say so: data_sets={names!r}",
+        )
+    return frozenset(record.table_id for record, _ in found)
+
+
+def check_no_more(reader: Reader, table_id: int, known: frozenset[int]) -> None:
+    """Invalid if a set has been made of the table since `check_data_sets`."""
+    names = [
+        _called(name) for each, name in _derived(reader, table_id) if each.table_id not in known
+    ]
+    if names:
+        raise Invalid(
+            f"somebody has frozen rows of this table meanwhile: {', '.join(map(repr, names))}",
+            hint="erase from it too, then erase here and name it with data_sets=[…]",
         )
 
 

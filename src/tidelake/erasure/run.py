@@ -52,7 +52,8 @@ def erase(
     _check_mirrors(session, known)
     table_id = known.found.info.id
     if not dry_run:
-        check_data_sets(session, table_id, where, looked_at)
+        sets = check_data_sets(session, table_id, where, looked_at)
+        grounds = replace(grounds, data_sets=sets)
         finish_all(session)
         announce_rebase(session, table_id, name, where)
     around = look_around(session, known.found.info.path, probe=not dry_run)
