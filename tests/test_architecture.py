@@ -41,6 +41,7 @@ ORDER = [
     {"tenants"},
     {"erasure", "audit"},
     {"sql"},
+    {"datasets", "backup"},
     {"lake"},
     {"join"},
     {"spark"},
@@ -99,6 +100,7 @@ PUBLIC = [
     "ingest",
     "is_compatible",
     "lit",
+    "restore",
 ]
 
 NOT_AT_IMPORT = {

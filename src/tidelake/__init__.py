@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidelake.lake.import_delta import diff_delta, import_delta
     from tidelake.lake.ingest import ingest
     from tidelake.lake.lake import Lake
+    from tidelake.lake.restore import restore
     from tidelake.lake.scan import Scan
     from tidelake.lake.table import Table
     from tidelake.model.literal import lit
@@ -52,6 +53,7 @@ __all__ = [
     "ingest",
     "is_compatible",
     "lit",
+    "restore",
 ]
 
 _HOMES = {
@@ -72,6 +74,7 @@ _HOMES = {
     "ingest": "tidelake.lake.ingest",
     "is_compatible": "tidelake.lake.columns",
     "lit": "tidelake.model.literal",
+    "restore": "tidelake.lake.restore",
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 import tidelake
 from tidelake.errors import Invalid
 from tidelake.lake.browsable import Browsable
+from tidelake.lake.keeper import Keeper
 from tidelake.lake.lake import Lake
 from tidelake.lake.owner import Owner
 from tidelake.lake.transaction import Transaction
@@ -18,15 +19,19 @@ from tidelake.lake.transaction import Transaction
 REFUSED: dict[str, Callable[[Any], object]] = {
     "across_tenants": lambda tx: tx.across_tenants("t"),
     "audit": lambda tx: tx.audit(),
+    "backup": lambda tx: tx.backup("b"),
     "cleanup": lambda tx: tx.cleanup(dry_run=True),
     "compact": lambda tx: tx.compact(),
     "consumer": lambda tx: tx.consumer("c"),
     "create_tenant": lambda tx: tx.create_tenant("acme"),
+    "drop_frozen": lambda tx: tx.drop_frozen("d"),
     "drop_tenant": lambda tx: tx.drop_tenant("acme"),
     "erase": lambda tx: tx.erase("t", "n = 1", reason="r"),
     "erasures": lambda tx: tx.erasures(),
     "expire": lambda tx: tx.expire(keep_last=1),
     "finish_erasures": lambda tx: tx.finish_erasures(),
+    "freeze": lambda tx: tx.freeze("d", "SELECT 1 AS n"),
+    "frozen": lambda tx: tx.frozen(),
     "health": lambda tx: tx.health(),
     "mirror": lambda tx: tx.mirror("t"),
     "mirrored": lambda tx: tx.mirrored("t"),
@@ -53,7 +58,7 @@ OWN = {"close", "known_at"}
 
 
 def public(face: type) -> set[str]:
-    own = [each for each in face.__mro__ if each is face or each is Owner]
+    own = [each for each in face.__mro__ if each in (face, Keeper, Owner)]
     return {name for each in own for name in vars(each) if not name.startswith("_")}
 
 

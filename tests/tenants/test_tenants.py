@@ -18,13 +18,13 @@ from tidelake.testing.faults import watch_database
 from tidelake.testing.place import Place
 
 _ALLOWED = """
-close compact create_schema create_table create_view data_path drop drop_schema encrypted engine
-health known_at log mirror mirrored rename schemas snapshots sql table tables transaction undrop
-url view views
+close compact create_schema create_table create_view data_path drop drop_frozen drop_schema
+encrypted engine freeze frozen health known_at log mirror mirrored rename schemas snapshots sql
+table tables transaction undrop url view views
 """
 _OF_THE_WHOLE = """
-across_tenants audit cleanup consumer consumers create_tenant delta_versions diff drop_tenant erase
-erasures expire finish_erasures macros mirrors move names recover reindex set_option set_quota
+across_tenants audit backup cleanup consumer consumers create_tenant delta_versions diff drop_tenant
+erase erasures expire finish_erasures macros mirrors move names recover reindex set_option set_quota
 set_retention share shares sync_mirrors tag tags tenant tenant_login tenants unshare untag verify
 """
 _HIDDEN = ("bolt", "hidden", "unseen")

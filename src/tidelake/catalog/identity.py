@@ -33,6 +33,12 @@ def settle(writer: Writer) -> str:
     return found
 
 
+def renew(writer: Writer, lake_id: str) -> None:
+    """Another lake from now on, whose data path bears no mark yet."""
+    _put(writer, ID, lake_id)
+    writer.execute('DELETE FROM ducklake_metadata WHERE "key" = :key', key=MARKED)
+
+
 def mark(writer: Writer, data_path: str) -> None:
     _put(writer, MARKED, data_path)
 

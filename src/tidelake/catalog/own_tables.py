@@ -54,6 +54,11 @@ def ensure(writer: Writer, name: str) -> None:
             writer.dialect.walls.around(writer, name, table.wall)
 
 
+def layouts() -> dict[str, str]:
+    """The columns of each, as `layout` spells them."""
+    return {name: table.columns for name, table in _KNOWN.items()}
+
+
 def walls() -> dict[str, str]:
     """Which rows of each table are a tenant's."""
     return {name: table.wall for name, table in _KNOWN.items()}

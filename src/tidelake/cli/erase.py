@@ -22,6 +22,13 @@ from tidelake.cli.row_options import all_of
 )
 @click.option("--reason", help="Why; it is kept.")
 @click.option("--author", help="Who; whoever runs this, if it is left out.")
+@click.option(
+    "--data-set",
+    "data_sets",
+    metavar="NAME",
+    multiple=True,
+    help="A frozen data set made of TABLE that holds none of the rows: you have looked.",
+)
 @click.option("--dry-run", is_flag=True, help="Count the rows and files, and change nothing.")
 @click.option("--finish", is_flag=True, help="Do what an erasure has left that broke off.")
 @global_options
@@ -32,6 +39,7 @@ def erase(
     conditions: tuple[str, ...],
     reason: str | None,
     author: str | None,
+    data_sets: tuple[str, ...],
     dry_run: bool,
     finish: bool,
 ) -> None:
@@ -49,12 +57,19 @@ def erase(
             raise click.UsageError("TABLE goes with --where")
         with options.lake() if dry_run else options.writable() as lake:
             result = lake.erase(
-                table, all_of(conditions), reason=reason, author=author, dry_run=dry_run
+                table,
+                all_of(conditions),
+                reason=reason,
+                author=author,
+                data_sets=data_sets,
+                dry_run=dry_run,
             )
         _told(options, asdict(result), str(result))
         return
-    if conditions or reason or author or dry_run:
-        raise click.UsageError("--where, --reason, --author and --dry-run go with TABLE")
+    if conditions or reason or author or data_sets or dry_run:
+        raise click.UsageError(
+            "--where, --reason, --author, --data-set and --dry-run go with TABLE"
+        )
     with options.writable() if finish else options.lake() as lake:
         found = lake.finish_erasures() if finish else lake.erasures()
     told = [asdict(each) for each in found]

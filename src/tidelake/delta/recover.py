@@ -236,7 +236,7 @@ def _filled(tx: DraftSession, found: Sequence[_Lost]) -> WriteResult:
     """The tables as they were last, with their files."""
     for each in found:
         said = each.declaration
-        draft = tx.draft(said.name)
+        draft = tx.draft(said.name, thaw=True)
         tags = {name: value for name, value in said.tags.items() if name != MIRROR_TAG}
         draft.after = replace(
             draft.after, schema=Schema(said.columns), tags=tags, sorting=said.sorting
@@ -323,6 +323,6 @@ def _remember(session: Session, lost: _Lost) -> None:
 
 def _tagged(tx: DraftSession, found: Sequence[_Lost]) -> WriteResult:
     for each in found:
-        draft = tx.draft(each.declaration.name)
+        draft = tx.draft(each.declaration.name, thaw=True)
         draft.after = replace(draft.after, tags=each.declaration.tags)
     return WriteResult(None, operation="recover")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidelake.catalog import erasures
 from tidelake.catalog.erasures import ErasureRecord
 from tidelake.catalog.read.snapshots import as_instant
+from tidelake.erasure.data_sets import announce_rebase, check_data_sets, derived_names
 from tidelake.erasure.fingerprints import rebased_hashes
 from tidelake.erasure.finish import finish, finish_all
 from tidelake.erasure.leftovers import FolderView, Leftovers, find_leftovers, look_around
@@ -33,8 +35,10 @@ def erase(
     grounds: Grounds,
     *,
     dry_run: bool,
+    looked_at: Sequence[str] = (),
 ) -> ErasureResult:
-    """Requires: the session may write, unless with `dry_run`."""
+    """Requires: the session may write, unless with `dry_run`. `looked_at` are frozen data sets
+    that its caller knows to hold none of the rows."""
     if session.is_transaction:
         raise Invalid("erase() is no part of a transaction", hint="call it on the lake itself")
     if where is None:
@@ -46,15 +50,20 @@ def erase(
         )
     known = survey(session, name, where)
     _check_mirrors(session, known)
+    table_id = known.found.info.id
     if not dry_run:
+        sets = check_data_sets(session, table_id, where, looked_at)
+        grounds = replace(grounds, data_sets=sets)
         finish_all(session)
+        announce_rebase(session, table_id, name, where)
     around = look_around(session, known.found.info.path, probe=not dry_run)
     files, size = len(known.files), sum(file.bytes for file in known.files)
     with progress(f"erasing from {name}", files=files, bytes=size) as tell:
         work = Preparation(session, name, where, counted=dry_run, tell=tell)
         if dry_run:
             work.work(known)
-            return _prospect(work, known, find_leftovers(session, known, around))
+            told = _prospect(work, known, find_leftovers(session, known, around))
+            return replace(told, data_sets=tuple(derived_names(session, table_id)))
         with announce_work(session):
             done = _swapped(work, grounds, around)
         tell(phase="mirrors, files and the catalog")

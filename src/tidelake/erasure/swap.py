@@ -15,6 +15,7 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.erasures import Chores, ErasureRecord, NoteFacts
 from tidelake.catalog.expire import leftovers as catalog_files
 from tidelake.catalog.read import paths, registrations
+from tidelake.erasure.data_sets import check_no_more
 from tidelake.erasure.fingerprints import NewHashes, rebased_hashes
 from tidelake.erasure.leftovers import (
     FolderView,
@@ -40,10 +41,12 @@ class Newcomers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Why, and by whom."""
+    """Why, and by whom. `data_sets` are those made of the table that have been looked at, by the
+    ids of their tables."""
 
     reason: str
     author: str | None
+    data_sets: frozenset[int] = frozenset()
 
     @staticmethod
     def of(reason: object, author: object, *, needed: bool) -> Grounds:
@@ -130,6 +133,7 @@ class Swap:
         erasures.ensure(writer)
         audit.ensure(writer)
         known = self.work.look()
+        check_no_more(writer, known.found.info.id, self.grounds.data_sets)
         if self._is_behind(writer, known):
             if not self.last:
                 raise Newcomers

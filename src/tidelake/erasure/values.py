@@ -24,7 +24,8 @@ class ErasureResult:
     the table: the former are gone, the latter published anew. `snapshots` could see one of the
     rows. `foreign` are files that are not the lake's: it no longer reads them, and their owner must
     delete them. `left` may hold such rows too. `remaining` is what could not be done yet:
-    `lake.finish_erasures()` does it. `snapshot_id` is None where nothing of the lake had to change.
+    `lake.finish_erasures()` does it. `data_sets` are frozen sets that were made of the table, and
+    must be looked at first. `snapshot_id` is None where nothing of the lake had to change.
     """
 
     table: str
@@ -42,6 +43,7 @@ class ErasureResult:
     foreign: tuple[str, ...] = ()
     left: tuple[LeftFiles, ...] = ()
     remaining: tuple[str, ...] = ()
+    data_sets: tuple[str, ...] = ()
     dry_run: bool = False
 
     @property
@@ -63,6 +65,7 @@ class ErasureResult:
             f"not the lake's own, to be deleted by their owner: {path}" for path in self.foreign
         ]
         lines += [f"left {len(each.paths):,} files: {each.reason}" for each in self.left]
+        lines += [f"to be looked at first: the frozen data set {each!r}" for each in self.data_sets]
         lines += [f"still to be done: {each}" for each in self.remaining]
         return "\n".join(lines)
 

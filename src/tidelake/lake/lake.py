@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from tidelake.catalog import audit
 from tidelake.catalog.read import tags
 from tidelake.delta.values.reports import RecoverResult
-from tidelake.lake.owner import Owner
+from tidelake.lake.keeper import Keeper
 from tidelake.model.closable import Closable
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.relocation import MoveResult
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidelake.tenants.values import Quota, TenantDrop, TenantLogin, TenantState
 
 
-class Lake(Owner, Closable):
+class Lake(Keeper, Closable):
     """A lake, at its newest state or (after `known_at`) pinned to a snapshot.
 
     Safe to share between threads for reading. Close it with `close()` or `with`.

@@ -91,13 +91,16 @@ class Owner(Browsable):
         *,
         reason: str | None = None,
         author: str | None = None,
+        data_sets: Sequence[str] = (),
         dry_run: bool = False,
     ) -> ErasureResult:
         """Erase the rows of a table that meet a condition from every snapshot, and from all that
         was made of them: files, deletes, statistics, rollups, fingerprints, mirrors, and files that
         no snapshot has. All other rows of all snapshots stay as they are, with their ids. It cannot
         be undone. `reason` is kept, with who did it and how many rows there were; what was in them
-        is not. With `dry_run` it is only counted."""
+        is not. It is refused where frozen data sets were made of the table, unless `data_sets`
+        names them: you have looked that they hold none of the rows. From a set itself it erases as
+        from any table, and its fingerprint is made anew. With `dry_run` it is only counted."""
         from tidelake.erasure.run import erase
         from tidelake.erasure.swap import Grounds
 
@@ -107,7 +110,12 @@ class Owner(Browsable):
             self.session.check_writable()
         self.session.check_not_closed()
         return erase(
-            self.session, self.session.namespace.parse(name), where, grounds, dry_run=dry_run
+            self.session,
+            self.session.namespace.parse(name),
+            where,
+            grounds,
+            dry_run=dry_run,
+            looked_at=data_sets,
         )
 
     def erasures(self) -> list[Erasure]:

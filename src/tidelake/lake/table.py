@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidelake.coverage.requirement import check_kept, check_required, required_ratio
 from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.engine import Engine, Reading
+from tidelake.errors import Invalid
 from tidelake.event_time.explanation import Explanation
 from tidelake.event_time.values.plane import Plane
 from tidelake.event_time.values.rollup import Rollup
@@ -21,6 +22,7 @@ from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
+from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
 from tidelake.tenants.own_log import table_log
@@ -215,6 +217,38 @@ class Table(TableCoverage, TableWrites, LazyRows):
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
         return engine.read(self.scan().plan())
+
+    def clone(
+        self,
+        name: str,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
+    ) -> Table:
+        """Another table with the same rows, columns and settings, as they are or were: at this
+        table's moments, or these. Files that serve as they are get a link on disk, and a copy that
+        the store makes elsewhere; other rows are written anew. From then on each goes its own way:
+        neither can harm the other."""
+        from tidelake.datasets.clone import clone
+        from tidelake.session.replay import write
+
+        table = self if known_at is None else self.known_at(known_at)
+        source = (table if as_of is None else table.as_of(as_of)).source
+        if source.session.is_transaction:
+            raise Invalid(
+                "clone() is no part of a transaction", hint="call it on a table of the lake itself"
+            )
+        namespace = source.session.namespace
+        target = namespace.parse(name)
+        namespace.check_own(target)
+        write(
+            source.session,
+            lambda tx: clone(tx, source, target),
+            terms=Terms.of(terms),
+            purpose=Purpose("clone", (str(target),)),
+        )
+        return Table(Source(source.session, target, source.session.pinned))
 
     def recompute_coverage(self) -> int:
         """Find out anew what all files of the table cover, should `verify` have found that what is

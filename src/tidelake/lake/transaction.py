@@ -176,3 +176,15 @@ class Transaction(Browsable):
 
     def reindex(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("reindex() is no part of a transaction", hint="call it on the lake")
+
+    def freeze(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("a data set is a commit of its own", hint="freeze it on the lake")
+
+    def frozen(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("data sets are of what is committed", hint="ask the lake for them")
+
+    def drop_frozen(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("data sets are not part of a transaction", hint="drop them on the lake")
+
+    def backup(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("a backup is of what is committed", hint="make it of the lake")

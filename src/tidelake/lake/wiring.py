@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidelake.catalog.annex import Annex
 from tidelake.coverage.annex import CoverageAnnex
 from tidelake.coverage.from_rows import observers
+from tidelake.datasets.annex import DataSetsAnnex
 from tidelake.delta.importing.annex import ImportsAnnex
 from tidelake.delta.mirror.format import DeltaFormat
 from tidelake.erasure.hook import ErasureHook
@@ -31,6 +32,7 @@ _ANNEXES = (
     IngestionAnnex(),
     RetentionAnnex(),
     SharesAnnex(),
+    DataSetsAnnex(),
 )
 
 

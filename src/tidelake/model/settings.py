@@ -19,6 +19,8 @@ from tidelake.model.types import INTEGERS, TIMESTAMPS
 PREFIX = "tidelake."
 MIRROR_TAG = f"{PREFIX}mirror"
 """What a table bears that is mirrored: the formats, with commas between them."""
+FROZEN_TAG = f"{PREFIX}frozen"
+"""What a table bears that is a frozen data set: its rows do not change."""
 OVERLAPS = ("allow", "reject", "skip", "replace")
 
 _MOMENTS = TIMESTAMPS | {"date"}

@@ -18,12 +18,13 @@ from tidelake.catalog.read import options, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.engine import Job
 from tidelake.engine.spark_frame import is_spark_frame
-from tidelake.errors import Conflict, Invalid, TidelakeError
+from tidelake.errors import Conflict, Denied, Invalid, TidelakeError
 from tidelake.model.change import Origin, WriteResult
 from tidelake.model.column_rules import check_characters
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
+from tidelake.model.settings import FROZEN_TAG
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
 from tidelake.model.terms import NO_TERMS, Terms
@@ -235,8 +236,9 @@ class DraftSession(Session):
         self._next_id -= 1
         return self._next_id + 1
 
-    def draft(self, name: TableName) -> TableDraft:
-        """The table as this transaction sees it, ready to be changed."""
+    def draft(self, name: TableName, *, thaw: bool = False) -> TableDraft:
+        """The table as this transaction sees it, ready to be changed. Denied for a frozen data
+        set, but for those who may `thaw` it."""
         self.namespace.check_own(name)
         name = self.namespace.table(name)
         kept, key = self._committed.caches.declarations, repr((self.schema_version, name))
@@ -251,6 +253,8 @@ class DraftSession(Session):
                 found = self._declaration(reader, table_id)
             kept.keep(key, found)
         meta, known, inline_table = found
+        if not thaw:
+            _check_thawed(meta.info)
         if self.guard.looks_early:
             with self.reading() as reader:
                 self.guard.check_table(reader, meta.info)
@@ -275,8 +279,8 @@ class DraftSession(Session):
         self.drafts.tables[table.id] = draft
         return draft
 
-    def drop_table(self, name: TableName) -> None:
-        self.drafts.drop_table(self.draft(name))
+    def drop_table(self, name: TableName, *, thaw: bool = False) -> None:
+        self.drafts.drop_table(self.draft(name, thaw=thaw))
 
     def check_computed(self, *given: object) -> None:
         """Denied, in a sandbox, for conditions and expressions that could make much of little:
@@ -356,6 +360,15 @@ class DraftSession(Session):
             self.store.delete(sorted(paths))
         except TidelakeError:
             return
+
+
+def _check_thawed(table: TableInfo) -> None:
+    if FROZEN_TAG in table.tags:
+        raise Denied(
+            f"{table.name} is a frozen data set, and its rows stay as they are",
+            hint=f"t.clone(…) makes a table of it that can change; lake.drop_frozen("
+            f"{table.name.name!r}) ends it",
+        )
 
 
 def _sum(one: WriteResult, other: WriteResult) -> WriteResult:

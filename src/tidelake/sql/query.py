@@ -199,6 +199,28 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
+    @property
+    def text(self) -> str:
+        """As it was written, and the values of its parameters."""
+        _, values, _ = self._asked
+        given = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+        return f"{self._text.strip()} [{given}]" if given else self._text.strip()
+
+    @property
+    def moments(self) -> Bindings:
+        """Those that were given beside it."""
+        return replace(self._asked[2], parameters=None)
+
+    def as_written(self, session: Session, moments: Bindings) -> Query:
+        """The same query in a transaction that writes its rows, at its own moments or these."""
+        asked, values, beside = self._asked
+        own = replace(
+            beside,
+            as_of=moments.as_of if beside.as_of is None else beside.as_of,
+            known_at=moments.known_at if beside.known_at is None else beside.known_at,
+        )
+        return Query(session, self._text, asked, values, own, written=True)
+
     def _read(self) -> Reading:
         self._look_again()
         return self._run(self.session.engine)

@@ -300,6 +300,11 @@ class Store:
     def _key(self, uri: str) -> str:
         return uri.partition("://")[2].partition("/")[2].lstrip("/")
 
+    def handle(self, verb: str, uri: str) -> tuple[Any, str]:
+        """The store of a remote object as obstore has it, and its key, for those who stream."""
+        self._check(verb, uri)
+        return self._open(uri)
+
     def _open(self, uri: str) -> tuple[Any, str]:
         from obstore.exceptions import UnknownConfigurationKeyError
         from obstore.store import from_url

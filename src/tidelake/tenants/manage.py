@@ -168,7 +168,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
     with tx.reading() as reader:
         known = tx.view.schemas(reader, tx.base)
     for schema in [each for each in known if namespace.holds(each.name)]:
-        definitions.drop_schema(tx, schema.name, cascade=True)
+        definitions.drop_schema(tx, schema.name, cascade=True, thaw=True)
     return definitions.DONE
 
 

@@ -6,7 +6,7 @@ fingerprint that was ever kept look like a changed past.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -136,7 +136,12 @@ def differences(work: Workbench, name: str, epoch: Epoch) -> dict[int, Content]:
 
 def _digest(columns: Sequence[Column]) -> str:
     own = Column(0, ROW_NUMBER, "int64")
-    parts = [_framed_value(each, f"r.{quote(each.name)}", 0) for each in (own, *columns)]
+    return digest_sql([(each, f"r.{quote(each.name)}") for each in (own, *columns)])
+
+
+def digest_sql(values: Iterable[tuple[Column, str]]) -> str:
+    """The hash of values, each of a column, as 32 hexadecimal digits."""
+    parts = [_framed_value(column, value, 0) for column, value in values]
     return f"md5({' || '.join(parts)})"
 
 

@@ -20,6 +20,7 @@ from tidelake.verify import deep as verify_deep
 from tidelake.verify import footers as file_checks
 from tidelake.verify import rows as row_checks
 from tidelake.verify.checks import coverage as checks_coverage
+from tidelake.verify.checks import data_sets as checks_data_sets
 from tidelake.verify.checks import erasures as checks_erasures
 from tidelake.verify.checks import files as checks_files
 from tidelake.verify.checks import references as checks_references
@@ -43,6 +44,7 @@ _READING_CHECKS = (
     *checks_rollups.READING_CHECKS,
     *checks_coverage.READING_CHECKS,
     *checks_erasures.READING_CHECKS,
+    *checks_data_sets.READING_CHECKS,
 )
 _FEW = 100
 
@@ -63,6 +65,7 @@ def verify(
             found.attempt(check_rollups, session, known, deep)
         if deep and known.of("snapshot"):
             found.attempt(check_coverage, session, known, found.doubtful)
+            found.attempt(checks_data_sets.data_set_rows, session, known)
         if (deep or fingerprint) and known.of("snapshot"):
             rows = verify_deep.Pass(session, known, found, deep, fingerprint)
             verify_deep.check_rows(rows, files, tell)

@@ -61,7 +61,8 @@ def _folder(name: str, own: str) -> str:
     return f"{name}/" if _PLAIN.fullmatch(name) else f"{own}/"
 
 
-def drop_schema(tx: DraftSession, name: str, *, cascade: bool) -> WriteResult:
+def drop_schema(tx: DraftSession, name: str, *, cascade: bool, thaw: bool = False) -> WriteResult:
+    """With `cascade` also all that is in it; frozen data sets only with `thaw`."""
     schema = schema_named(tx, name)
     if fold(tx.namespace.inner(schema.name)) == "main":
         raise Invalid("the schema main cannot be dropped", hint="drop its tables instead")
@@ -76,7 +77,7 @@ def drop_schema(tx: DraftSession, name: str, *, cascade: bool) -> WriteResult:
         listed = ", ".join(str(n) for n in [*inside["table"], *inside["view"]])
         raise Invalid(f"schema {name} is not empty: {listed}", hint="pass cascade=True to drop all")
     for table in inside["table"]:
-        tx.drop_table(table)
+        tx.drop_table(table, thaw=thaw)
     for view in inside["view"]:
         drop_view(tx, view)
     tx.drafts.drop_schema(schema)

@@ -12,7 +12,7 @@ from tidelake.session.drafting import DraftSession
 
 def set_mirror_tag(tx: DraftSession, name: TableName, kind: str, *, mirrored: bool) -> WriteResult:
     """Have a table be mirrored in a format, or no more. Other formats stay."""
-    draft = tx.draft(name)
+    draft = tx.draft(name, thaw=True)
     formats = mirror_formats(draft.after.tags) - {kind} | ({kind} if mirrored else set())
     tags = {tag: value for tag, value in draft.after.tags.items() if tag != MIRROR_TAG}
     if formats:

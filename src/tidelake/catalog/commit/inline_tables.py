@@ -62,11 +62,9 @@ def create(entries: Entries, dialect: Dialect, table_id: int, columns: Sequence[
     """Have the table for the current version of the columns made; its name."""
     version = entries.numbers.schema_version
     name = f"ducklake_inlined_data_{table_id}_{version}"
-    kinds = [f"{quote(dialect.inline_name(c.name))} {dialect.inline_type(c)}" for c in columns]
-    system = ["row_id BIGINT", "begin_snapshot BIGINT", "end_snapshot BIGINT"]
     if dialect.commits_create:  # one that a broken-off commit left behind is rubbish
         entries.create(f'DROP TABLE IF EXISTS "{name}"')
-    entries.create(f'CREATE TABLE "{name}" ({", ".join(system + kinds)})')
+    entries.create(create_sql(dialect, name, columns))
     entries.add(
         "ducklake_inlined_data_tables",
         table_id=table_id,
@@ -75,6 +73,13 @@ def create(entries: Entries, dialect: Dialect, table_id: int, columns: Sequence[
     )
     entries.inline_tables[table_id] = name
     return name
+
+
+def create_sql(dialect: Dialect, name: str, columns: Sequence[Column]) -> str:
+    """Makes such a table."""
+    kinds = [f"{quote(dialect.inline_name(c.name))} {dialect.inline_type(c)}" for c in columns]
+    system = ["row_id BIGINT", "begin_snapshot BIGINT", "end_snapshot BIGINT"]
+    return f'CREATE TABLE "{name}" ({", ".join(system + kinds)})'
 
 
 def newest(reader: Reader, table_id: int, columns: Sequence[Column]) -> str | None:
@@ -106,5 +111,9 @@ def deletes_name(table_id: int) -> str:
 
 def create_deletes(entries: Entries, table_id: int) -> None:
     """Have the table made in which deletes from files are kept."""
+    entries.create(create_deletes_sql(table_id))
+
+
+def create_deletes_sql(table_id: int) -> str:
     columns = "file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT"
-    entries.create(f'CREATE TABLE "{deletes_name(table_id)}" ({columns})')
+    return f'CREATE TABLE "{deletes_name(table_id)}" ({columns})'

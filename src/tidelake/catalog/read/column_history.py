@@ -133,3 +133,12 @@ def _top(column_id: int, parents: Mapping[int, int | None]) -> int:
     while (parent := parents[column_id]) is not None:
         column_id = parent
     return column_id
+
+
+def last_change(reader: Reader, table_id: int, at: int) -> int:
+    """The snapshot that gave a table the columns which it had at one."""
+    rows = reader.rows(
+        "SELECT begin_snapshot, end_snapshot FROM ducklake_column WHERE table_id = :id", id=table_id
+    )
+    edges = [int(edge) for row in rows for edge in row if edge is not None]
+    return max((edge for edge in edges if edge <= at), default=0)

@@ -68,10 +68,16 @@ class PostgreSQLDatabase(ServerDatabase):
         with connection.begin():
             session = self.session_of(connection)
             driver: Any = connection.connection.driver_connection
+            driver.prepared_max = _PREPARED
             with driver.pipeline():  # what has no answer to wait for costs no trip
                 session.execute(_LOCK, {})
                 yield session
                 driver.commit()
+
+
+_PREPARED = 5000
+"""psycopg gives up prepared statements beyond so many, and of one that is on its way through the
+pipeline it does so too soon: a restore has hundreds."""
 
 
 def _option(text: str) -> str:

@@ -1,0 +1,57 @@
+"""A lake from a backup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from tidelake.backup.bring_back import Backup, check_empty
+from tidelake.catalog.database.address import parse_url
+from tidelake.catalog.database.database import Database
+from tidelake.lake.connect import Wishes, load_features, open_lake, resolve
+from tidelake.lake.data_path import absolute, check_usable, checked_data_path
+from tidelake.lake.lake import Lake
+from tidelake.session.neighbours import mark
+from tidelake.store.files import Store
+
+
+def restore(
+    path: str | Path,
+    catalog: str | None = None,
+    data_path: str | Path | None = None,
+    *,
+    to: int | str | datetime | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    force: bool = False,
+) -> Lake:
+    """The lake of a backup, in an empty catalog of any kind: every snapshot, tag, view, setting
+    and row as it was. Files come to `data_path`, by default where they were; a backup that has
+    none takes those that are there, and names what is missing, unless `force` says that it does
+    not matter. Nothing that is there is overwritten.
+
+    With `to`, a snapshot id, a time or a tag, its tables and views are then brought back to what
+    they were, as further commits: what came later stays in the past of the lake."""
+    settings = resolve(catalog, data_path, storage_options)
+    backup = Backup(Store(settings.storage_options), path)
+    given = settings.data_path
+    place = absolute(checked_data_path(backup.manifest.data_path if given is None else given))
+    check_usable(place)
+    database = Database(parse_url(settings.catalog, settings.folder))
+    try:
+        check_empty(database)
+        backup.bring_files(place, force=force)
+        backup.bring_catalog(database, place, load_features().annexes)
+    finally:
+        database.close()
+    lake = open_lake(settings, Wishes())
+    try:
+        mark(lake.session)
+        if to is not None:
+            from tidelake.backup.rewind import rewind
+
+            rewind(lake.session, to)
+    except BaseException:
+        lake.close()
+        raise
+    return lake

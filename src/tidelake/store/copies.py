@@ -1,0 +1,88 @@
+"""The same bytes at another place, without looking into them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tidelake.store.failures import reporting
+from tidelake.store.files import Store, is_local, local_path
+
+_AT_ONCE = 8
+
+
+def folder_of(path: object) -> str:
+    """A folder as it is used: complete, with a slash at the end."""
+    given = str(path)
+    place = given if "://" in given else str(Path(given).expanduser().absolute())
+    return place if place.endswith("/") else f"{place}/"
+
+
+def copy_objects(store: Store, pairs: Iterable[tuple[str, str]], *, link: bool = False) -> None:
+    """Copy many, some at a time."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(lambda pair: copy_object(store, *pair, link=link), pairs):
+            pass
+
+
+def copy_object(store: Store, source: str, target: str, *, link: bool = False) -> None:
+    """Put what is at one place at another, whole or not at all. Inside of one object store the
+    bytes do not come here. With `link` a local file gets a second name where the file system can
+    do that: whoever deletes one of them leaves the other."""
+    if is_local(source) and is_local(target):
+        with reporting("copy", source):
+            _copy_file(local_path(source), local_path(target), link=link)
+        return
+    import obstore
+
+    with reporting("copy", source):
+        if is_local(source):
+            into, key = store.handle("write", target)
+            obstore.put(into, key, local_path(source))
+        elif is_local(target):
+            _download(store, source, local_path(target))
+        else:
+            into, key = store.handle("write", target)
+            of, old = store.handle("read", source)
+            if source[: len(source) - len(old)] == target[: len(target) - len(key)]:
+                obstore.copy(of, old, key)
+            else:
+                with obstore.open_writer(into, key) as writer:
+                    for some in obstore.get(of, old).stream():
+                        writer.write(bytes(some))
+
+
+def _copy_file(source: Path, target: Path, *, link: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        try:
+            os.link(source, target)
+        except OSError:  # another file system, or one without links
+            pass
+        else:
+            return
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        shutil.copyfile(source, draft)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _download(store: Store, source: str, target: Path) -> None:
+    import obstore
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    of, key = store.handle("read", source)
+    try:
+        with draft.open("xb") as file:
+            for some in obstore.get(of, key).stream():
+                file.write(bytes(some))
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
