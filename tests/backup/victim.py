@@ -1,7 +1,7 @@
 """A process that makes a backup, or restores one, and is killed at some step of that.
 
 `python -m tests.backup.victim backup URL FOLDER STEP` or `restore FOLDER URL DATA STEP`. Steps are
-every call of a function of the catalog's transfer, and every file that is made or named. Should
+every table of the catalog that is copied, and every file that is made or named. Should
 there be no such step, it comes to its end.
 """
 
@@ -16,6 +16,7 @@ import tidelake.backup.make
 import tidelake.lake.restore
 
 _EVENTS = ("open", "os.rename", "os.link", "sqlite3.connect")
+_STEPS = ("transfer", "_create", "_copy", "_copy_kept", "_copy_deletes", "_finish")
 _said: list[str] = []
 
 
@@ -26,8 +27,9 @@ def _count(what: str) -> None:
 
 
 def _called(frame: FrameType, event: str, _: Any) -> None:
-    if event == "call" and frame.f_code.co_filename.endswith("catalog/transfer.py"):
-        _count(frame.f_code.co_name)
+    name = frame.f_code.co_name
+    if event == "call" and name in _STEPS and frame.f_code.co_filename.endswith("transfer.py"):
+        _count(name)
 
 
 def _audited(event: str, arguments: tuple[Any, ...]) -> None:
@@ -46,6 +48,7 @@ def main() -> None:
     else:
         tidelake.restore(first, second, rest[0])
     sys.setprofile(None)
+    print(len(_said))
 
 
 if __name__ == "__main__":
