@@ -10,6 +10,8 @@ import pytest
 
 import tidelake
 from tests.join.pairs import Row, flattened, in_order, joined
+from tests.join.test_features import SCHEMA, Market
+from tidelake import Feature
 from tidelake.errors import Invalid, Unsupported
 
 pytestmark = pytest.mark.spark
@@ -174,3 +176,24 @@ def test_the_rows_of_a_frame_stay_in_their_order_there_too(spark, tmp_path):
         left = [{"k": "abcd"[n * 7 % 4], "ts": n * 13 % 30, "x": n} for n in range(3000)]
         join = tidelake.asof_join(left, table, on="k", left_time="ts", right_time="ts")
         assert join.to_arrow()["x"].to_pylist() == list(range(3000))
+
+
+def test_several_sides_in_one_pass_and_in_several(spark, tmp_path):
+    """As in this process: sides that are asked alike, and one that is not."""
+    url = f"sqlite:///{tmp_path}/lake.db"
+    market = Market(tidelake.connect(url, f"{tmp_path}/data/"), random.Random(5))
+    market.create()
+    market.live(12)
+    market.lake.close()
+    left = pa.Table.from_pylist(market.labels_of(range(4, 12)), SCHEMA)
+    with tidelake.connect(url, engine="spark", spark=spark) as lake:
+        for known_at in (None, "known"):
+            right = {
+                "prices": lake.table("prices"),
+                "ratings": lake.table("ratings"),
+                "near": Feature(lake.table("rates"), direction="nearest", tolerance=NEAR),
+            }
+            join = tidelake.asof_join(left, right, left_time="t", age=True, known_at=known_at)
+            assert in_order(join.to_arrow().to_pylist()) == in_order(
+                join.to_batches().read_all().to_pylist()
+            )

@@ -186,7 +186,9 @@ def _until(clock: Clock, question: Question, first: int | None, end: int | None)
 
 
 def _known_at(source: Source, moment: Known | None) -> Source:
-    return source if moment is None else source.known_at(moment)
+    found = source if moment is None else source.known_at(moment)
+    found.check_recorded("coverage")
+    return found
 
 
 class TableCoverage:

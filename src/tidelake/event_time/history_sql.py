@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tidelake.event_time.values.belief import Belief, Fact, beliefs
 from tidelake.history import changes_sql as feed
 from tidelake.history.changes_sql import AT, ChangePlan
-from tidelake.model.event_time import EventTime
+from tidelake.model.event_time import EventTime, moment_text
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.session.source import Record
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
@@ -43,12 +44,14 @@ NAMES = ("valid_from", "valid_to", "known_from", "known_to")
 @dataclass(frozen=True, slots=True)
 class Outline:
     """What makes the versions of a key's rows into its history. `snapshots` are those that are
-    left, oldest first. With `moment`, only what was the answer for that moment is wanted."""
+    left, oldest first. With `moment`, only what was the answer for that moment is wanted. `record`
+    tells of the time before the lake, if a column does."""
 
     columns: tuple[Column, ...]
     event: EventTime
     snapshots: tuple[tuple[int, datetime], ...]
     moment: int | None = None
+    record: Record | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,7 +118,8 @@ def tell(work: Workbench, sql: str, outline: Outline) -> str:
     the same columns."""
     work.connection.execute(f"CREATE TEMP TABLE {_VERSIONS} AS {_versions_sql(sql, outline)}")
     rows = work.connection.execute(
-        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, {_TIME}, {_ENDS_KEY}, {_HOLDS} FROM {_VERSIONS}"
+        f"SELECT {ROW_NUMBER}, {AT}, {_ENDED}, {_TIME}, {_ENDS_KEY}, {_HOLDS}, {_known(outline)}"
+        f" FROM {_VERSIONS}"
     ).fetchall()
     _keep(work, _told(outline, rows))
     listed = "".join(f"{_A}.{quote(column.name)}, " for column in outline.columns)
@@ -130,6 +134,15 @@ def tell(work: Workbench, sql: str, outline: Outline) -> str:
         f" LEFT JOIN {_VERSIONS} AS {_C}"
         f" ON {_C}.{ROW_NUMBER} = {_B}.{_NEXT_ROW} AND {_C}.{AT} = {_B}.{_NEXT_AT}"
     )
+
+
+def _known(outline: Outline) -> str:
+    """When a version was known, in microseconds, if that was before the lake's own record."""
+    if outline.record is None:
+        return "NULL"
+    time = quote(outline.record.column.name)
+    early = f"{_ENDED} IS NULL AND {outline.record.before.sql()}"
+    return f"CASE WHEN {early} THEN epoch_us(CAST({time} AS TIMESTAMPTZ)) END"
 
 
 def _versions_sql(sql: str, outline: Outline) -> str:
@@ -161,21 +174,51 @@ def _keep(work: Workbench, rows: Iterable[tuple[object, ...]]) -> None:
     )
 
 
-def _told(outline: Outline, rows: Iterable[Sequence[object]]) -> Iterator[tuple[object, ...]]:
+class _Axis:
+    """Moments of knowing, in their order: those before the lake's own record, of which rows tell in
+    microseconds, then when that began, then the snapshots that are left."""
+
+    def __init__(self, outline: Outline, early: Iterable[int]) -> None:
+        record = outline.record
+        self._ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
+        self._early = sorted(set(early))
+        self._first = None if record is None or record.first is None else record.first.snapshot_id
+        before = [moment_text(micros * 1000) for micros in self._early]
+        began = [] if record is None else [moment_text(record.since)]
+        self.record = len(before)
+        self._offset = len(before) + len(began)
+        self.times = [*before, *began, *(time.isoformat() for _, time in outline.snapshots)]
+
+    def early(self, micros: int) -> int:
+        return bisect_left(self._early, micros)
+
+    def came(self, snapshot_id: int) -> int:
+        """The record begins with the snapshot that brought the first rows."""
+        if snapshot_id == self._first:
+            return self.record
+        return self._offset + bisect_left(self._ids, snapshot_id)
+
+    def went(self, snapshot_id: object) -> int | None:
+        """At which of the snapshots that are left it was no longer there."""
+        if snapshot_id is None:
+            return None
+        place = self._offset + bisect_left(self._ids, _number(snapshot_id))
+        return place if place < len(self.times) else None
+
+
+def _told(outline: Outline, rows: Sequence[Sequence[object]]) -> Iterator[tuple[object, ...]]:
     """What the lake answered: the row of each answer, the row that follows it in time, and from
     when to when it was known."""
-    ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
-    times = [time.isoformat() for _, time in outline.snapshots]
+    axis = _Axis(outline, (_number(known) for *_, known in rows if known is not None))
     born: dict[Fact, int] = {}
     at: dict[int, tuple[Fact, bool]] = {}
-    for row, came, went, time, ends, holds in rows:
-        fact = Fact(
-            _number(row),
-            _number(time),
-            bisect_left(ids, _number(came)),
-            _seen(ids, went),
-            bool(ends),
-        )
+    for row, came, went, time, ends, holds, known in rows:
+        began = axis.came(_number(came))
+        fact = Fact(_number(row), _number(time), began, axis.went(went), bool(ends))
+        if known is not None:
+            early = replace(fact, came=axis.early(_number(known)), went=axis.record)
+            fact = replace(fact, came=early.came) if began == axis.record else fact
+            born |= {early: _number(came)} if began != axis.record else {}
         born[fact] = _number(came)
         at[fact.time] = fact, bool(holds)
     for belief in beliefs(born):
@@ -187,20 +230,14 @@ def _told(outline: Outline, rows: Iterable[Sequence[object]]) -> Iterator[tuple[
             born[belief.fact],
             None if following is None else following.row,
             None if following is None else born[following],
-            times[belief.known_from],
-            None if belief.known_to is None else times[belief.known_to],
+            axis.times[belief.known_from],
+            None if belief.known_to is None else axis.times[belief.known_to],
         )
 
 
 def _contains(belief: Belief, at: dict[int, tuple[Fact, bool]]) -> bool:
     """Whether the moment asked for lies in it; of every time, `at` knows if it has come then."""
     return at[belief.fact.time][1] and (belief.until is None or not at[belief.until][1])
-
-
-def _seen(ids: Sequence[int], went: object) -> int | None:
-    """At which of the snapshots that are left it was no longer there."""
-    place = len(ids) if went is None else bisect_left(ids, _number(went))
-    return place if place < len(ids) else None
 
 
 def _number(value: object) -> int:

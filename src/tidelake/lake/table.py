@@ -152,6 +152,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         from tidelake.event_time.periods import Periods, ValidRange
 
         self.source.check_not_as_of("periods")
+        self.source.check_recorded("periods")
         first = None if start is None else as_moment(start, "start")
         last = None if end is None else as_moment(end, "end")
         with self.source.session.reading() as reader:
@@ -164,6 +165,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         event times came with which snapshots, how many rows, and which of them came late."""
         from tidelake.event_time.plane import plane
 
+        self.source.check_recorded("plane")
         return plane(self.source)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:

@@ -206,11 +206,14 @@ class TableWrites:
         *,
         key: str | Sequence[str] = (),
         tombstone: str | None = None,
+        knowledge_time: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make the table one of facts in time: what each is about (`key`), since when it holds,
         and whether it says that the key is no more (`tombstone`, a boolean column). Key and event
         time can no longer be null, which the rows that are there must not be either.
+        `knowledge_time` is a column that says when rows became known, which counts for `known_at`
+        before the first commit of the table.
 
         None ends it, and leaves a key for `merge` if one is given.
         """
@@ -219,7 +222,9 @@ class TableWrites:
         return self._write(
             "set_event_time",
             terms,
-            lambda tx: facts.set_event_time(tx, self.source.name, event_time, key, tombstone),
+            lambda tx: facts.set_event_time(
+                tx, self.source.name, event_time, key, tombstone, knowledge_time
+            ),
         )
 
     def set_comment(self, comment: str | None, **terms: Unpack[CommitTerms]) -> WriteResult:

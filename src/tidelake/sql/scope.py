@@ -8,13 +8,15 @@ from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.engine.row_source import RowSource
+from tidelake.errors import NotFound
 from tidelake.event_time.periods import Periods, ValidRange
-from tidelake.event_time.state import plan_state
+from tidelake.event_time.state import plan_read, plan_state
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.table import ViewInfo
+from tidelake.model.tag import parse_moment
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import ReadRequest
@@ -31,7 +33,9 @@ Hint = Callable[[Schema], str | Predicate | None]
 class Scope:
     """A lake, which may be a transaction with writes of its own, at a snapshot; and as of which
     moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
-    how many files there are. `within`: facts of a range are asked for, and not a state."""
+    how many files there are. `within`: facts of a range are asked for, and not a state. `time`: the
+    snapshot was asked for by it, and some tables may know of times before the lake; `lost`: for
+    all others there is no snapshot then."""
 
     session: Session
     at: int
@@ -39,6 +43,8 @@ class Scope:
     insists: bool = False
     counted: bool = False
     within: ValidRange | None = None
+    time: datetime | None = None
+    lost: NotFound | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
@@ -57,6 +63,8 @@ class Scope:
     ) -> tuple[ScanPlan | AsOfPlan | RowSource, bool]:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
+        if (early := self.early(name)) is not None:
+            return self._plan_early(early, hint)
         if hint is None and self.as_of is None and self.within is None:
             return self.session.plan(name, self.at, ReadRequest(counted=self.counted)), False
         with self.session.reading() as reader:
@@ -71,12 +79,43 @@ class Scope:
             return self.session.plan(name, self.at, asked), timed
         return plan_state(self.session, name, self.at, self.as_of, asked), timed
 
+    def early(self, name: TableName) -> Source | None:
+        """A table at a time before the lake's own record of it, if a column of it tells."""
+        if self.time is None:
+            return None
+        with self.session.reading() as reader:
+            return Source(self.session, name).before_record(reader, self.time)
+
+    def _plan_early(self, early: Source, hint: Hint | None) -> tuple[ScanPlan | AsOfPlan, bool]:
+        with self.session.reading() as reader:
+            table = early.info(reader, early.at(reader))
+        if self.within is not None:
+            early.check_recorded("periods")
+        timed = EventTime.maybe(table) is not None
+        as_of = self.as_of if timed or self.insists else None
+        asked = ReadRequest(
+            prune_by=None if hint is None else hint(table.schema), counted=self.counted
+        )
+        return plan_read(replace(early, as_of=as_of), asked), timed
+
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
-        snapshot = self.session.resolve(reader, moment)
-        return replace(self, session=self.session.committed, at=snapshot.snapshot_id)
+        time, session, lost = parse_moment(moment), self.session.committed, None
+        try:
+            at = self.session.resolve(reader, moment).snapshot_id
+        except NotFound as error:
+            if not isinstance(time, datetime):
+                raise
+            at, lost = session.at(reader), error
+        asked = time if isinstance(time, datetime) else None
+        return replace(self, session=session, at=at, time=asked, lost=lost)
+
+    def check_there(self) -> None:
+        """Raise for a time of which the lake knows nothing."""
+        if self.lost is not None:
+            raise self.lost
 
     def resolve(
         self, reader: Reader, own: str, called: str, schema: str
@@ -84,6 +123,11 @@ class Scope:
         """What a name means: without a schema of its `own` it is looked for in `schema`, then in
         `main`."""
         homes = [own] if own else dict.fromkeys([schema, DEFAULT_SCHEMA])
+        for home in homes:
+            name = TableName(home, called)
+            if self.early(name) is not None:
+                return name, None
+        self.check_there()
         for home in homes:
             name = TableName(home, called)
             if self.session.view.find(reader, self.at, "table", name) is not None:
