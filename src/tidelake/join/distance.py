@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tidelake.join.question import TimeComparison
 
-_PARTS = (("day", 86_400), ("hour", 3600), ("minute", 60))
-
 
 def distance_sql(clock: TimeComparison, later: str, earlier: str) -> str:
     """As the clock counts: days, a number, or a length of time."""
@@ -28,6 +26,8 @@ def age_sql(clock: TimeComparison, later: str, earlier: str, *, in_process: bool
         finite = f"isfinite({later}) AND isfinite({earlier})"
         micros = f"CAST(epoch_us({later}) AS HUGEINT) - epoch_us({earlier})"
         return f"CASE WHEN {finite} THEN CAST({micros} AS DOUBLE) / 1000000 END"
-    whole = " + ".join(f"extract({part} FROM {distance}) * {size}" for part, size in _PARTS)
-    rest = f"CAST(extract(second FROM {distance}) * 1000000 AS BIGINT)"
-    return f"(CAST(({whole}) * 1000000 + {rest} AS DOUBLE) / 1000000)"
+    days = f"CAST(EXTRACT(DAY FROM {distance}) AS BIGINT) * 24"
+    hours, minutes = (f"EXTRACT({part} FROM {distance})" for part in ("HOUR", "MINUTE"))
+    whole = f"(({days} + {hours}) * 60 + {minutes}) * 60"
+    rest = f"CAST(EXTRACT(SECOND FROM {distance}) * 1000000 AS BIGINT)"
+    return f"(CAST({whole} * 1000000 + {rest} AS DOUBLE) / 1000000)"

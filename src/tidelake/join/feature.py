@@ -50,6 +50,7 @@ class Wish:
     exact: bool
     suffix: str
     age: bool = False
+    completeness: bool = False
     name: str | None = None
     columns: tuple[str, ...] | None = None
 
@@ -65,6 +66,7 @@ class Wish:
         allow_exact_matches: bool = True,
         suffix: str = SUFFIX,
         age: bool = False,
+        completeness: bool = False,
     ) -> Wish:
         """As callers spell it; Invalid for what makes no sense."""
         return Wish(
@@ -77,6 +79,7 @@ class Wish:
             exact=bool(allow_exact_matches),
             suffix=_checked_suffix(suffix),
             age=bool(age),
+            completeness=bool(completeness),
         )
 
     def check_named(self) -> None:

@@ -11,6 +11,14 @@ from tidelake.engine import Engine, Job, Reading
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.join import sql as sql_of
+from tidelake.join.completeness import (
+    Measure,
+    enter_measures,
+    runs_now,
+    runs_plan,
+    runs_then,
+    series_of,
+)
 from tidelake.join.feature import Wish
 from tidelake.join.knowing import enter_lives, warn_if_early
 from tidelake.join.plan import LEFT, RIGHT, JoinPass, JoinPlan, passes
@@ -83,29 +91,54 @@ class AsofJoin(LazyRows):
     def count(self) -> int:
         """How many rows: as many as the left side has."""
         job = self._default_engine().job("cannot count")
-        first = self._prepare(job)[0]
-        return int(job.reading(f"SELECT * FROM {first.source}").count())
+        steps, _ = self._prepare(job)
+        return int(job.reading(f"SELECT * FROM {steps[0].source}").count())
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         job = engine.job("cannot join")
-        *before, last = self._prepare(job, ordered=ordered and self._left.is_ordered)
+        ordered = ordered and self._left.is_ordered
+        steps, measures = self._prepare(job, ordered=ordered)
+        if measures:
+            steps[-1] = replace(steps[-1], output=None)
+        before = steps if measures else steps[:-1]
         for place, each in enumerate(before):
             job.define(f"{LEFT}_{place + 1}", self._joined(job, each))
-        return job.reading(self._joined(job, last))
+        if not measures:
+            return job.reading(self._joined(job, steps[-1]))
+        return job.reading(enter_measures(job, steps, measures))
 
-    def _prepare(self, job: Job, *, ordered: bool = False) -> list[JoinPass]:
-        """Enter all sides, and plan how they are joined."""
-        source = f"{LEFT}_0"
-        left = self._left.enter(job, source, numbered=ordered)
+    def _prepare(self, job: Job, *, ordered: bool = False) -> tuple[list[JoinPass], list[Measure]]:
+        """Enter all sides, and plan how they are joined, and what is told of them beside."""
+        left = self._left.enter(job, f"{LEFT}_0", numbered=ordered)
+        taken = {fold(column.name) for column in left}
         plans: list[JoinPlan] = []
+        measures: list[Measure] = []
         for number, right in enumerate(self._rights):
-            taken = [*left, *(column for plan in plans for column in plan.result)]
             with _naming(right.wish.name):
                 plans.append(self._entered(job, number, left, right.narrow, taken))
-        return list(passes(left, plans, ordered=ordered))
+                if right.wish.completeness:
+                    measures.append(self._measure(job, plans[-1], right, left))
+        runs = [each.plan for each in measures if each.plan is not None]
+        return list(passes(left, [*plans, *runs], ordered=ordered)), measures
+
+    def _measure(self, job: Job, plan: JoinPlan, right: Right, left: Sequence[Column]) -> Measure:
+        """How complete a right side is, and how that is found out."""
+        name, number = plan.completeness or "", plan.number + len(self._rights)
+        series = series_of(right.side)
+        if series is None or not isinstance(right.side, Rows):
+            return Measure(name)
+        runs = runs_plan(plan, series, number)
+        if (own := self._own_moment(left, right.wish)) is not None:
+            job.scan(runs.right, runs_then(right.side.source, own))
+        else:
+            side = right.pinned
+            assert isinstance(side, Rows)
+            side.source.check_recorded("coverage")
+            job.scan(runs.right, runs_now(side.source))
+        return Measure(name, series, runs)
 
     def _entered(
-        self, job: Job, number: int, left: Sequence[Column], right: Right, taken: Sequence[Column]
+        self, job: Job, number: int, left: Sequence[Column], right: Right, taken: set[str]
     ) -> JoinPlan:
         own, name = self._own_moment(left, right.wish), f"{RIGHT}_{number}"
         known = None
@@ -118,13 +151,14 @@ class AsofJoin(LazyRows):
                 warn_if_early(job, f"{LEFT}_0", right.side, own)
         plan = self._plan(left, right, columns)
         brought = _brought(plan, right, columns)
-        named = _Names({fold(column.name) for column in taken}, right.wish)
+        named = _Names(taken, right.wish)
         return replace(
             plan,
             number=number,
             known=known,
             brought=tuple((column, named.of(column.name)) for column in brought),
             age=named.of("age") if right.wish.age else None,
+            completeness=named.of("completeness") if right.wish.completeness else None,
         )
 
     def _own_moment(self, left: Sequence[Column], wish: Wish) -> Column | None:
@@ -167,7 +201,10 @@ class AsofJoin(LazyRows):
             for plan in asked.plans:
                 job.define(plan.rows, sql_of.right_rows_sql(plan))
         if job.in_process and asked.first.known is None:
-            plans = (replace(plan, untied=self._is_untied(job, plan)) for plan in asked.plans)
+            plans = (
+                replace(plan, untied=plan.untied or self._is_untied(job, plan))
+                for plan in asked.plans
+            )
             asked = replace(asked, plans=tuple(plans))
         return sql_of.joined_sql(asked, by_window=not job.in_process)
 

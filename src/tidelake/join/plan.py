@@ -17,7 +17,8 @@ class JoinPlan:
     """A complete description of how one right side is joined; `number` tells it from others.
 
     `brought` are the right side's columns in the result, and the names that they have there; `age`
-    is what the column is called that tells how old the match is, if there is to be one.
+    is what the column is called that tells how old the match is, if there is to be one, and
+    `completeness` the one that tells how complete the side is, which is found out by another plan.
     `within` is the greatest distance that counts, in SQL; `known` is how a left row tells when it
     knew, in SQL, and then right rows carry since and until when they were known.
     `untied` says that no two right rows have the same keys and time.
@@ -34,6 +35,7 @@ class JoinPlan:
     untied: bool = False
     number: int = 0
     age: str | None = None
+    completeness: str | None = None
 
     @property
     def right(self) -> str:

@@ -179,7 +179,7 @@ class TypedRows(RowSource, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Given(Side):
+class Subquery(Side):
     """Rows of a query that stands in another."""
 
     what: str

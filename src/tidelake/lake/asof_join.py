@@ -31,6 +31,7 @@ def asof_join(
     allow_exact_matches: bool = True,
     suffix: str = SUFFIX,
     age: bool = False,
+    completeness: bool = False,
 ) -> AsofJoin:
     """To every row of `left` the row of `right` with the same keys that held at its time.
 
@@ -43,7 +44,8 @@ def asof_join(
 
     `right` may be several: a list of tables, or a dict of them by name, and a `Feature` where
     something is asked of one alone. Columns of each then begin with its name: `prices_bid`. With
-    `age`, there is a column that tells how old each match is, in seconds.
+    `age` a column tells how old each match is, in seconds, and with `completeness` how much of what
+    its table should cover up to then is there, from 0 to 1.
 
     With `known_at`, `right` is what the lake knew then: at a snapshot, a time or a tag, or, by the
     name of a left column, at each row's own moment. Every left row is there exactly once; if
@@ -59,6 +61,7 @@ def asof_join(
         allow_exact_matches=allow_exact_matches,
         suffix=suffix,
         age=age,
+        completeness=completeness,
     )
     features = _features(right)
     if features is None:

@@ -11,7 +11,7 @@ from typing import Any
 from tidelake.errors import Invalid
 from tidelake.join.feature import Feature, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import Given, Rows, Side, TypedRows
+from tidelake.join.sides import Subquery, Rows, Side, TypedRows
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import TableName, quote
 from tidelake.sql.calls import Call
@@ -114,7 +114,7 @@ def _side(what: str, text: Any, seen: Scope, ask: Ask) -> Side:
             hint=f"a table, a view or a query as a text: {_SPELLED}",
         )
     if _is_query(text):
-        return Given(what, seen.session, ask(text))
+        return Subquery(what, seen.session, ask(text))
     name = seen.session.namespace.parse(text)
     if (early := seen.early(name)) is not None:
         return Rows(what, early)
@@ -122,7 +122,7 @@ def _side(what: str, text: Any, seen: Scope, ask: Ask) -> Side:
     with seen.session.reading() as reader:
         if seen.session.view.find(reader, seen.at, "view", name) is not None:
             own = TableName.parse(text)
-            return Given(what, seen.session, ask(f"FROM {quote(own.schema)}.{quote(own.name)}"))
+            return Subquery(what, seen.session, ask(f"FROM {quote(own.schema)}.{quote(own.name)}"))
     source = source_of(seen, text)
     with seen.session.reading() as reader:
         timed = EventTime.maybe(source.info(reader, source.at(reader))) is not None
