@@ -11,7 +11,7 @@ from typing import Any
 from tidelake.errors import Invalid
 from tidelake.join.feature import Feature, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import Subquery, Rows, Side, TypedRows
+from tidelake.join.sides import Rows, Side, Subquery, TypedRows
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import TableName, quote
 from tidelake.sql.calls import Call
