@@ -113,7 +113,7 @@ def vendor(lake, request) -> Vendor:
     return found
 
 
-SEEDS = pytest.mark.parametrize("vendor", every(12, range(24)), indirect=True)
+SEEDS = pytest.mark.parametrize("vendor", every(24, range(24)), indirect=True)
 
 
 @SEEDS
