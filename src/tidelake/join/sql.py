@@ -107,8 +107,9 @@ def _chained(
         yield found, _by_asof(asked, plan, source, direction, match), [match]
         source = found
         if plan.known:
-            yield from _resolved(asked, plan, found, direction, there, place)
+            yield from _best(asked, plan, found, direction, place)
             source = f"g{place}_{plan.number}"
+            yield source, _resolved(asked, [plan], found, there, place), [match]
         there.append(match)
 
 
@@ -119,11 +120,10 @@ def _windowed(
     before, found = list(carried), f"f{place}"
     matches = [_matched(place, plan) for plan in asked.plans]
     yield found, _by_window(asked, source, direction, before, matches), matches
-    for plan, match in zip(asked.plans, matches, strict=True):
-        if plan.known:
-            others = [*before, *(each for each in matches if each != match)]
-            yield from _resolved(asked, plan, found, direction, others, place)
-            found = f"g{place}_{plan.number}"
+    if asked.first.known:
+        for plan in asked.plans:
+            yield from _best(asked, plan, found, direction, place)
+        yield f"g{place}", _resolved(asked, asked.plans, found, before, place), matches
 
 
 def _by_asof(asked: JoinPass, plan: JoinPlan, source: str, direction: str, match: str) -> str:
@@ -199,29 +199,25 @@ def _by_window(
     )
 
 
-def _resolved(
-    asked: JoinPass,
-    plan: JoinPlan,
-    found: str,
-    direction: str,
-    carried: Sequence[str],
-    place: int,
+def _is_seen(match: str) -> str:
+    """Whether a left row could know its match."""
+    return f"(f.{match}.lo <= f.w AND (f.{match}.hi IS NULL OR f.w < f.{match}.hi))"
+
+
+def _best(
+    asked: JoinPass, plan: JoinPlan, found: str, direction: str, place: int
 ) -> Iterator[Step]:
-    """Rows that could not yet, or no longer, know their match are given the best that they could.
-    What they are given depends on what they ask by alone."""
+    """The best that those rows could know that could not yet, or no longer, know their match. It
+    depends on what they ask by alone."""
     match, keys = _matched(place, plan), asked.key_names
-    seen = f"(f.{match}.lo <= f.w AND (f.{match}.hi IS NULL OR f.w < f.{match}.hi))"
-    ask, first, best, done = (
-        f"{name}{place}_{plan.number}" for name in ("ask", "first", "best", "g")
-    )
+    ask, first, best = (f"{name}{place}_{plan.number}" for name in ("ask", "first", "best"))
     operator = ("<" if direction == "backward" else ">") + ("=" if plan.exact else "")
     sign, choose = ("", "max_by") if direction == "backward" else ("-", "min_by")
     groups = ", ".join(f"q.{name}" for name in asked.asked)
-    others = ", ".join(f"f.{name}" for name in [*asked.asked, *asked.value_names, *carried])
     yield (
         ask,
         f"SELECT DISTINCT {', '.join(asked.asked)} FROM {found} AS f"
-        f" WHERE f.{match}.t IS NOT NULL AND f.w IS NOT NULL AND NOT {seen}",
+        f" WHERE f.{match}.t IS NOT NULL AND f.w IS NOT NULL AND NOT {_is_seen(match)}",
         (),
     )
     yield (
@@ -238,12 +234,22 @@ def _resolved(
         f" GROUP BY {groups}",
         (),
     )
-    yield (
-        done,
-        f"SELECT {others}, CASE WHEN {seen} THEN f.{match} ELSE b.m END AS {match}"
-        f" FROM {found} AS f LEFT JOIN {best} AS b ON {_same(asked.asked, 'f', 'b')}",
-        (match,),
-    )
+
+
+def _resolved(
+    asked: JoinPass, plans: Sequence[JoinPlan], found: str, carried: Sequence[str], place: int
+) -> str:
+    """Left rows with matches that they could know. What was found is gone through once more for
+    each right side, and not once more for each that came before: Spark computes it every time."""
+    chosen = [f"f.{name}" for name in [*asked.asked, *asked.value_names, *carried]]
+    joins = ""
+    for plan in plans:
+        match, best = _matched(place, plan), f"b{plan.number}"
+        chosen.append(f"CASE WHEN {_is_seen(match)} THEN f.{match} ELSE {best}.m END AS {match}")
+        joins += (
+            f" LEFT JOIN best{place}_{plan.number} AS {best} ON {_same(asked.asked, 'f', best)}"
+        )
+    return f"SELECT {', '.join(chosen)} FROM {found} AS f{joins}"
 
 
 def _same(names: Iterable[str], one: str, other: str) -> str:
