@@ -11,6 +11,7 @@ from bench.timing import medians, seconds
 _TRADES = 200_000
 _QUOTES = 400_000
 _KEYS = 50
+_FEATURES = 5
 _ROUNDS = {"local": 15, "Spark": 5}
 _BUILT_IN = (
     "SELECT l.*, r.ts AS quoted, r.bid, r.ask FROM {trades} AS l LEFT ASOF JOIN {quotes} AS r"
@@ -47,13 +48,23 @@ def run(folder: Path) -> Part:
         )
         lake.table("trades").append(_rows(_TRADES, 1, "size"))
         quotes.append(_rows(_QUOTES, 2, "bid", "ask"))
+        for number in range(_FEATURES):
+            table = lake.create_table(
+                f"feature_{number}",
+                "symbol BIGINT, ts TIMESTAMP, bid DOUBLE, ask DOUBLE",
+                key="symbol",
+                event_time="ts",
+            )
+            table.append(_rows(_QUOTES // 2, 10 + number, "bid", "ask"))
         _local(part, lake)
+        _features_locally(part, lake)
         _spark(part, place)
     part.notes = [
         f"{_TRADES:,} rows with {_QUOTES:,}, {_KEYS} keys, times at random; medians of"
         f" {_ROUNDS['local']} and {_ROUNDS['Spark']} runs in turns, Spark's own of one",
         "by hand: over the same files, with nothing done for two facts at one time; locally"
         " DuckDB's ASOF JOIN, on Spark union and window",
+        f"{_FEATURES} tables: features of {_QUOTES // 2:,} rows each, in one call, and in as many",
         "the first time: also looks whether two facts have one key and time, which is remembered",
     ]
     return part
@@ -101,6 +112,31 @@ def _local(part: Part, lake: Any) -> None:
     part.verdicts.append(Verdict("local join, against DuckDB's ASOF JOIN", ratio, 1.1))
 
 
+def _features_locally(part: Part, lake: Any) -> None:
+    together, apart = _joins(lake, lambda join: join.to_arrow())
+    together()
+    found = medians({"together": together, "apart": apart}, _ROUNDS["local"])
+    _tell(part, "local", {f"{_FEATURES} tables, {how}": time for how, time in found.items()})
+    ratio = found["together"] / found["apart"]
+    part.verdicts.append(Verdict(f"local join of {_FEATURES} tables, against as many", ratio, 1.2))
+
+
+def _joins(lake: Any, compute: Callable[[Any], object]) -> list[Callable[[], None]]:
+    """A join of all features in one call, and one for each of them."""
+    import tidelake
+
+    def together() -> None:
+        tables = [lake.table(f"feature_{number}") for number in range(_FEATURES)]
+        compute(tidelake.asof_join(lake.table("trades"), tables, left_time="ts"))
+
+    def apart() -> None:
+        for number in range(_FEATURES):
+            table = lake.table(f"feature_{number}")
+            compute(tidelake.asof_join(lake.table("trades"), table, left_time="ts"))
+
+    return [together, apart]
+
+
 def _spark(part: Part, place: Path) -> None:
     import tidelake
     from tests.servers.spark import local_session
@@ -126,13 +162,21 @@ def _spark(part: Part, place: Path) -> None:
             calls: dict[str, Callable[[], object]] = {"Tidelake": ours, "by hand": by_hand}
             medians(calls, 2)
             found = medians(calls, _ROUNDS["Spark"])
+            together, apart = _joins(lake, lambda join: _computed(join.to_spark()))
+            many = medians({"together": together, "apart": apart}, _ROUNDS["Spark"])
             found["Spark's ASOF JOIN"] = seconds(
                 lambda: _computed(spark.sql(_BUILT_IN, None, **frames))
             )
     finally:
         spark.stop()
     _tell(part, "Spark", found)
+    _tell(part, "Spark", {f"{_FEATURES} tables, {how}": time for how, time in many.items()})
     part.verdicts += [
+        Verdict(
+            f"Spark join of {_FEATURES} tables, against as many",
+            many["together"] / many["apart"],
+            1.0,
+        ),
         Verdict("Spark join, against union and window", found["Tidelake"] / found["by hand"], 1.1),
         Verdict(
             "Spark's own ASOF JOIN, against Tidelake",
@@ -149,4 +193,4 @@ def _computed(frame: Any) -> None:
 
 def _tell(part: Part, engine: str, found: dict[str, float]) -> None:
     part.rows += [[engine, what, f"{time * 1000:,.0f}"] for what, time in found.items()]
-    part.numbers[engine] = found
+    part.numbers[engine] = {**part.numbers.get(engine, {}), **found}

@@ -40,10 +40,10 @@ ORDER = [
     {"verify"},
     {"tenants"},
     {"erasure", "audit"},
+    {"join"},
     {"sql"},
     {"datasets", "backup"},
     {"lake"},
-    {"join"},
     {"spark"},
     {"tidelake"},
     {"web"},
@@ -83,6 +83,7 @@ OWNERS = {
 PUBLIC = [
     "Calendar",
     "Coverage",
+    "Feature",
     "Interval",
     "Lake",
     "Quota",
@@ -302,7 +303,7 @@ def imported_inside() -> Iterator[str]:
     """Our own modules, where a function imports them; the face may, so that it opens quickly, and
     who now and then needs one that loads a heavy library."""
     for module, source in modules().items():
-        if package_of(module) in ("lake", "cli", "tidelake", "join"):
+        if package_of(module) in ("lake", "cli", "tidelake"):
             continue
         for each in imports_of(source, module):
             if not each.inside or each.typing_only or not each.name.startswith("tidelake"):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tidelake.coverage.answer import Coverage
     from tidelake.coverage.values.calendar import Calendar
     from tidelake.coverage.values.interval import Interval
-    from tidelake.join.join import asof_join
+    from tidelake.join.feature import Feature
+    from tidelake.lake.asof_join import asof_join
     from tidelake.lake.columns import is_compatible
     from tidelake.lake.connect import connect
     from tidelake.lake.import_delta import diff_delta, import_delta
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Calendar",
     "Coverage",
+    "Feature",
     "Interval",
     "Lake",
     "Quota",
@@ -59,6 +61,7 @@ __all__ = [
 _HOMES = {
     "Calendar": "tidelake.coverage.values.calendar",
     "Coverage": "tidelake.coverage.answer",
+    "Feature": "tidelake.join.feature",
     "Interval": "tidelake.coverage.values.interval",
     "Lake": "tidelake.lake.lake",
     "Quota": "tidelake.tenants.values",
@@ -66,7 +69,7 @@ _HOMES = {
     "Scan": "tidelake.lake.scan",
     "Snapshot": "tidelake.model.snapshot",
     "Table": "tidelake.lake.table",
-    "asof_join": "tidelake.join.join",
+    "asof_join": "tidelake.lake.asof_join",
     "col": "tidelake.model.predicate",
     "connect": "tidelake.lake.connect",
     "diff_delta": "tidelake.lake.import_delta",

@@ -433,7 +433,6 @@ def test_knowing_row_by_row_takes_the_table_itself(lake, prices):
     prices.append([price("A", 1, 1.0)])
     left = [trade("A", 1, seen=2, word="x")]
     for right in (
-        prices.known_at(2),
         prices.as_of(at(1)),
         prices.scan(where="price > 0"),
         lake.sql("FROM prices"),

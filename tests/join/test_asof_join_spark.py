@@ -10,6 +10,8 @@ import pytest
 
 import tidelake
 from tests.join.pairs import Row, flattened, in_order, joined
+from tests.join.test_features import SCHEMA, Market
+from tidelake import Feature
 from tidelake.errors import Invalid, Unsupported
 
 pytestmark = pytest.mark.spark
@@ -155,8 +157,8 @@ def test_a_spark_frame_takes_a_local_lake_to_spark(spark, tmp_path):
         table = lake.create_table("f", "k INTEGER, t DATE, p INTEGER", key="k", event_time="t")
         table.append([{"k": 1, "t": "2024-03-10", "p": 1}])
         frame = spark.sql("SELECT 1L AS k, TIMESTAMP_NTZ '2024-03-10 12:00:00' AS ts")
-        join = tidelake.asof_join(frame, table, left_time="ts", tolerance="12h")
-        assert [row.p for row in join.to_spark().collect()] == [1]
+        join = tidelake.asof_join(frame, table, left_time="ts", tolerance="12h", age=True)
+        assert [(row.p, row.age) for row in join.to_spark().collect()] == [(1, 43200.0)]
         near = tidelake.asof_join(frame, table, left_time="ts", tolerance="11h").to_arrow()
         assert near.column("p").to_pylist() == [None]
         with pytest.raises(Unsupported, match="DuckDB's SQL"):
@@ -174,3 +176,27 @@ def test_the_rows_of_a_frame_stay_in_their_order_there_too(spark, tmp_path):
         left = [{"k": "abcd"[n * 7 % 4], "ts": n * 13 % 30, "x": n} for n in range(3000)]
         join = tidelake.asof_join(left, table, on="k", left_time="ts", right_time="ts")
         assert join.to_arrow()["x"].to_pylist() == list(range(3000))
+
+
+@pytest.mark.parametrize("known_at", [None, pytest.param("known", marks=pytest.mark.slow)])
+def test_several_sides_in_one_pass_and_in_several(spark, tmp_path, known_at):
+    """As in this process: sides that are asked alike, and one that is not."""
+    url = f"sqlite:///{tmp_path}/lake.db"
+    market = Market(tidelake.connect(url, f"{tmp_path}/data/"), random.Random(5))
+    market.create()
+    market.live(12)
+    market.lake.table("ratings").set_coverage("1m", entity="k")
+    market.lake.close()
+    left = pa.Table.from_pylist(market.labels_of(range(4, 12)), SCHEMA)
+    with tidelake.connect(url, engine="spark", spark=spark) as lake:
+        right = {
+            "prices": lake.table("prices"),
+            "ratings": lake.table("ratings"),
+            "near": Feature(lake.table("rates"), direction="nearest", tolerance=NEAR),
+        }
+        options = {"left_time": "t", "age": True, "known_at": known_at}
+        join = tidelake.asof_join(left, right, completeness=True, **options)
+        found = join.to_arrow()
+        assert in_order(found.to_pylist()) == in_order(join.to_batches().read_all().to_pylist())
+        assert found["y"].to_pylist() == list(range(12))
+        assert any(found["ratings_completeness"].to_pylist())

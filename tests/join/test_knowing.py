@@ -246,3 +246,14 @@ def test_moments_from_before_the_table_are_warned_of(tmp_path):
             ids = [{"k": "a", "at": datetime(2024, 1, 1), "id": 0}]
             tidelake.asof_join(ids, facts, on="k", left_time="at", known_at="id").to_arrow()
             tidelake.asof_join(early, facts, on="k", left_time="at").to_arrow()
+
+
+def test_a_pinned_table_knows_what_was_committed_up_to_its_snapshot(lake):
+    table = lake.table("facts")
+    first = table.append([fact(1, 1)]).snapshot_id
+    second = table.append([fact(2, 2)]).snapshot_id
+    late = table.append([fact(5, 5)]).snapshot_id
+    table.delete("p = 2")
+    asked_at = [first, second, late, late + 1]
+    assert [answer(table, known) for known in asked_at] == [1, 2, 5, 5]
+    assert [answer(table.known_at(second), known) for known in asked_at] == [1, 2, 2, 2]

@@ -111,6 +111,21 @@ CASES: dict[str, Any] = {
     ),
     "complete_through('facts', entity => ['a', 'c'])": lambda t: reached(t, ["a", "c"]),
     "last_complete_window('facts', 99)": lambda t: windows(t),
+    "asof_join('facts', 'facts')": lambda t: tidelake.asof_join(t, t),
+    "asof_join('FROM facts WHERE v > 1', 'facts', on => 'id', left_time => 'ts', "
+    "tolerance => '2 days',"
+    " direction => 'forward', allow_exact_matches => false)": lambda t: tidelake.asof_join(
+        t.scan(where="v > 1"),
+        t,
+        "id",
+        "ts",
+        tolerance="2d",
+        direction="forward",
+        allow_exact_matches=False,
+    ),
+    "asof_join('facts', ['facts'], age => true, known_at => 'second')": lambda t: (
+        tidelake.asof_join(t, [t], age=True, known_at="second")
+    ),
 }
 
 

@@ -19,7 +19,9 @@ from tidelake.session.source import Source
 
 
 def _known_at(source: Source, moment: Known | None) -> Source:
-    return source if moment is None else source.known_at(moment)
+    found = source if moment is None else source.known_at(moment)
+    found.check_recorded("coverage")
+    return found
 
 
 class TableCoverage:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+from tidelake.catalog.read import snapshots
 from tidelake.coverage.overlap import AppendedRows, OverlapGuard
 from tidelake.engine.incoming.python_values import is_missing
 from tidelake.errors import Invalid, NotFound
@@ -17,13 +19,17 @@ from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
 from tidelake.model.settings import PREFIX, Settings, settings_from_names, with_required
+from tidelake.model.table import TableInfo
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.write import rows as writes
 
-_TAGS = tuple(f"{PREFIX}{name}" for name in ("key", "event_time", "tombstone", "valid_to"))
+_TAGS = tuple(
+    f"{PREFIX}{name}"
+    for name in ("key", "event_time", "tombstone", "valid_to", "knowledge_time", "recorded_since")
+)
 _NEW, _WAS, _STATE = "_tidelake_new", "_tidelake_was", "_tidelake_state"
 
 
@@ -34,14 +40,22 @@ def set_event_time(
     key: str | Sequence[str],
     tombstone: str | None,
     valid_to: str | None = None,
+    knowledge_time: str | None = None,
 ) -> WriteResult:
     draft = tx.draft(name)
     table = draft.after
     if event_time is not None and not key:
         raise Invalid("event_time needs a key", hint=f't.set_event_time({event_time!r}, key="id")')
     wanted = settings_from_names(
-        table.schema, key=key, event_time=event_time, tombstone=tombstone, valid_to=valid_to
+        table.schema,
+        key=key,
+        event_time=event_time,
+        tombstone=tombstone,
+        valid_to=valid_to,
+        knowledge_time=knowledge_time,
     )
+    if knowledge_time is not None:
+        wanted = replace(wanted, recorded_since=_recorded_since(tx, table))
     _check_series(table.name, Settings.of(table.tags), wanted)
     after = with_required(table.schema, wanted)
     others = {tag: value for tag, value in table.tags.items() if tag not in _TAGS}
@@ -51,6 +65,16 @@ def set_event_time(
         draft.facts = draft.facts.evolved(replace(table, schema=after))
     draft.after = replace(table, schema=after, tags={**others, **wanted.tags()})
     return WriteResult(None, operation="set event time")
+
+
+def _recorded_since(tx: DraftSession, table: TableInfo) -> str:
+    """When the lake's own record of a table began, as far as it can be told."""
+    if (said := Settings.of(table.tags).recorded_since) is not None:
+        return said
+    with tx.reading() as reader:
+        began = min(snapshots.of_table(reader, table.id), default=None)
+        first = None if began is None else snapshots.after(reader, began - 1, limit=1)
+    return (first[0].time if first else datetime.now(UTC)).isoformat()
 
 
 def _check_series(name: TableName, before: Settings, wanted: Settings) -> None:

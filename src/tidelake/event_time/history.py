@@ -21,7 +21,7 @@ from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
-from tidelake.session.source import Source
+from tidelake.session.source import Record, Source
 
 if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
@@ -70,7 +70,8 @@ class History(LazyRows):
         changes = plan_changes(reader, span, info.schema.columns, where)
         first = snapshots.by_id(reader, span.after)
         dated = tuple((each.snapshot_id, each.time) for each in (first, *span.known))
-        outline = Outline(changes.columns, event, dated, self._as_of)
+        record = Record.maybe(reader, info)
+        outline = Outline(changes.columns, event, dated, self._as_of, record=record)
         plan = HistoryPlan(changes, where.sql, outline)
         return plan, plan_unplaced(reader, span.until, span.facts, event)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from tidelake.history.changes_sql import AT, ChangePlan
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.session.source import Record
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
@@ -31,7 +32,7 @@ LIVES, TOLD, OF_KEY = "_tidelake_lives", "_tidelake_told", "_tidelake_of_key"
 PLACE = "_tidelake_place"
 """A column in which all versions of a key have the same value, by which they come together."""
 _KEY, _TIME, _MOMENT = "_tidelake_key", "_tidelake_time", "_tidelake_moment"
-_SINCE, _UNTIL = "_tidelake_since", "_tidelake_until"
+_SINCE, _UNTIL, _KNOWN = "_tidelake_since", "_tidelake_until", "_tidelake_known"
 _KNOWN_FROM, _KNOWN_TO = "_tidelake_known_from", "_tidelake_known_to"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 _STARTS, _ENDS = "_tidelake_starts", "_tidelake_ends"
@@ -42,6 +43,7 @@ _TOLD = {
 }
 _MANY = 1 << 20
 NAMES = ("valid_from", "valid_to", "known_from", "known_to")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Outline:
     """What makes the versions of rows into the history of their keys. `snapshots` are those that
     are left, oldest first; of these, `seen` are the first and the last at which an answer was given
     that is wanted. With `moment`, only what was the answer for that moment is wanted; with
-    `is_state` all versions are there at the one moment that is asked about."""
+    `is_state` all versions are there at the one moment that is asked about. `record` tells of the
+    time before the lake, if a column does."""
 
     columns: tuple[Column, ...]
     event: EventTime
@@ -57,6 +60,7 @@ class Outline:
     moment: int | None = None
     seen: tuple[int, int] | None = None
     is_state: bool = False
+    record: Record | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +138,10 @@ def tell(work: Workbench, sql: str, outline: Outline) -> str:
     run = work.connection.execute
     time, end = quote(outline.event.time.name), outline.event.valid_to
     ends = "" if end is None else f" UNION SELECT {quote(end.name)} FROM {_VERSIONS}"
-    run(f"CREATE TEMP TABLE {_VERSIONS} AS SELECT * FROM ({sql}) AS {_A} WHERE {time} IS NOT NULL")
+    run(
+        f"CREATE TEMP TABLE {_VERSIONS} AS SELECT *, {_known(outline)} AS {_KNOWN}"
+        f" FROM ({sql}) AS {_A} WHERE {time} IS NOT NULL"
+    )
     run(
         f"CREATE TEMP TABLE {_MOMENTS} AS SELECT {_MOMENT}, row_number() OVER (ORDER BY {_MOMENT})"
         f" AS {_TIME} FROM (SELECT {time} AS {_MOMENT} FROM {_VERSIONS}{ends}) AS {_A}"
@@ -165,9 +172,19 @@ def _come(work: Workbench, outline: Outline) -> int | None:
     return int(row[0]) if row else 0
 
 
+def _known(outline: Outline) -> str:
+    """When a version was known, in microseconds, if that was before the lake's own record."""
+    if outline.record is None:
+        return "NULL"
+    time = quote(outline.record.column.name)
+    early = f"{ENDED} IS NULL AND {outline.record.before.sql()}"
+    return f"CASE WHEN {early} THEN epoch_us(CAST({time} AS TIMESTAMPTZ)) END"
+
+
 def _rows(work: Workbench, outline: Outline) -> list[tuple[object, ...]]:
     """Of every version its key as a number, its row, when it came and went, the place of its time
-    among all times, whether it ends its key, and the place of the time at which it ends itself."""
+    among all times, whether it ends its key, the place of the time at which it ends itself, and
+    when it was known, if that was before the lake's own record."""
     event = outline.event
     keys = [quote(column.name) for column in event.key]
     listed = ", ".join(keys)
@@ -181,23 +198,55 @@ def _rows(work: Workbench, outline: Outline) -> list[tuple[object, ...]]:
         ended = f" LEFT JOIN {_MOMENTS} AS {_D} ON {_A}.{name} = {_D}.{_MOMENT}"
     return work.connection.execute(
         f"SELECT {_B}.{_KEY}, {_A}.{ROW_NUMBER}, {_A}.{AT}, {_A}.{ENDED}, {_C}.{_TIME}, {ends},"
-        f" {place} FROM {_VERSIONS} AS {_A} JOIN (SELECT {listed}, row_number() OVER () AS {_KEY}"
-        f" FROM {_VERSIONS} GROUP BY {listed}) AS {_B} ON {same}"
+        f" {place}, {_A}.{_KNOWN} FROM {_VERSIONS} AS {_A}"
+        f" JOIN (SELECT {listed}, row_number() OVER () AS {_KEY} FROM {_VERSIONS}"
+        f" GROUP BY {listed}) AS {_B} ON {same}"
         f" JOIN {_MOMENTS} AS {_C} ON {_A}.{quote(event.time.name)} = {_C}.{_MOMENT}{ended}"
         f" ORDER BY {_B}.{_KEY}"
     ).fetchall()
 
 
+class _Axis:
+    """Moments of knowing, in their order: those before the lake's own record, of which rows tell in
+    microseconds, then when that began, then the snapshots that are left."""
+
+    def __init__(self, outline: Outline, early: Iterable[int]) -> None:
+        record = outline.record
+        self._ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
+        self._early = sorted(set(early))
+        self._first = None if record is None or record.first is None else record.first.snapshot_id
+        before = [_EPOCH + timedelta(microseconds=micros) for micros in self._early]
+        began = [] if record is None else [_EPOCH + timedelta(microseconds=record.since // 1000)]
+        self.record = len(before)
+        self._offset = len(before) + len(began)
+        self.times = [*before, *began, *(time for _, time in outline.snapshots)]
+
+    def early(self, micros: int) -> int:
+        return bisect_left(self._early, micros)
+
+    def came(self, snapshot_id: int) -> int:
+        """The record begins with the snapshot that brought the first rows."""
+        if snapshot_id == self._first:
+            return self.record
+        return self._offset + bisect_left(self._ids, snapshot_id)
+
+    def went(self, snapshot_id: object) -> int | None:
+        """At which of the snapshots that are left it was no longer there."""
+        if snapshot_id is None:
+            return None
+        place = self._offset + bisect_left(self._ids, _number(snapshot_id))
+        return place if place < len(self.times) else None
+
+
 def _told(
-    outline: Outline, come: int | None, rows: Iterable[Sequence[object]]
+    outline: Outline, come: int | None, rows: Sequence[Sequence[object]]
 ) -> Iterator[tuple[object, ...]]:
     """What the lake answered: the row of each answer, from which time until which it was that, and
     from when to when it was known."""
-    ids = [snapshot_id for snapshot_id, _ in outline.snapshots]
-    times = [time for _, time in outline.snapshots]
+    axis = _Axis(outline, (_number(known) for *_, known in rows if known is not None))
     found = answers if outline.is_state else beliefs
     for _, versions in groupby(rows, itemgetter(0)):
-        born = {_fact(ids, version): version[2] for version in versions}
+        born = {fact: version[2] for version in versions for fact in _facts(axis, version)}
         for belief in found(born):
             if not (_contains(belief, come) and _was_seen(belief, outline.seen)):
                 continue
@@ -206,21 +255,33 @@ def _told(
                 born[belief.fact],
                 belief.since,
                 belief.until,
-                times[belief.known_from],
-                None if belief.known_to is None else times[belief.known_to],
+                axis.times[belief.known_from],
+                None if belief.known_to is None else axis.times[belief.known_to],
             )
 
 
-def _fact(ids: Sequence[int], version: Sequence[object]) -> Fact:
-    _, row, came, went, time, ends, until = version
-    return Fact(
+def _facts(axis: _Axis, version: Sequence[object]) -> Iterator[Fact]:
+    """A version as a fact; and if it was known before the lake's own record, as one that was known
+    from then on until that began, unless it came with it."""
+    _, row, came, went, time, ends, until, known = version
+    began = axis.came(_number(came))
+    fact = Fact(
         _number(row),
         _number(time),
-        bisect_left(ids, _number(came)),
-        _seen(ids, went),
+        began,
+        axis.went(went),
         bool(ends),
         None if until is None else _number(until),
     )
+    if known is None:
+        yield fact
+        return
+    early = replace(fact, came=axis.early(_number(known)))
+    if began == axis.record:
+        yield early
+    else:
+        yield replace(early, went=axis.record)
+        yield fact
 
 
 def _contains(belief: Belief, come: int | None) -> bool:
@@ -233,12 +294,6 @@ def _was_seen(belief: Belief, seen: tuple[int, int] | None) -> bool:
         return True
     first, last = seen
     return belief.known_from <= last and (belief.known_to is None or belief.known_to > first)
-
-
-def _seen(ids: Sequence[int], went: object) -> int | None:
-    """At which of the snapshots that are left it was no longer there."""
-    place = len(ids) if went is None else bisect_left(ids, _number(went))
-    return place if place < len(ids) else None
 
 
 def _number(value: object) -> int:

@@ -37,7 +37,8 @@ def plan_as_of(
     hints, _ = divide_condition(request.hint, event)
     rest = together(late)
     wanted = _wanted(schema.names, event, {*output, *(rest.columns if rest else ())})
-    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints), event.holds_at(moment))
+    known = () if request.facts is None else (request.facts,)
+    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints, *known), event.holds_at(moment))
     scan = facts_of.all(counted=counted) if counted or rollup is None else None
     plan = AsOfPlan(
         as_of=moment,

@@ -20,7 +20,8 @@ from tidelake.plan.scan import ScanPlan
 ENDED = "_tidelake_ended"
 BEGAN, SINCE, UNTIL = "_tidelake_version", "_tidelake_since", "_tidelake_until"
 VERSIONS, KNOWN_TIMES = "_tidelake_versions", "_tidelake_known_times"
-_TIME = "_tidelake_time"
+EARLY_VERSIONS = "_tidelake_early_versions"
+_TIME, _KNOWN, _RECORD = "_tidelake_time", "_tidelake_known", "_tidelake_record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +83,17 @@ def times_plan(plan: ChangePlan, known: Iterable[Snapshot], kind: str) -> ScanPl
 def versions_sql(plan: ChangePlan, holes: Holes) -> str:
     """All versions, by the snapshots that brought and ended them."""
     own = "".join(f"{quote(column.name)}, " for column in plan.columns)
-    came = f"SELECT {own}{ROW_NUMBER}, {AT} FROM {CAME}"
+    came = f"SELECT {own}{ROW_NUMBER}, {AT} FROM {plan.named(CAME)}"
     if plan.base is not None:
-        came += f" UNION ALL SELECT {own}{ROW_NUMBER}, {plan.window.after} AS {AT} FROM {BASE}"
+        base = plan.named(BASE)
+        came += f" UNION ALL SELECT {own}{ROW_NUMBER}, {plan.window.after} AS {AT} FROM {base}"
     listed = "".join(f"c.{quote(column.name)}, " for column in plan.columns)
     chosen = f"{listed}c.{ROW_NUMBER}, c.{AT} AS {BEGAN}, {holes.told_at(f'c.{AT}')} AS {SINCE}, "
     if not plan.loses:
         return f"WITH c AS ({came}) SELECT {chosen}CAST(NULL AS BIGINT) AS {UNTIL} FROM c"
     ends = (
-        f"SELECT c.{ROW_NUMBER}, c.{AT}, min(w.{AT}) AS ended FROM c JOIN {WENT} AS w"
+        f"SELECT c.{ROW_NUMBER}, c.{AT}, min(w.{AT}) AS ended FROM c"
+        f" JOIN {plan.named(WENT)} AS w"
         f" ON c.{ROW_NUMBER} = w.{ROW_NUMBER} AND w.{AT} > c.{AT} GROUP BY c.{ROW_NUMBER}, c.{AT}"
     )
     return (
@@ -109,11 +112,48 @@ def lived_sql(plan: ChangePlan, lives: str, holes: Holes) -> str:
     )
 
 
-def dated_sql(plan: ChangePlan, versions: str = VERSIONS) -> str:
-    """All versions, by the times of those snapshots."""
-    listed = "".join(f"v.{quote(column.name)}, " for column in plan.columns)
+@dataclass(frozen=True, slots=True)
+class Early:
+    """Rows that were known before the lake's own record began, `since` a moment in SQL: the
+    `column` says when. Those that came with the `first` snapshot are known ever since then."""
+
+    column: Column
+    kind: str
+    since: str
+    first: int | None
+
+    def known_sql(self, plan: ChangePlan) -> str:
+        """All versions, with when they were known if that was before the record, and when it
+        began."""
+        known = f"CAST({quote(self.column.name)} AS {self.kind})"
+        return (
+            f"SELECT *, CASE WHEN {UNTIL} IS NULL AND {known} < {self.since} THEN {known} END"
+            f" AS {_KNOWN}, {self.since} AS {_RECORD} FROM {plan.named(VERSIONS)}"
+        )
+
+
+def dated_sql(
+    plan: ChangePlan,
+    columns: Sequence[Column],
+    early: Early | None = None,
+    relation: str = VERSIONS,
+) -> str:
+    """All versions of a relation with these columns, by the times of those snapshots; and before
+    them, what was known earlier."""
+    listed = "".join(f"v.{quote(column.name)}, " for column in columns)
+    versions, since, before = plan.named(relation), f"a.{_TIME}", ""
+    if early is not None:
+        versions, first = plan.named(EARLY_VERSIONS), -1 if early.first is None else early.first
+        came_first = f"v.{_KNOWN} IS NOT NULL AND v.{BEGAN} = {first}"
+        since = f"CASE WHEN {came_first} THEN v.{_KNOWN} ELSE {since} END"
+        before = (
+            f" UNION ALL SELECT {listed}v.{ROW_NUMBER}, CAST(-1 AS BIGINT) AS {BEGAN},"
+            f" v.{_KNOWN} AS {SINCE}, v.{_RECORD} AS {UNTIL} FROM {versions} AS v"
+            f" WHERE v.{_KNOWN} IS NOT NULL AND v.{BEGAN} <> {first}"
+        )
     return (
-        f"SELECT {listed}v.{ROW_NUMBER}, v.{BEGAN}, a.{_TIME} AS {SINCE}, b.{_TIME} AS {UNTIL}"
-        f" FROM {versions} AS v LEFT JOIN {KNOWN_TIMES} AS a ON v.{SINCE} = a.{AT}"
-        f" LEFT JOIN {KNOWN_TIMES} AS b ON v.{UNTIL} = b.{AT}"
+        f"SELECT {listed}v.{ROW_NUMBER}, v.{BEGAN}, {since} AS {SINCE}, b.{_TIME} AS {UNTIL}"
+        f" FROM {versions} AS v"
+        f" LEFT JOIN {plan.named(KNOWN_TIMES)} AS a ON v.{SINCE} = a.{AT}"
+        f" LEFT JOIN {plan.named(KNOWN_TIMES)} AS b ON v.{UNTIL} = b.{AT}{before}"
     )

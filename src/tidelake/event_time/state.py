@@ -8,14 +8,16 @@ from tidelake.catalog.database.database import Reader
 from tidelake.errors import Invalid
 from tidelake.event_time.plan_as_of import condition_as_of, overlay, plan_as_of, plan_unplaced
 from tidelake.event_time.rollups.search import best_rollup, still_stands
-from tidelake.model.event_time import EventTime, names
+from tidelake.model.event_time import EventTime, Knowledge, known_by, names
 from tidelake.model.names import TableName
+from tidelake.model.predicate import And, Opaque
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Memory, Recent
 from tidelake.session.draft import TableDraft
 from tidelake.session.planning import ALL, ReadRequest
 from tidelake.session.session import Session
+from tidelake.session.source import Source
 
 
 class States(Memory):
@@ -26,6 +28,29 @@ class States(Memory):
 
     def forget(self) -> None:
         self.plans.clear()
+
+
+def plan_read(source: Source, asked: ReadRequest = ALL) -> ScanPlan | AsOfPlan:
+    """Plan a read of a table at the moments that its source names."""
+    if source.known_by is not None:
+        asked = _of_known(source, asked)
+    if source.as_of is None:
+        return source.session.plan(source.name, source.snapshot_id, asked)
+    return plan_state(source.session, source.name, source.snapshot_id, source.as_of, asked)
+
+
+def _of_known(source: Source, asked: ReadRequest) -> ReadRequest:
+    """Of rows that were known by the source's moment, before the lake's own record."""
+    assert source.known_by is not None
+    with source.session.reading() as reader:
+        knowledge = Knowledge.maybe(source.info(reader, source.at(reader)))
+    assert knowledge is not None, "what is declared at a snapshot stays so"
+    known = known_by(knowledge.column, source.known_by)
+    if source.as_of is not None:
+        return replace(asked, facts=known)
+    given = asked.where
+    where = Opaque(given, frozenset()) if isinstance(given, str) else given
+    return replace(asked, where=known if where is None else And((where, known)))
 
 
 def plan_state(
@@ -63,7 +88,9 @@ def _of_committed(
             return known
         meta = session.meta(reader, head, at, name)
         request = asked.of(meta.info.schema)
-        best = best_rollup(session, reader, at, meta.info, request, moment)
+        best = None
+        if asked.facts is None:
+            best = best_rollup(session, reader, at, meta.info, request, moment)
         plan = plan_as_of(reader, at, meta, request, moment, rollup=best, counted=asked.counted)
         doubtful = plan_unplaced(reader, at, meta, plan.event)
     check_placed(session, doubtful, plan.event)

@@ -160,7 +160,7 @@ def _named_sql(plan: ChangePlan, ids: tuple[int, int], *, ordered: bool) -> str:
         f"SELECT * FROM {row_versions.VERSIONS} WHERE {since} <= {last}"
         f" AND ({until} IS NULL OR ({until} > {first} AND {until} > {since}))"
     )
-    dated = row_versions.dated_sql(plan, f"({held})")
+    dated = row_versions.dated_sql(plan, plan.columns, relation=f"({held})")
     order = f" ORDER BY {since}, {ROW_NUMBER}" if ordered else ""
     return (
         f"SELECT {listed}, {since} AS {known_from}, {until} AS {known_to}"

@@ -266,17 +266,17 @@ def _window(span: Span, touched: Sequence[DataFile], next_file: int) -> Window:
 
 def define(job: Job, plan: ChangePlan) -> None:
     """The relations that a feed is made of."""
-    job.scan(plan_of.TIMES, plan.times)
-    job.scan(plan_of.CAME_FROM, plan.came)
-    job.scan(plan_of.WENT_FROM, plan.went)
-    job.deletions(plan_of.GONE, plan.lives)
-    job.define(plan_of.CAME, plan_of.came_sql(plan))
+    job.scan(plan.named(plan_of.TIMES), plan.times)
+    job.scan(plan.named(plan_of.CAME_FROM), plan.came)
+    job.scan(plan.named(plan_of.WENT_FROM), plan.went)
+    job.deletions(plan.named(plan_of.GONE), plan.lives)
+    job.define(plan.named(plan_of.CAME), plan_of.came_sql(plan))
     if plan.window.unknown:
-        job.define(plan_of.WENT_BY, plan_of.went_sql(plan))
-        job.define(plan_of.SOONER, plan_of.sooner_sql(plan))
-        job.define(plan_of.WENT, plan_of.went_sooner_sql(plan))
-        job.define(plan_of.SAME, plan_of.same_sql(plan))
+        job.define(plan.named(plan_of.WENT_BY), plan_of.went_sql(plan))
+        job.define(plan.named(plan_of.SOONER), plan_of.sooner_sql(plan))
+        job.define(plan.named(plan_of.WENT), plan_of.went_sooner_sql(plan))
+        job.define(plan.named(plan_of.SAME), plan_of.same_sql(plan))
     else:
-        job.define(plan_of.WENT, plan_of.went_sql(plan))
+        job.define(plan.named(plan_of.WENT), plan_of.went_sql(plan))
     if plan.base is not None:
-        job.scan(plan_of.BASE, plan.base)
+        job.scan(plan.named(plan_of.BASE), plan.base)

@@ -59,7 +59,8 @@ class ChangePlan:
 
     `came` and `went` read the rows that may have come and gone, `base` those that count as
     having come because nothing older is left; `lives` are files whose deletes must be looked at.
-    `times` are the snapshots and their times.
+    `times` are the snapshots and their times. Where one job has the relations of several, they have
+    a `suffix`.
     """
 
     window: Window
@@ -69,6 +70,11 @@ class ChangePlan:
     lives: tuple[DataFile, ...]
     base: ScanPlan | None
     times: ScanPlan
+    suffix: str = ""
+
+    def named(self, relation: str) -> str:
+        """What a relation of the plan is called in its job."""
+        return f"{relation}{self.suffix}"
 
     @property
     def gains(self) -> bool:
@@ -118,7 +124,8 @@ def times_plan(table: TableName, times: Iterable[tuple[int, datetime]]) -> ScanP
 def came_sql(plan: ChangePlan) -> str:
     """Rows that came, each with its snapshot."""
     return (
-        f"SELECT {_names(plan.columns)}{ROW_NUMBER}, {ROW_BEGAN} AS {AT} FROM {CAME_FROM}"
+        f"SELECT {_names(plan.columns)}{ROW_NUMBER}, {ROW_BEGAN} AS {AT}"
+        f" FROM {plan.named(CAME_FROM)}"
         f" WHERE {_inside(plan.window, ROW_BEGAN)}"
     )
 
@@ -139,7 +146,7 @@ def went_sql(plan: ChangePlan) -> str:
         f" CASE WHEN {_A}.{ROW_FILE} IS NULL THEN {_A}.{ROW_BEGAN}"
         f" WHEN {deleted} IS NULL THEN {end}"
         f" WHEN {end} IS NULL OR {deleted} < {end} THEN {deleted} ELSE {end} END AS {AT}"
-        f" FROM {WENT_FROM} AS {_A} LEFT JOIN {GONE} AS {_B}"
+        f" FROM {plan.named(WENT_FROM)} AS {_A} LEFT JOIN {plan.named(GONE)} AS {_B}"
         f" ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE} AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
         f") AS {_C} WHERE {_inside(plan.window, AT)}"
     )
@@ -150,7 +157,8 @@ def sooner_sql(plan: ChangePlan) -> str:
     nothing is known: what deleted them before has been expired too, but the row came back."""
     return (
         f"SELECT {_A}.{ROW_FILE}, {_A}.{ROW_POSITION}, min({_B}.{AT}) AS {AT}"
-        f" FROM {WENT_BY} AS {_A} JOIN {CAME} AS {_B} ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER}"
+        f" FROM {plan.named(WENT_BY)} AS {_A} JOIN {plan.named(CAME)} AS {_B}"
+        f" ON {_A}.{ROW_NUMBER} = {_B}.{ROW_NUMBER}"
         f" WHERE {_A}.{AT} IN ({_listed(plan.window.unknown)})"
         f" AND {_B}.{AT} > {_A}.{ROW_BEGAN} AND {_B}.{AT} < {_A}.{AT}"
         f" GROUP BY {_A}.{ROW_FILE}, {_A}.{ROW_POSITION}"
@@ -160,7 +168,8 @@ def sooner_sql(plan: ChangePlan) -> str:
 def went_sooner_sql(plan: ChangePlan) -> str:
     return (
         f"SELECT {_names(plan.columns, _A)}{_A}.{ROW_NUMBER},"
-        f" coalesce({_B}.{AT}, {_A}.{AT}) AS {AT} FROM {WENT_BY} AS {_A} LEFT JOIN {SOONER} AS {_B}"
+        f" coalesce({_B}.{AT}, {_A}.{AT}) AS {AT} FROM {plan.named(WENT_BY)} AS {_A}"
+        f" LEFT JOIN {plan.named(SOONER)} AS {_B}"
         f" ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE} AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
     )
 
@@ -175,7 +184,7 @@ def same_sql(plan: ChangePlan) -> str:
     unlike = " OR ".join(values_differ(*each) for each in names)
     return (
         f"SELECT {ROW_NUMBER}, {AT} FROM (SELECT {both}{_A}.{ROW_NUMBER}, {_A}.{AT}"
-        f" FROM {CAME} AS {_A} JOIN {WENT} AS {_B} ON {_on(_A, _B)}"
+        f" FROM {plan.named(CAME)} AS {_A} JOIN {plan.named(WENT)} AS {_B} ON {_on(_A, _B)}"
         f" WHERE {_A}.{AT} IN ({_listed(plan.window.unknown)})) AS {_C}"
         f" WHERE NOT ({unlike or 'FALSE'})"
     )

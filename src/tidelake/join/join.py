@@ -1,118 +1,38 @@
-"""Point-in-time joins: two sides meet, on the engine that has them."""
+"""Point-in-time joins: sides meet, on the engine that has them."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from itertools import accumulate
 from typing import Any
 
-from tidelake.catalog.read import snapshots
-from tidelake.catalog.read import tables as read
 from tidelake.engine import Engine, Job, Reading
 from tidelake.engine.local.engine import LocalEngine
-from tidelake.engine.local.errors import refusal
-from tidelake.errors import Invalid, TidelakeWarning, Unsupported
-from tidelake.event_time import row_versions as lives
-from tidelake.history import changes
-from tidelake.join import sql as plan_of
-from tidelake.join.question import (
-    DIRECTIONS,
-    checked_tolerance,
-    clock_of,
-    distance_within,
-    key_pair,
-    knowledge_type,
+from tidelake.errors import Invalid, NotFound, Unsupported
+from tidelake.join import sql as sql_of
+from tidelake.join.completeness import (
+    Measure,
+    enter_measures,
+    runs_now,
+    runs_plan,
+    runs_then,
+    series_of,
 )
-from tidelake.join.sides import Rows, Side, column_of, side_of
-from tidelake.join.sql import LEFT, LEFT_ROWS, RIGHT, RIGHT_ROWS, JoinPlan
-from tidelake.lake.scan import Scan
-from tidelake.model.event_time import names
-from tidelake.model.literal import sql_literal
-from tidelake.model.names import fold, quote, text_literal
-from tidelake.model.schema import ROW_NUMBER, Column
-from tidelake.model.snapshot import Snapshot
+from tidelake.join.feature import Wish
+from tidelake.join.knowing import enter_lives, warn_if_early
+from tidelake.join.plan import LEFT, RIGHT, JoinPass, JoinPlan, passes
+from tidelake.join.question import clock_of, distance_within, key_pair
+from tidelake.join.sides import Rows, Side, column_of
+from tidelake.model.event_time import EventTime, names
+from tidelake.model.names import fold
+from tidelake.model.schema import Column
 from tidelake.session.caches import Memory, Recent
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
 
-On = str | Sequence[str | tuple[str, str]] | Mapping[str, str]
-
 _NOBODYS = LocalEngine()
 """Where frames meet that are in no lake. It opens its DuckDB when it is first needed."""
-
-
-def asof_join(
-    left: Any,
-    right: Any,
-    on: On | None = None,
-    left_time: str | None = None,
-    right_time: str | None = None,
-    *,
-    tolerance: timedelta | str | int | None = None,
-    direction: str = "backward",
-    known_at: int | str | datetime | None = None,
-    allow_exact_matches: bool = True,
-    suffix: str = "_right",
-) -> AsofJoin:
-    """To every row of `left` the row of `right` with the same keys that held at its time.
-
-    Either side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or
-    Spark, or dicts. `on` names the key columns (pairs or a dict where the sides call them
-    differently), the table's own key if left out; `left_time` and `right_time` the times, a table's
-    event time if left out. `direction` is "backward" (the last up to then), "forward" (the first
-    from then on) or "nearest"; nothing further away than `tolerance` is taken. A tombstone is found
-    as any fact is, and means that there is nothing.
-
-    With `known_at`, `right` is what the lake knew then: at a snapshot, a time or a tag, or, by the
-    name of a left column, at each row's own moment. Every left row is there exactly once; if
-    the left side is a frame or dicts, in its order.
-    """
-    if direction not in DIRECTIONS:
-        raise Invalid(f"direction={direction!r}", hint=f"one of {', '.join(DIRECTIONS)}")
-    if not isinstance(suffix, str) or not suffix:
-        raise Invalid(f"suffix={suffix!r} is no text to put behind a name", hint='"_right"')
-    asked = _Asked(
-        on=None if on is None else _pairs(on),
-        left_time=left_time,
-        right_time=right_time,
-        tolerance=checked_tolerance(tolerance),
-        direction=direction,
-        known_at=known_at,
-        exact=bool(allow_exact_matches),
-        suffix=suffix,
-    )
-    return AsofJoin(side_of("left", left), side_of("right", right), asked)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    on: tuple[tuple[str, str], ...] | None
-    left_time: str | None
-    right_time: str | None
-    tolerance: timedelta | int | None
-    direction: str
-    known_at: int | str | datetime | None
-    exact: bool
-    suffix: str
-
-
-def _pairs(on: On) -> tuple[tuple[str, str], ...]:
-    given: Sequence[Any] = (
-        [on] if isinstance(on, str) else list(on.items()) if isinstance(on, Mapping) else list(on)
-    )
-    pairs = [(each, each) if isinstance(each, str) else each for each in given]
-    for pair in pairs:
-        if not isinstance(pair, tuple) or [type(name) for name in pair] != [str, str]:
-            raise Invalid(
-                f"on={on!r} does not name columns",
-                hint='on="id", on=["id", "kind"], or with other names on the right {"id": "key"}',
-            )
-    if not pairs:
-        raise Invalid("on=[] joins by nothing", hint="name at least one key column")
-    return tuple(pairs)
 
 
 class TieMemory(Memory):
@@ -122,15 +42,48 @@ class TieMemory(Memory):
         self.known: Recent[bool] = Recent()
 
 
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A right side, and what is asked of it."""
+
+    side: Side
+    wish: Wish
+
+    @property
+    def pinned(self) -> Side:
+        """The side as it was known at the moment that is asked for."""
+        moment = self.wish.known_at
+        if moment is None:
+            return self.side
+        if not isinstance(self.side, Rows):
+            raise Invalid(
+                f"known_at={moment!r}: only a table of a lake can tell what it knew when",
+                hint="give a Table as the right side, or a column of the left side",
+            )
+        return replace(self.side, source=self.side.source.known_at(moment))
+
+    @property
+    def narrow(self) -> Right:
+        """With no other columns than are needed."""
+        side, wish = self.side, self.wish
+        if wish.columns is None or not isinstance(side, Rows):
+            return self
+        event = side.event
+        keys = [theirs for _, theirs in wish.on] if wish.on else names(event.key) if event else ()
+        time = wish.right_time or (event.time.name if event else None)
+        wanted = {fold(name): name for name in (*wish.columns, *keys, *([time] if time else []))}
+        return replace(self, side=replace(side, columns=tuple(wanted.values())))
+
+
 class AsofJoin(LazyRows):
     """The left side's rows with what held then. Immutable; every `to_*` plans afresh."""
 
-    def __init__(self, left: Side, right: Side, asked: _Asked) -> None:
+    def __init__(self, left: Side, rights: Sequence[Right]) -> None:
         self._left = left
-        self._right = right
-        self._asked = asked
-        self._spark = next((s.spark for s in (left, right) if s.spark is not None), None)
-        lakes = [side.session for side in (left, right) if side.session is not None]
+        self._rights = tuple(rights)
+        sides = [left, *(right.side for right in self._rights)]
+        self._spark = next((side.spark for side in sides if side.spark is not None), None)
+        lakes = [side.session for side in sides if side.session is not None]
         _check_together(lakes)
         self._own = lakes[0] if lakes else None
         self._here = self._own.local if self._own is not None else _NOBODYS
@@ -138,88 +91,133 @@ class AsofJoin(LazyRows):
     def count(self) -> int:
         """How many rows: as many as the left side has."""
         job = self._default_engine().job("cannot count")
-        self._prepare(job)
-        return int(job.reading(f"SELECT * FROM {LEFT}").count())
+        steps, _ = self._prepare(job)
+        return int(job.reading(f"SELECT * FROM {steps[0].source}").count())
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         job = engine.job("cannot join")
-        plan = self._prepare(job, ordered=ordered and self._left.is_ordered)
-        if job.in_process or not plan.is_native:
-            job.define(LEFT_ROWS, plan_of.left_rows_sql(plan))
-            job.define(RIGHT_ROWS, plan_of.right_rows_sql(plan))
-        if job.in_process and plan.known is None and self._is_untied(job, plan):
-            plan = replace(plan, untied=True)
-        return job.reading(plan_of.joined_sql(plan, by_window=not job.in_process))
+        ordered = ordered and self._left.is_ordered
+        steps, measures = self._prepare(job, ordered=ordered)
+        if measures:
+            steps[-1] = replace(steps[-1], output=None)
+        before = steps if measures else steps[:-1]
+        for place, each in enumerate(before):
+            job.define(f"{LEFT}_{place + 1}", self._joined(job, each))
+        if not measures:
+            return job.reading(self._joined(job, steps[-1]))
+        return job.reading(enter_measures(job, steps, measures))
 
-    def _prepare(self, job: Job, *, ordered: bool = False) -> JoinPlan:
-        left = self._left.enter(job, LEFT, numbered=ordered)
-        own = self._own_moment(left)
+    def _prepare(self, job: Job, *, ordered: bool = False) -> tuple[list[JoinPass], list[Measure]]:
+        """Enter all sides, and plan how they are joined, and what is told of them beside."""
+        left = self._left.enter(job, f"{LEFT}_0", numbered=ordered)
+        taken = {fold(column.name) for column in left}
+        plans: list[JoinPlan] = []
+        measures: list[Measure] = []
+        for number, right in enumerate(self._rights):
+            with _naming(right.wish.name):
+                plans.append(self._entered(job, number, left, right.narrow, taken))
+                if right.wish.completeness:
+                    measures.append(self._measure(job, plans[-1], right, left))
+        runs = [each.plan for each in measures if each.plan is not None]
+        return list(passes(left, [*plans, *runs], ordered=ordered)), measures
+
+    def _measure(self, job: Job, plan: JoinPlan, right: Right, left: Sequence[Column]) -> Measure:
+        """How complete a right side is, and how that is found out."""
+        name, number = plan.completeness or "", plan.number + len(self._rights)
+        series = series_of(right.side)
+        if series is None or not isinstance(right.side, Rows):
+            return Measure(name)
+        runs = runs_plan(plan, series, number)
+        if (own := self._own_moment(left, right.wish)) is not None:
+            job.scan(runs.right, runs_then(right.side.source, own))
+        else:
+            side = right.pinned
+            assert isinstance(side, Rows)
+            side.source.check_recorded("coverage")
+            job.scan(runs.right, runs_now(side.source))
+        return Measure(name, series, runs)
+
+    def _entered(
+        self, job: Job, number: int, left: Sequence[Column], right: Right, taken: set[str]
+    ) -> JoinPlan:
+        own, name = self._own_moment(left, right.wish), f"{RIGHT}_{number}"
+        known = None
         if own is None:
-            right = self._pinned()
-            columns = right.enter(job, RIGHT, numbered=True)
-            return replace(self._plan(left, right, columns), ordered=ordered)
-        known, columns = _enter_lives(job, self._right, own)
-        if job.in_process:
-            _warn_if_early(job, self._right, own)
-        return replace(self._plan(left, self._right, columns), known=known, ordered=ordered)
+            right = replace(right, side=right.pinned)
+            columns = right.side.enter(job, name, numbered=True)
+        else:
+            known, columns = enter_lives(job, name, right.side, own)
+            if job.in_process:
+                warn_if_early(job, f"{LEFT}_0", right.side, own)
+        plan = self._plan(left, right, columns)
+        brought = _brought(plan, right, columns)
+        named = _Names(taken, right.wish)
+        return replace(
+            plan,
+            number=number,
+            known=known,
+            brought=tuple((column, named.of(column.name)) for column in brought),
+            age=named.of("age") if right.wish.age else None,
+            completeness=named.of("completeness") if right.wish.completeness else None,
+        )
 
-    def _own_moment(self, left: Sequence[Column]) -> Column | None:
+    def _own_moment(self, left: Sequence[Column], wish: Wish) -> Column | None:
         """The left column that `known_at` names, if it does."""
-        name = self._asked.known_at
+        name = wish.known_at
         if not isinstance(name, str) or fold(name) not in {fold(c.name) for c in left}:
             return None
         return column_of(self._left, left, name, "known_at")
 
-    def _pinned(self) -> Side:
-        moment = self._asked.known_at
-        if moment is None:
-            return self._right
-        if not isinstance(self._right, Rows):
-            raise Invalid(
-                f"known_at={moment!r}: only a table of a lake can tell what it knew when",
-                hint="give a Table as the right side, or a column of the left side",
-            )
-        scan = self._right.scan
-        return Rows("right", Scan(scan.source.known_at(moment), scan.columns, scan.where))
-
-    def _plan(self, left: Sequence[Column], side: Side, right: Sequence[Column]) -> JoinPlan:
-        asked, event = self._asked, side.event
-        pairs = asked.on or (tuple((name, name) for name in names(event.key)) if event else ())
+    def _plan(self, left: Sequence[Column], right: Right, columns: Sequence[Column]) -> JoinPlan:
+        wish, side = right.wish, right.side
+        event = side.event
+        pairs = wish.on or (tuple((name, name) for name in names(event.key)) if event else ())
         if not pairs:
             raise Invalid("on is missing, and the right side has no key", hint='on="id"')
-        keys = tuple(
-            key_pair(column_of(self._left, left, mine, "on"), column_of(side, right, theirs, "on"))
+        keys = (
+            key_pair(
+                column_of(self._left, left, mine, "on"), column_of(side, columns, theirs, "on")
+            )
             for mine, theirs in pairs
         )
         clock = clock_of(
-            _time(self._left, left, asked.left_time), _time(side, right, asked.right_time)
+            _time(self._left, left, wish.left_time), _time(side, columns, wish.right_time)
         )
         end = event.tombstone if event else None
-        tombstone = None if end is None else column_of(side, right, end.name, "tombstone")
-        unseen = {pair.right.name for pair in keys} | ({end.name} if end else set())
-        brought = [column for column in right if column.name not in unseen]
-        tolerance = asked.tolerance
         return JoinPlan(
-            left=tuple(left),
-            brought=_named(left, brought, asked.suffix),
-            keys=keys,
+            brought=(),
+            keys=tuple(sorted(keys, key=lambda pair: pair.left.name)),
             clock=clock,
-            direction=asked.direction,
-            exact=asked.exact,
-            within=None if tolerance is None else distance_within(clock, tolerance),
-            tombstone=tombstone,
+            direction=wish.direction,
+            exact=wish.exact,
+            within=None if wish.tolerance is None else distance_within(clock, wish.tolerance),
+            tombstone=None if end is None else column_of(side, columns, end.name, "tombstone"),
         )
+
+    def _joined(self, job: Job, asked: JoinPass) -> str:
+        """The SQL of a pass, with the relations that it stands on defined."""
+        if job.in_process or not asked.is_native:
+            job.define(asked.rows, sql_of.left_rows_sql(asked))
+            for plan in asked.plans:
+                job.define(plan.rows, sql_of.right_rows_sql(plan))
+        if job.in_process and asked.first.known is None:
+            plans = (
+                replace(plan, untied=plan.untied or self._is_untied(job, plan))
+                for plan in asked.plans
+            )
+            asked = replace(asked, plans=tuple(plans))
+        return sql_of.joined_sql(asked, by_window=not job.in_process)
 
     def _is_untied(self, job: Job, plan: JoinPlan) -> bool:
         """Whether no two right rows have the same keys and time. What has been found out about a
         snapshot of a table remains so."""
-        session, key = self._right.session, self._pinned().key
-        kept = session.memory(TieMemory).known if session is not None else Recent[bool]()
-        by = f"{key} {[*(p.right.name for p in plan.keys), plan.clock.times.right.name]}"
-        found = None if key is None else kept.get(by)
+        side = self._rights[plan.number].pinned
+        kept = side.session.memory(TieMemory).known if side.session is not None else Recent[bool]()
+        by = f"{side.key} {[*(p.right.name for p in plan.keys), plan.clock.times.right.name]}"
+        found = None if side.key is None else kept.get(by)
         if found is None:
-            found = not job.rows(plan_of.ties_sql(plan))[0][0]
-            if key is not None:
+            found = not job.rows(sql_of.ties_sql(plan))[0][0]
+            if side.key is not None:
                 kept.keep(by, found)
         return found
 
@@ -241,7 +239,19 @@ class AsofJoin(LazyRows):
         return SparkEngine(spark or self._spark, self._here)
 
     def __repr__(self) -> str:
-        return f"<AsofJoin {self._asked.direction} of {self._left!r} and {self._right!r}>"
+        listed = ", ".join(repr(right.side) for right in self._rights)
+        return f"<AsofJoin of {self._left!r} and {listed}>"
+
+
+@contextmanager
+def _naming(feature: str | None) -> Iterator[None]:
+    """Errors about one of several right sides say which it is."""
+    try:
+        yield
+    except (Invalid, NotFound) as error:
+        if feature is None:
+            raise
+        raise type(error)(f"{feature}: {error.message}", hint=error.hint) from error
 
 
 def _check_together(sessions: Sequence[Session]) -> None:
@@ -252,13 +262,13 @@ def _check_together(sessions: Sequence[Session]) -> None:
         )
     if len({repr(sorted(session.local.options.items())) for session in sessions}) > 1:
         raise Unsupported(
-            "the lakes of the two sides have different storage_options",
+            "the lakes of the sides have different storage_options",
             hint="hand over one of them as a frame, for example with to_arrow()",
         )
 
 
 def _time(side: Side, columns: Sequence[Column], name: str | None) -> Column:
-    own = side.event
+    own: EventTime | None = side.event
     if name is None and own is None:
         raise Invalid(
             f"{side.what}_time is missing, and the {side.what} side has no event time",
@@ -268,103 +278,31 @@ def _time(side: Side, columns: Sequence[Column], name: str | None) -> Column:
     return column_of(side, columns, wanted, f"{side.what}_time")
 
 
-def _named(
-    left: Sequence[Column], brought: Sequence[Column], suffix: str
-) -> tuple[tuple[Column, str], ...]:
-    taken = {fold(column.name) for column in left}
-    found = []
-    for column in brought:
-        name = column.name if fold(column.name) not in taken else f"{column.name}{suffix}"
-        if fold(name) in taken:
-            raise Invalid(
-                f"two columns of the result would be called {name!r}",
-                hint="rename one, or give another suffix",
-            )
-        taken.add(fold(name))
-        found.append((column, name))
-    return tuple(found)
+def _brought(plan: JoinPlan, right: Right, columns: Sequence[Column]) -> list[Column]:
+    """The columns of the right side that the result is to have."""
+    if right.wish.columns is not None:
+        return [column_of(right.side, columns, name, "columns") for name in right.wish.columns]
+    unseen = {pair.right.name for pair in plan.keys}
+    unseen |= {plan.tombstone.name} if plan.tombstone else set()
+    return [column for column in columns if column.name not in unseen]
 
 
-def _enter_lives(job: Job, side: Side, own: Column) -> tuple[str, tuple[Column, ...]]:
-    """All that the right side ever knew as a relation; how a left row tells what it knew, in SQL,
-    and the columns of the relation."""
-    now = isinstance(side, Rows) and side.source.snapshot_id is None and side.scan.where is None
-    if not isinstance(side, Rows) or not now:
-        raise Invalid(
-            f"known_at={own.name!r} is a column: the right side must be a table as it is now",
-            hint="give the Table itself, not pinned and without a condition",
-        )
-    if side.source.as_of is not None:
-        raise Invalid(
-            f"known_at={own.name!r} is a column: the right side cannot be as of a moment",
-            hint="give the Table itself; left_time says as of when",
-        )
-    kind = knowledge_type(own)
-    session, name = side.session.committed, side.source.name
-    with session.reading() as reader:
-        span = changes.span_of(session, reader, name, None, side.session.last)
-        oldest = span.base.snapshot_id if span.base else 0
-        whole = span.facts.info.id not in dict(read.names(reader, oldest, "table"))
-        plan = changes.plan_changes(reader, span, _wanted(side, span.facts.info.schema.columns))
-        known = _dated([snapshots.by_id(reader, oldest), *span.known])
-    holes = lives.Holes.among(known, whole=whole)
-    changes.define(job, plan)
-    if kind == "BIGINT":
-        job.define(RIGHT, lives.versions_sql(plan, holes))
-    else:
-        job.define(lives.VERSIONS, lives.versions_sql(plan, holes))
-        job.scan(lives.KNOWN_TIMES, lives.times_plan(plan, known, kind))
-        job.define(RIGHT, lives.dated_sql(plan))
-    return _knowledge(own, kind, holes), plan.columns
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of the result: `taken` are in lower case, and grow."""
 
+    taken: set[str]
+    wish: Wish
 
-def _warn_if_early(job: Job, side: Side, own: Column) -> None:
-    """Warn if no left row can know anything: all of them are from before the right table."""
-    kind = knowledge_type(own)
-    if kind == "BIGINT" or not isinstance(side, Rows):
-        return
-    first = _first_known(side)
-    moment = first.time if kind == "TIMESTAMPTZ" else first.time.replace(tzinfo=None)
-    last = f"max(CAST({quote(own.name)} AS {kind}))"
-    ((early,),) = job.rows(f"SELECT {last} < {sql_literal(moment)} FROM {LEFT}")
-    if early:
-        warnings.warn(
-            f"known_at={own.name!r}: every left row is from before {first.time.isoformat()}, when"
-            f" the lake first knew of {side.source.name}, so none has a match; if the history is"
-            " older than the lake, have a column say when each row was known (docs:"
-            " point-in-time.md, History from before the lake)",
-            TidelakeWarning,
-            stacklevel=5,
-        )
-
-
-def _first_known(side: Rows) -> Snapshot:
-    """The first snapshot, of those that are left, in which the table was there."""
-    with side.session.committed.reading() as reader:
-        began = min(snapshots.of_table(reader, side.session.newest_info(side.source.name).id))
-        return snapshots.after(reader, began - 1, limit=1)[0]
-
-
-def _wanted(side: Rows, columns: Sequence[Column]) -> tuple[Column, ...]:
-    wanted = set(side.planned(numbered=True).output) - {ROW_NUMBER}
-    return tuple(column for column in columns if column.name in wanted)
-
-
-def _dated(known: Sequence[Snapshot]) -> list[Snapshot]:
-    """Snapshots with times that do not go back: nothing is known before what came before it."""
-    times = accumulate((snapshot.time for snapshot in known), max)
-    return [replace(snapshot, time=time) for snapshot, time in zip(known, times, strict=True)]
-
-
-def _knowledge(own: Column, kind: str, holes: lives.Holes) -> str:
-    same = own.duckdb_type == kind
-    moment = quote(own.name) if same else f"CAST({quote(own.name)} AS {kind})"
-    lost = holes.swallow(moment, kind)
-    if lost is None:
-        return moment
-    text = refusal(
-        f"a left row's {own.name!r} is of a time of which the snapshots have been expired: what was"
-        " known then cannot be told",
-        "leave such rows out; a tag keeps its snapshot, and keep_last the last ones",
-    )
-    return f"CASE WHEN {lost} THEN error({text_literal(text)}) ELSE {moment} END"
+    def of(self, name: str) -> str:
+        """What a column of a right side is called."""
+        if self.wish.name is not None:
+            found, hint = f"{self.wish.name}_{name}", "rename one, or name the feature otherwise"
+        else:
+            clashes = fold(name) in self.taken
+            found = f"{name}{self.wish.suffix}" if clashes else name
+            hint = "rename one, or give another suffix"
+        if fold(found) in self.taken:
+            raise Invalid(f"two columns of the result would be called {found!r}", hint=hint)
+        self.taken.add(fold(found))
+        return found

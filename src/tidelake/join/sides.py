@@ -1,28 +1,30 @@
-"""The two sides of a point-in-time join: tables, scans, queries and frames of any kind."""
+"""The sides of a point-in-time join: rows of tables, of queries, and frames of any kind."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
+from tidelake.coverage.requirement import check_required
 from tidelake.engine import Job
 from tidelake.engine.declare.ddl import from_duckdb_type
+from tidelake.engine.row_source import RowSource, Tables
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid, Unsupported
-from tidelake.lake.scan import Scan
-from tidelake.lake.table import Table
+from tidelake.event_time.state import plan_read
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import TableName, fold, quote
+from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
 from tidelake.session.source import Source
-from tidelake.sql.query import Query
 
-_TAKEN = (
+TAKEN = (
     "give a Table, a Scan, a query of lake.sql(…), a pandas, Polars or Spark frame, an Arrow"
     " table, or a list of dicts"
 )
@@ -65,15 +67,13 @@ class Rows(Side):
     """Rows of a table of a lake."""
 
     what: str
-    scan: Scan
+    source: Source
+    columns: Sequence[str] | None = None
+    where: str | Predicate | None = None
 
     @property
     def session(self) -> Session:  # type: ignore[override]
         return self.source.session
-
-    @property
-    def source(self) -> Source:
-        return self.scan.source
 
     @property
     def event(self) -> EventTime | None:
@@ -81,6 +81,12 @@ class Rows(Side):
         with self.session.reading() as reader:
             found = EventTime.maybe(self.source.info(reader, self.source.at(reader)))
         state = self.source.as_of is not None
+        if found and found.valid_to is not None and self.what == "right" and not state:
+            raise Unsupported(
+                f"facts of {self.source.name} end by themselves (valid_to), which a point-in-time"
+                " join does not know",
+                hint="join it as of a moment: t.as_of(…); or ask lake.sql with FOR VALID_TIME",
+            )
         return replace(found, tombstone=None) if found and state else found
 
     @property
@@ -89,7 +95,8 @@ class Rows(Side):
             return None
         with self.session.reading() as reader:
             at = self.source.at(reader)
-        return f"{self.source.name} {at} {self.source.as_of} {self.scan.where!r}"
+        moments = f"{at} {self.source.as_of} {self.source.known_by}"
+        return f"{self.source.name} {moments} {self.where!r}"
 
     def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         plan = self.planned(numbered=numbered)
@@ -100,20 +107,39 @@ class Rows(Side):
         return tuple(known.get(each) or Column(0, each, "int64") for each in asked)
 
     def planned(self, *, numbered: bool) -> ScanPlan | AsOfPlan:
-        columns = self.scan.columns
+        """Its rows, if there are as many of those that are expected as the source requires."""
+        check_required(self.source)
         if not numbered:
-            return self.scan.plan()
-        wanted = list(self._names() if columns is None else columns)
+            return plan_read(self.source, ReadRequest(self.columns, self.where))
+        wanted = list(self._names() if self.columns is None else self.columns)
         event = self.event
-        if columns is not None and event and event.tombstone:
-            lowered = {fold(str(each)) for each in columns}
+        if self.columns is not None and event and event.tombstone:
+            lowered = {fold(str(each)) for each in self.columns}
             end = event.tombstone.name
             wanted += [] if fold(end) in lowered else [end]
-        return Scan(self.source, [*wanted, ROW_NUMBER], self.scan.where).plan()
+        return plan_read(self.source, ReadRequest([*wanted, ROW_NUMBER], self.where))
 
     def _names(self) -> Sequence[str]:
         with self.session.reading() as reader:
             return self.source.info(reader, self.source.at(reader)).schema.names
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+class SqlQuery(Protocol):
+    """A query over a lake, as `lake.sql` gives it."""
+
+    session: Session
+
+    @property
+    def tables(self) -> Tables: ...
+
+    def whole_sql(self) -> str: ...
+
+    def to_duckdb(self) -> Any: ...
+
+    def to_spark(self, spark: Any = ...) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +147,7 @@ class Result(Side):
     """Rows of a query over a lake."""
 
     what: str
-    query: Query
+    query: SqlQuery
 
     @property
     def session(self) -> Session:  # type: ignore[override]
@@ -153,6 +179,38 @@ class Result(Side):
             for handle in self.query.tables
         )
         return f"WITH {tables} ({self.query.whole_sql()})" if tables else self.query.whole_sql()
+
+
+class TypedRows(RowSource, Protocol):
+    """Rows that tell their columns before they are read."""
+
+    def types(self) -> Sequence[tuple[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Side):
+    """Rows of a query that stands in another."""
+
+    what: str
+    home: Session
+    rows: TypedRows
+
+    @property
+    def session(self) -> Session:  # type: ignore[override]
+        return self.home
+
+    @property
+    def spark(self) -> Any:
+        return self.session.engine.session
+
+    def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
+        if self.spark is not None and not job.in_process:
+            return Frame(self.what, self.rows.to_spark()).enter(job, name, numbered=numbered)
+        columns = tuple(from_duckdb_type(each, kind) for each, kind in self.rows.types())
+        _check_names(self.what, columns)
+        job.scan(f"{name}_given", self.rows)
+        _define(job, name, f"SELECT * FROM {quote(f'{name}_given')}", numbered=numbered)
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +246,8 @@ class Frame(Side):
         return Invalid(
             f"the {self.what} side is a {kind.removeprefix('builtins.')}, which cannot be gone"
             " through again and again, or says nothing of its columns",
-            hint=_TAKEN,
+            hint=TAKEN,
         )
-
-
-def side_of(what: str, data: Any) -> Side:
-    if isinstance(data, Table):
-        return Rows(what, data.scan())
-    if isinstance(data, Scan):
-        return Rows(what, data)
-    if isinstance(data, Query):
-        return Result(what, data)
-    if data is None or isinstance(data, str | bytes | int | float):
-        raise Invalid(f"the {what} side is {data!r}, which has no rows", hint=_TAKEN)
-    return Frame(what, data)
 
 
 def column_of(side: Side, columns: Sequence[Column], name: object, as_what: str) -> Column:

@@ -163,8 +163,9 @@ class Browsable:
         """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string.
 
         `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
-        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `entity`,
-        `bucket` and `overlap` for series whose coverage is kept.
+        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `knowledge_time`
+        for history from before the lake, `entity`, `bucket` and `overlap` for series whose
+        coverage is kept.
         """
         from tidelake.write import definitions
 

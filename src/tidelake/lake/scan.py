@@ -9,7 +9,7 @@ from tidelake.coverage.requirement import asked_entities, at_newest, check_compl
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Unsupported
 from tidelake.event_time.explanation import Explanation, explain
-from tidelake.event_time.state import plan_state
+from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import AsOfPlan
@@ -41,11 +41,7 @@ class Scan(LazyRows):
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
-        asked = ReadRequest(self.columns, self.where, counted=counted)
-        session, name, at = self.source.session, self.source.name, self.source.snapshot_id
-        if self.source.as_of is None:
-            return session.plan(name, at, asked)
-        return plan_state(session, name, at, self.source.as_of, asked)
+        return plan_read(self.source, ReadRequest(self.columns, self.where, counted=counted))
 
     def _complete(self) -> Scan:
         """A scan of the same, of which it is sure by now that it is as complete as required."""
@@ -80,7 +76,7 @@ class Scan(LazyRows):
             return self._complete().count()
         if self.columns is not None:
             self.plan()  # which refuses columns that are not there
-        if self.where is None and self.source.as_of is None:
+        if self.where is None and self.source.as_of is None and self.source.known_by is None:
             known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
             if known is not None:
                 return known

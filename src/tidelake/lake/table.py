@@ -171,6 +171,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         from tidelake.event_time.values.ranges import ValidRange
 
         self.source.check_not_as_of("periods")
+        self.source.check_recorded("periods")
         within = ValidRange.of(start, end)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
@@ -194,6 +195,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         event times came with which snapshots, how many rows, and which of them came late."""
         from tidelake.event_time.plane import plane
 
+        self.source.check_recorded("plane")
         return plane(self.source)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:

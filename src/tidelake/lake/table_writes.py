@@ -258,12 +258,15 @@ class TableWrites:
         key: str | Sequence[str] = (),
         tombstone: str | None = None,
         valid_to: str | None = None,
+        knowledge_time: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make the table one of facts in time: what each is about (`key`), since when it holds,
         whether it says that the key is no more (`tombstone`, a boolean column), and until before
         when it holds at most (`valid_to`, a time like the event time, NULL for no end). Key and
         event time can no longer be null, which the rows that are there must not be either.
+        `knowledge_time` is a column that says when rows became known, which counts for `known_at`
+        before the first commit of the table.
 
         None ends it, and leaves a key for `merge` if one is given.
         """
@@ -273,7 +276,7 @@ class TableWrites:
             "set_event_time",
             terms,
             lambda tx: facts.set_event_time(
-                tx, self.source.name, event_time, key, tombstone, valid_to
+                tx, self.source.name, event_time, key, tombstone, valid_to, knowledge_time
             ),
         )
 

@@ -113,6 +113,29 @@ class EventTime:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The column that says when rows became known. It counts for moments before `since`, when the
+    lake's own record of the table began: what was known from then on the commits tell."""
+
+    column: Column
+    since: int
+
+    @staticmethod
+    def maybe(table: TableInfo) -> Knowledge | None:
+        settings = Settings.of(table.tags)
+        columns = {column.id: column for column in table.schema}
+        column = columns.get(-1 if settings.knowledge_time is None else settings.knowledge_time)
+        if column is None or settings.recorded_since is None:
+            return None
+        return Knowledge(column, as_moment(settings.recorded_since, "recorded_since"))
+
+
+def known_by(column: Column, moment: int) -> Compare:
+    """A time of the column is not after a moment."""
+    return Compare(column.name, "<=", _floor(column, moment))
+
+
 def _settled(table: TableInfo) -> Settings | None:
     """The table's settings, if they declare facts in time."""
     settings = Settings.of(table.tags)

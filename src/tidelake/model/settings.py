@@ -35,13 +35,16 @@ def mirror_formats(tags: Mapping[str, str]) -> set[str]:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`key` and `event_time` make a table one of facts in time, `tombstone` says that a key has
-    ended, `valid_to` until when a fact holds at most; `event_time` and `bucket` make it a series
-    whose coverage is kept, for each `entity` if there are such columns, and `overlap` says what an
-    append does with buckets that are covered already."""
+    ended, `valid_to` until when a fact holds at most. `knowledge_time` says when rows became known,
+    for moments before `recorded_since`, when the lake's own record began. `event_time` and `bucket`
+    make it a series whose coverage is kept, for each `entity` if there are such columns, and
+    `overlap` says what an append does with buckets that are covered already."""
 
     key: tuple[int, ...] = ()
     event_time: int | None = None
     tombstone: int | None = None
+    knowledge_time: int | None = None
+    recorded_since: str | None = None
     entity: tuple[int, ...] = ()
     bucket: str | None = None
     overlap: str | None = None
@@ -50,13 +53,13 @@ class Settings:
     @property
     def columns(self) -> frozenset[int]:
         """Ids of all columns that the settings name."""
-        single = [self.event_time, self.tombstone, self.valid_to]
+        single = [self.event_time, self.tombstone, self.valid_to, self.knowledge_time]
         return frozenset([*self.key, *self.entity, *(i for i in single if i is not None)])
 
     @property
     def facts(self) -> frozenset[int]:
         """Ids of the columns that make rows facts in time."""
-        return replace(self, entity=()).columns
+        return replace(self, entity=(), knowledge_time=None).columns
 
     @property
     def series(self) -> frozenset[int]:
@@ -74,6 +77,8 @@ class Settings:
             "event_time": self.event_time,
             "tombstone": self.tombstone,
             "valid_to": self.valid_to,
+            "knowledge_time": self.knowledge_time,
+            "recorded_since": self.recorded_since,
             "entity": list(self.entity) or None,
             "bucket": self.bucket,
             "overlap": self.overlap,
@@ -100,10 +105,13 @@ class Settings:
                 ) from None
 
         event_time, tombstone, valid_to = ids("event_time"), ids("tombstone"), ids("valid_to")
+        knowledge = ids("knowledge_time")
         return Settings(
             key=ids("key"),
             event_time=event_time[0] if event_time else None,
             tombstone=tombstone[0] if tombstone else None,
+            knowledge_time=knowledge[0] if knowledge else None,
+            recorded_since=tags.get(f"{PREFIX}recorded_since"),
             entity=ids("entity"),
             bucket=tags.get(f"{PREFIX}bucket"),
             overlap=tags.get(f"{PREFIX}overlap"),
@@ -118,6 +126,7 @@ def settings_from_names(
     event_time: str | None = None,
     tombstone: str | None = None,
     valid_to: str | None = None,
+    knowledge_time: str | None = None,
     entity: str | Sequence[str] = (),
     bucket: str | int | timedelta | None = None,
     overlap: str | None = None,
@@ -139,17 +148,19 @@ def settings_from_names(
         )
     if end is not None and end.type != "boolean":
         raise Invalid(f"tombstone={end.name!r} is a {end.type}", hint="it must be a boolean")
+    known = None if knowledge_time is None else _moments(schema, knowledge_time)
     _check_together(keys, time, end, entities, bucket, overlap)
     if until is not None:
         _check_end(keys, time, until)
     return Settings(
-        tuple(column.id for column in keys),
-        None if time is None else time.id,
-        None if end is None else end.id,
-        tuple(column.id for column in entities),
-        None if bucket is None or time is None else Clock.of(bucket, time.type).given,
-        overlap,
-        None if until is None else until.id,
+        key=tuple(column.id for column in keys),
+        event_time=None if time is None else time.id,
+        tombstone=None if end is None else end.id,
+        entity=tuple(column.id for column in entities),
+        bucket=None if bucket is None or time is None else Clock.of(bucket, time.type).given,
+        overlap=overlap,
+        valid_to=None if until is None else until.id,
+        knowledge_time=None if known is None else known.id,
     )
 
 
@@ -168,6 +179,16 @@ def _check_end(keys: Sequence[Column], time: Column | None, until: Column) -> No
             f"valid_to={until.name!r} is a {until.type}, and the event time a {time.type}",
             hint="they must be of one type",
         )
+
+
+def _moments(schema: Schema, name: str) -> Column:
+    """The column that says when rows became known."""
+    found = _column(schema, "knowledge_time", name)
+    if found.type not in _MOMENTS:
+        raise Invalid(
+            f"knowledge_time={found.name!r} is a {found.type}", hint="it must be a time or date"
+        )
+    return found
 
 
 def _columns(schema: Schema, what: str, names: str | Sequence[str]) -> list[Column]:

@@ -25,12 +25,14 @@ class BoundRequest:
     """What a caller wants of a table at a snapshot.
 
     `filter` decides which rows come back; `prune_by` may only be used to skip files, because
-    whoever asks applies it later (a WHERE clause around this table in a larger query).
+    whoever asks applies it later (a WHERE clause around this table in a larger query). Of a
+    state, rows that do not meet `facts` are none.
     """
 
     columns: tuple[str, ...] | None = None
     filter: Where | None = None
     prune_by: Predicate | None = None
+    facts: Predicate | None = None
 
     @property
     def predicate(self) -> Predicate | None:
@@ -46,17 +48,20 @@ class BoundRequest:
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """A request as a caller spells it, before anybody has looked at the table. `counted`: also
-    how many files the table has, which costs a count of all of them."""
+    how many files the table has, which costs a count of all of them. `facts`: of a state, rows that
+    do not meet it are no facts, whatever else is asked."""
 
     columns: Sequence[str] | None = None
     where: str | Predicate | None = None
     prune_by: str | Predicate | None = None
     counted: bool = False
+    facts: Predicate | None = None
 
     def of(self, schema: Schema) -> BoundRequest:
         columns = None if self.columns is None else tuple(self.columns)
         hint = as_where(self.prune_by, schema)
-        return BoundRequest(columns, as_where(self.where, schema), hint.predicate if hint else None)
+        where, prune_by = as_where(self.where, schema), hint.predicate if hint else None
+        return BoundRequest(columns, where, prune_by, self.facts)
 
     def __repr__(self) -> str:
         """Conditions by their SQL: to Python 1 == True == 1.0, to a database they differ."""
@@ -65,7 +70,8 @@ class ReadRequest:
             for each in (self.where, self.prune_by)
         )
         columns = None if self.columns is None else tuple(self.columns)
-        return repr((columns, where, hint, self.counted))
+        facts = None if self.facts is None else self.facts.sql()
+        return repr((columns, where, hint, self.counted, facts))
 
 
 ALL = ReadRequest()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from tidelake.engine.row_source import RowSource
+from tidelake.engine import Engine, Reading
+from tidelake.engine.row_source import RowSource, Tables
 from tidelake.errors import Invalid, Unsupported
-from tidelake.model.names import TableName, fold, quote
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold, quote
 from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.session import Session
 from tidelake.session.source import Source
-from tidelake.sql.calls import FUNCTIONS
+from tidelake.sql.asof_join import asof_rows
+from tidelake.sql.calls import FUNCTIONS, Call
 from tidelake.sql.functions import rows_of
 from tidelake.sql.hints import has_hint, hint
 from tidelake.sql.moments import MomentReader
@@ -21,11 +27,28 @@ from tidelake.sql.text import Table, Text, read
 from tidelake.syntax import tree
 from tidelake.syntax.harmless import refuse_harm
 from tidelake.syntax.tokens import Edit, apply_edits
+from tidelake.syntax.tree import NotSelect
 
 DEEPEST_VIEW = 32
 DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
 # DuckDB has tables and views of its own under such names.
 _TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
+
+
+class BoundRows(LazyRows):
+    """The rows of a query within another."""
+
+    def __init__(self, session: Session, sql: str, tables: Tables) -> None:
+        self._session = session
+        self._sql = sql
+        self._tables = tables
+
+    def types(self) -> Sequence[tuple[str, Any]]:
+        """The names of its columns, with types."""
+        return self._session.engine.described(self._sql, self._tables)
+
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+        return engine.query(self._sql, self._tables)
 
 
 @dataclass(slots=True)
@@ -69,10 +92,28 @@ class QueryTables:
             timed |= has_time
         for call in text.calls:
             handle = f"_tidelake_{len(self.tables)}"
-            self.tables[handle] = rows_of(call, seen, self.clock)
+            self.tables[handle] = self._called(call, seen, depth)
             edits.append(call.replaced(quote(handle)))
             timed = True
         return [*edits, *_shortened(text, homes)], timed
+
+    def _called(self, call: Call, seen: Scope, depth: int) -> RowSource:
+        """The rows that a function of the lake gives."""
+        if call.name != "asof_join":
+            return rows_of(call, seen, self.clock)
+        return asof_rows(call, seen, self.clock, lambda text: self._inner(text, seen, depth))
+
+    def _inner(self, text: str, seen: Scope, depth: int) -> BoundRows:
+        """The rows of a query that is given as a text."""
+        try:
+            asked = read(text)
+        except NotSelect:
+            raise Invalid(f"{text!r} is no query", hint="SELECT …") from None
+        if asked.parameter_names():
+            raise Invalid(f"{text!r} has parameters of its own", hint="write values into it")
+        inner = QueryTables(self.clock)
+        edits, _ = inner.bind(asked, DEFAULT_SCHEMA, seen, depth)
+        return BoundRows(seen.session, apply_edits(asked.sql, edits), inner.tables)
 
     def _hint(self, table: Table) -> Hint | None:
         if not has_hint(table):

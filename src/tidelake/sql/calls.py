@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FUNCTIONS = frozenset(
     {
         "across_tenants",
+        "asof_join",
         "changes",
         "changes_of_belief",
         "complete_through",

@@ -45,7 +45,8 @@ def rows_of(call: Call, seen: Scope, clock: MomentReader) -> RowSource:
     answer = _ANSWERS[call.name]
     known_at, as_of = names.pop("known_at", None), names.pop("as_of", None)
     with seen.session.reading() as reader:
-        moved = seen.moved(reader, _moment(known_at))
+        moved = seen.moved(reader, moment_of(known_at))
+    moved.check_there()
     if as_of is not None:
         moved = replace(moved, as_of=as_moment(as_of))
     try:
@@ -61,14 +62,14 @@ def _spelled(name: str, answer: Callable[..., RowSource]) -> str:
     return f"{name}({', '.join([*words, 'known_at => …'])})"
 
 
-def _moment(given: object) -> Any:
+def moment_of(given: object) -> Any:
     """A snapshot, a time or a tag; a date is its midnight."""
     if isinstance(given, date) and not isinstance(given, datetime):
         return datetime(given.year, given.month, given.day)
     return given
 
 
-def _source(seen: Scope, table: object) -> Source:
+def source_of(seen: Scope, table: object) -> Source:
     """The table that a text names, at the moments of the query."""
     if not isinstance(table, str):
         raise Invalid(f"{table!r} is no name of a table", hint="write it in quotes: 'prices'")
@@ -81,25 +82,25 @@ def _source(seen: Scope, table: object) -> Source:
 
 def _plain(seen: Scope, table: object) -> Source:
     """For what is told of rows, whatever moment of event time the query is about."""
-    return replace(_source(seen, table), as_of=None)
+    return replace(source_of(seen, table), as_of=None)
 
 
 def _history(seen: Scope, table: str, key: Any) -> RowSource:
-    return history_of(_source(seen, table), key)
+    return history_of(source_of(seen, table), key)
 
 
 def _changes(
     seen: Scope, table: str, since: Moment | None = None, until: Moment | None = None
 ) -> RowSource:
-    return changes_of(_plain(seen, table), _moment(since), _moment(until))
+    return changes_of(_plain(seen, table), moment_of(since), moment_of(until))
 
 
 def _changes_of_belief(seen: Scope, table: str, since: Moment) -> RowSource:
-    return belief_changes_of(_source(seen, table), _moment(since))
+    return belief_changes_of(source_of(seen, table), moment_of(since))
 
 
 def _diff(seen: Scope, table: str, a: Moment, b: Moment | None = None) -> RowSource:
-    return diff_of(_plain(seen, table), _moment(a), _moment(b)).rows
+    return diff_of(_plain(seen, table), moment_of(a), moment_of(b)).rows
 
 
 def _coverage(
@@ -110,7 +111,7 @@ def _coverage(
     end: Any = None,
     calendar: str | None = None,
 ) -> RowSource:
-    found = _Asked(_source(seen, table)).coverage(
+    found = _Asked(source_of(seen, table)).coverage(
         entity, start, end, calendar=calendar_of(calendar)
     )
     return ArrowRows(in_seconds(found.to_arrow()))
@@ -125,7 +126,7 @@ def _gaps(
     calendar: str | None = None,
     min_length: int | str | None = None,
 ) -> RowSource:
-    found = _Asked(_source(seen, table)).gaps(
+    found = _Asked(source_of(seen, table)).gaps(
         min_length, entity, start, end, calendar=calendar_of(calendar)
     )
     return ArrowRows(in_seconds(found.to_arrow()))
@@ -140,7 +141,7 @@ def _missing(
     calendar: str | None = None,
     max_length: int | str | None = None,
 ) -> RowSource:
-    source = _source(seen, table)
+    source = source_of(seen, table)
     work = _Asked(source).missing(entity, start, end, calendar_of(calendar), max_length=max_length)
     found = (interval for batch in work for _, interval in batch)
     return ArrowRows(in_seconds(Intervals(_series(source), found).to_arrow()))
@@ -154,7 +155,7 @@ def _last_complete_window(
     end: Any = None,
     calendar: str | None = None,
 ) -> RowSource:
-    source = _source(seen, table)
+    source = source_of(seen, table)
     found = _Asked(source).last_complete_window(n, entity, end, calendar=calendar_of(calendar))
     window = Intervals(_series(source), [found] if found else [])
     return ArrowRows(in_seconds(window.to_arrow()))
@@ -163,7 +164,7 @@ def _last_complete_window(
 def _complete_through(
     seen: Scope, table: str, entity: Any = None, start: Any = None, calendar: str | None = None
 ) -> RowSource:
-    source = _source(seen, table)
+    source = source_of(seen, table)
     found = _Asked(source).complete_through_each(entity, start, calendar=calendar_of(calendar))
     series = _series(source)
     columns = [(column.name, column.type) for column in series.entity]
@@ -192,7 +193,7 @@ def _snapshots(seen: Scope, table: str | None = None) -> RowSource:
     if table is None:
         found = lake_log(seen.session, None, at=seen.at)
     else:
-        found = table_log(_source(seen, table), None)
+        found = table_log(source_of(seen, table), None)
     return ArrowRows.of(_LOG, [[getattr(each, name) for name in _LOG] for each in found])
 
 

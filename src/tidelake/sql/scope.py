@@ -8,8 +8,9 @@ from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.engine.row_source import RowSource
+from tidelake.errors import NotFound
 from tidelake.event_time.periods import Periods
-from tidelake.event_time.state import plan_state
+from tidelake.event_time.state import plan_read, plan_state
 from tidelake.event_time.values.ranges import SystemRange, ValidRange
 from tidelake.event_time.versions import Versions
 from tidelake.model.event_time import EventTime
@@ -17,6 +18,7 @@ from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.table import ViewInfo
+from tidelake.model.tag import parse_moment
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import ReadRequest
@@ -35,7 +37,9 @@ class Scope:
     moment. `insists`: on a table that has no event time that is an error. `counted`: plans tell
     how many files there are. `within`: facts of a range are asked for, and not a state. `known`: so
     is all that was held in a range of system time. `now`: what time it is, in nanoseconds since
-    1970, where the snapshot is simply the newest."""
+    1970, where the snapshot is simply the newest. `time`: the snapshot was asked for by it, and
+    some tables may know of times before the lake; `lost`: for all others there is no snapshot
+    then."""
 
     session: Session
     at: int
@@ -45,6 +49,8 @@ class Scope:
     within: ValidRange | None = None
     now: int | None = None
     known: SystemRange | None = None
+    time: datetime | None = None
+    lost: NotFound | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
@@ -57,7 +63,8 @@ class Scope:
                 found = replace(found, as_of=as_of, within=within, insists=True)
             elif is_range:
                 at = found.session.at(reader)
-                found = replace(found, at=at, known=clock.system_range(clause))
+                asked = clock.system_range(clause)
+                found = replace(found, at=at, known=asked, time=None, lost=None)
             else:
                 found = replace(found.moved(reader, clock.system_time(clause)), known=None)
         return found
@@ -67,6 +74,8 @@ class Scope:
     ) -> tuple[ScanPlan | AsOfPlan | RowSource, bool]:
         """A read of a table, and whether that has an event time, which is told only where it
         matters. The hint, of the table's schema, is a condition for skipping files alone."""
+        if (early := self.early(name)) is not None:
+            return self._plan_early(early, hint)
         plain = self.as_of is None and self.within is None and self.known is None
         if hint is None and plain:
             return self.session.plan(name, self.at, ReadRequest(counted=self.counted)), False
@@ -91,12 +100,43 @@ class Scope:
         at = None if self.session.is_transaction else self.at
         return Source(self.session, name, at, self.as_of, now=self.now)
 
+    def early(self, name: TableName) -> Source | None:
+        """A table at a time before the lake's own record of it, if a column of it tells."""
+        if self.time is None:
+            return None
+        with self.session.reading() as reader:
+            return Source(self.session, name).before_record(reader, self.time)
+
+    def _plan_early(self, early: Source, hint: Hint | None) -> tuple[ScanPlan | AsOfPlan, bool]:
+        with self.session.reading() as reader:
+            table = early.info(reader, early.at(reader))
+        if self.within is not None:
+            early.check_recorded("periods")
+        timed = EventTime.maybe(table) is not None
+        as_of = self.as_of if timed or self.insists else None
+        asked = ReadRequest(
+            prune_by=None if hint is None else hint(table.schema), counted=self.counted
+        )
+        return plan_read(replace(early, as_of=as_of), asked), timed
+
     def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
-        snapshot = self.session.resolve(reader, moment)
-        return replace(self, session=self.session.committed, at=snapshot.snapshot_id, now=None)
+        time, session, lost = parse_moment(moment), self.session.committed, None
+        try:
+            at = self.session.resolve(reader, moment).snapshot_id
+        except NotFound as error:
+            if not isinstance(time, datetime):
+                raise
+            at, lost = session.at(reader), error
+        asked = time if isinstance(time, datetime) else None
+        return replace(self, session=session, at=at, now=None, time=asked, lost=lost)
+
+    def check_there(self) -> None:
+        """Raise for a time of which the lake knows nothing."""
+        if self.lost is not None:
+            raise self.lost
 
     def resolve(
         self, reader: Reader, own: str, called: str, schema: str
@@ -104,6 +144,11 @@ class Scope:
         """What a name means: without a schema of its `own` it is looked for in `schema`, then in
         `main`."""
         homes = [own] if own else dict.fromkeys([schema, DEFAULT_SCHEMA])
+        for home in homes:
+            name = TableName(home, called)
+            if self.early(name) is not None:
+                return name, None
+        self.check_there()
         for home in homes:
             name = TableName(home, called)
             if self.session.view.find(reader, self.at, "table", name) is not None:

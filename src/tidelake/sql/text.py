@@ -29,7 +29,7 @@ from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, Token, apply_edits, blank, tokens
 from tidelake.syntax.tree import Node
 
-_KEYWORDS = ("END", "TO")
+_KEYWORDS = ("END", "ON", "TO")
 """Of the names of arguments."""
 _NAMING = ("=>", ":=")
 _SHOWN = {

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from tidelake.catalog.read import options
@@ -107,7 +108,10 @@ def free_name(tx: DraftSession, name: TableName) -> SchemaInfo:
 
 
 def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    known = ("key", "event_time", "tombstone", "valid_to", "entity", "bucket", "overlap")
+    known = (
+        *("key", "event_time", "tombstone", "valid_to", "knowledge_time"),
+        *("entity", "bucket", "overlap"),
+    )
     for name in settings:
         if name not in known:
             raise Invalid(f"create_table takes no {name!r}", hint=f"settings: {', '.join(known)}")
@@ -126,6 +130,8 @@ def create_table(
 ) -> WriteResult:
     columns = Schema(columns_of(schema))
     declares = settings_from_names(columns, **settings)
+    if declares.knowledge_time is not None:
+        declares = replace(declares, recorded_since=datetime.now(UTC).isoformat())
     keys = parse_partitioning(partition_by, columns)
     tags = _with_comment(declares.tags(), comment)
     draft = create(tx, name, with_required(columns, declares), keys, tags)
@@ -295,9 +301,11 @@ def _check_dropped(draft: TableDraft, after: Schema) -> None:
         "the partitioning": {key.column_id for key in spec.keys} if spec else set(),
         "the sort order": {column.id for column in sorted_by if column is not None},
         "the table's event time": Settings.of(draft.after.tags).facts,
+        "the table's knowledge time": {Settings.of(draft.after.tags).knowledge_time},
         "the table's series": set(Settings.of(draft.after.tags).entity),
     }
-    how = {"the table's event time": "t.set_event_time(…) declares other columns, or none"}
+    declare = "t.set_event_time(…) declares other columns, or none"
+    how = dict.fromkeys(("the table's event time", "the table's knowledge time"), declare)
     for column in draft.after.schema:
         for what, ids in uses.items():
             if column.id in ids and column.id not in kept:

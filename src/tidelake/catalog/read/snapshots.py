@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tidelake.catalog.database.database import Reader, Row
 from tidelake.errors import Corrupt, NotFound
-from tidelake.model.changes_made import split_changes
+from tidelake.model.changes_made import ADDS_ROWS, split_changes
 from tidelake.model.snapshot import Snapshot
 
 _SNAPSHOT = (
@@ -78,6 +78,27 @@ def after(reader: Reader, since: int | None, limit: int | None = None) -> list[S
         since=-1 if since is None else since,
     )
     return [_snapshot(row) for row in rows]
+
+
+def first_with_rows(reader: Reader, table_id: int) -> Snapshot | None:
+    """The snapshot that first brought rows into a table; None if that cannot be told: there is
+    none, or some have been expired of those since the table was made."""
+    began = min(of_table(reader, table_id), default=None)
+    own = {f"{kind}:{int(table_id)}" for kind in ADDS_ROWS}
+    places = {f"own_{n}": f"%{each}" for n, each in enumerate(sorted(own))}
+    tests = (f"c.changes_made LIKE :{name}{end}" for name in places for end in ("", "_and"))
+    rows = reader.rows(
+        f"{_snapshot_sql(reader)} WHERE {' OR '.join(tests)} ORDER BY s.snapshot_id LIMIT 10",
+        **places,
+        **{f"{name}_and": f"{text},%" for name, text in places.items()},
+    )
+    found = [each for each in map(_snapshot, rows) if own & {c.lower() for c in each.changes}]
+    if began is None or not found:
+        return None
+    between = "SELECT count(*) FROM ducklake_snapshot WHERE snapshot_id BETWEEN :began AND :first"
+    count = reader.row(between, began=began, first=found[0].snapshot_id)
+    whole = count is not None and int(count[0]) == found[0].snapshot_id - began + 1
+    return found[0] if whole else None
 
 
 def exists(reader: Reader, snapshot_id: int) -> bool:

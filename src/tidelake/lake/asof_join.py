@@ -1,0 +1,137 @@
+"""Point-in-time joins, as callers ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from tidelake.coverage.requirement import check_kept, required_ratio
+from tidelake.engine.spark_frame import is_spark_frame
+from tidelake.errors import Invalid
+from tidelake.join.feature import SUFFIX, Feature, On, Wish, by_name
+from tidelake.join.join import AsofJoin, Right
+from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side
+from tidelake.lake.scan import Scan
+from tidelake.lake.table import Table
+from tidelake.sql.query import Query
+
+_FRAMES = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarrow": {"Table"}}
+
+
+def asof_join(
+    left: Any,
+    right: Any,
+    on: On | None = None,
+    left_time: str | None = None,
+    right_time: str | None = None,
+    *,
+    tolerance: timedelta | str | int | None = None,
+    direction: str = "backward",
+    known_at: int | str | datetime | None = None,
+    allow_exact_matches: bool = True,
+    suffix: str = SUFFIX,
+    age: bool = False,
+    completeness: bool = False,
+    require: float | None = None,
+) -> AsofJoin:
+    """To every row of `left` the row of `right` with the same keys that held at its time.
+
+    Either side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or
+    Spark, or dicts. `on` names the key columns (pairs or a dict where the sides call them
+    differently), the table's own key if left out; `left_time` and `right_time` the times, a table's
+    event time if left out. `direction` is "backward" (the last up to then), "forward" (the first
+    from then on) or "nearest"; nothing further away than `tolerance` is taken. A tombstone is found
+    as any fact is, and means that there is nothing.
+
+    `right` may be several: a list of tables, or a dict of them by name, and a `Feature` where
+    something is asked of one alone. Columns of each then begin with its name: `prices_bid`. With
+    `age` a column tells how old each match is, in seconds, and with `completeness` how much of what
+    its table should cover up to then is there, from 0 to 1. With `require`, from 0 to 1, the join
+    is refused as Incomplete if less is there of what a right table should cover by now.
+
+    With `known_at`, `right` is what the lake knew then: at a snapshot, a time or a tag, or, by the
+    name of a left column, at each row's own moment. Every left row is there exactly once; if
+    the left side is a frame or dicts, in its order.
+    """
+    wish = Wish.asked(
+        on,
+        left_time,
+        right_time,
+        tolerance=tolerance,
+        direction=direction,
+        known_at=known_at,
+        allow_exact_matches=allow_exact_matches,
+        suffix=suffix,
+        age=age,
+        completeness=completeness,
+    )
+    features = _features(right)
+    if features is None:
+        rights = [Right(_right(right, require), wish)]
+    else:
+        wish.check_named()
+        rights = [
+            Right(_right(each.table, require), wish.of(each, name))
+            for name, each in features.items()
+        ]
+    return AsofJoin(_side_of("left", left), rights)
+
+
+def _right(data: Any, require: float | None) -> Side:
+    found = _side_of("right", data)
+    if require is None:
+        return found
+    if not isinstance(found, Rows):
+        raise Invalid(
+            f"require={require!r}: only a table of a lake can tell how complete it is",
+            hint="give a Table or a Scan as the right side",
+        )
+    check_kept(found.source)
+    return replace(found, source=replace(found.source, required=required_ratio(require)))
+
+
+def _features(right: Any) -> dict[str, Feature] | None:
+    """Several right sides by name; None if there is one."""
+    if isinstance(right, Feature):
+        right = [right]
+    if isinstance(right, Mapping):
+        if not right or not any(map(_is_side, right.values())):
+            return None
+        listed = [(name, _feature(each)) for name, each in right.items()]
+    elif isinstance(right, list | tuple):
+        if not any(map(_is_side, right)):
+            return None
+        listed = [(None, _feature(each)) for each in right]
+    else:
+        return None
+    return by_name(listed, _own_name)
+
+
+def _feature(given: Any) -> Feature:
+    return given if isinstance(given, Feature) else Feature(given)
+
+
+def _own_name(table: Any) -> str | None:
+    return table.source.name.name if isinstance(table, Table | Scan) else None
+
+
+def _is_side(given: Any) -> bool:
+    """Whether it is a whole side, and not a row of one."""
+    if isinstance(given, Feature | Table | Scan | Query) or is_spark_frame(given):
+        return True
+    kind = type(given)
+    return kind.__name__ in _FRAMES.get(kind.__module__.partition(".")[0], ())
+
+
+def _side_of(what: str, data: Any) -> Side:
+    if isinstance(data, Table):
+        return Rows(what, data.source)
+    if isinstance(data, Scan):
+        return Rows(what, data.source, data.columns, data.where)
+    if isinstance(data, Query):
+        return Result(what, data)
+    if data is None or isinstance(data, str | bytes | int | float):
+        raise Invalid(f"the {what} side is {data!r}, which has no rows", hint=TAKEN)
+    return Frame(what, data)
