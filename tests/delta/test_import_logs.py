@@ -206,7 +206,7 @@ def test_a_gap(tmp_path: Path, log: Log) -> None:
 def test_no_table(tmp_path: Path) -> None:
     with lake_at(tmp_path) as lake:
         for place in ("nowhere", "data"):
-            with pytest.raises(NotFound, match="no Delta table"):
+            with pytest.raises(NotFound, match="no Delta log"):
                 tidelake.import_delta(lake, str(tmp_path / place), "t")
 
 

@@ -20,9 +20,8 @@ def restore(options: Options, path: str, to: str | None, force: bool) -> None:
 
     \b
     Example:
-        tidelake --catalog sqlite:///again.db restore /backups/lake-2024-03-15
-        tidelake --catalog postgresql://host/again --data-path s3://bucket/again \\
-            restore s3://elsewhere/lake-2024-03-15 --to eod-2024-03-14
+        tidelake restore /backups/lake-2024-03-15 --catalog sqlite:///again.db
+        tidelake restore s3://elsewhere/lake --to eod --catalog postgresql://host/again
     """
     from tidelake.lake.restore import restore as bring_back
 

@@ -1,0 +1,63 @@
+"""Point-in-time joins that insist on complete tables, and facts that end by themselves."""
+
+from datetime import datetime
+
+import pytest
+
+import tidelake
+from tidelake.errors import Incomplete, Invalid, Unsupported
+
+LABELS = [{"k": "a", "at": datetime(2024, 3, 3, 12)}]
+
+
+def series(lake: tidelake.Lake, *days: int) -> tidelake.Table:
+    t = lake.create_table(
+        "t",
+        "k VARCHAR, ts TIMESTAMP, v INTEGER",
+        key="k",
+        event_time="ts",
+        entity="k",
+        bucket="1d",
+    )
+    t.append([{"k": "a", "ts": datetime(2024, 3, day), "v": day} for day in days])
+    return t
+
+
+def test_a_table_that_lacks_days_is_refused(lake: tidelake.Lake) -> None:
+    t = series(lake, 1, 2, 4).as_of("2024-03-04")
+    joined = tidelake.asof_join(LABELS, t, on="k", left_time="at", right_time="ts", require=0.9)
+    with pytest.raises(Incomplete, match="75.0 % complete") as refused:
+        joined.to_arrow()
+    assert refused.value.required == 0.9
+    enough = tidelake.asof_join(LABELS, {"t": t}, on="k", left_time="at", require=0.75)
+    assert enough.to_arrow().num_rows == 1
+
+
+def test_what_a_table_requires_of_itself_holds_in_joins(lake: tidelake.Lake) -> None:
+    t = series(lake, 1, 3)
+    with pytest.raises(Incomplete):
+        tidelake.asof_join(LABELS, t.as_of("2024-03-03", require=1.0), left_time="at").to_arrow()
+
+
+def test_frames_cannot_tell(lake: tidelake.Lake) -> None:
+    with pytest.raises(Invalid, match="only a table"):
+        tidelake.asof_join(LABELS, LABELS, on="k", left_time="at", right_time="at", require=1.0)
+    plain = lake.create_table("plain", "k VARCHAR, ts TIMESTAMP", key="k", event_time="ts")
+    with pytest.raises(Invalid, match="coverage is not kept"):
+        tidelake.asof_join(LABELS, plain, left_time="at", require=1.0)
+
+
+def test_facts_that_end_by_themselves_are_refused(lake: tidelake.Lake) -> None:
+    t = lake.create_table(
+        "ending",
+        "k VARCHAR, ts TIMESTAMP, until TIMESTAMP, v INTEGER",
+        key="k",
+        event_time="ts",
+        valid_to="until",
+    )
+    first, last = datetime(2024, 3, 1), datetime(2024, 3, 2)
+    t.append([{"k": "a", "ts": first, "until": last, "v": 1}])
+    with pytest.raises(Unsupported, match="valid_to"):
+        tidelake.asof_join(LABELS, t, left_time="at").to_arrow()
+    found = tidelake.asof_join(LABELS, t.as_of("2024-03-01"), left_time="at").to_arrow()
+    assert found["v"].to_pylist() == [1]
