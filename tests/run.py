@@ -21,7 +21,7 @@ _HOME = "TIDELAKE_TESTS_HOME"
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 _OTHERS = {"duckdb", "postgresql", "mariadb", "mysql"}
 _OF_CATALOGS = {"catalog", "histories", "read", "servers"}
-_SEVERAL, _MANY, _WHOLE = 4, 15, {"cli"}
+_SEVERAL, _MANY, _WHOLE = 2, 10, {"cli"}
 _ENDS = pytest.StashKey[float]()
 
 

@@ -103,7 +103,7 @@ def test_the_code_on_a_page_runs(page, empty_folder, commands):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("page", every(3, pages_with("spark"), map(name, pages_with("spark"))))
+@pytest.mark.parametrize("page", every(6, pages_with("spark"), map(name, pages_with("spark"))))
 def test_the_spark_code_on_a_page_runs(page, empty_folder, spark):
     names: dict[str, Any] = {"__name__": "__main__", "spark": spark}
     for block in blocks(page):

@@ -111,6 +111,7 @@ def compact_until_killed(place: Place) -> None:
             lake.table("t").compact()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("kind", "kills"),

@@ -91,6 +91,7 @@ def _check_all_there(done: list[Done], final: dict[int, list[int]]) -> None:
     assert there == told
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kind", "times"),

@@ -35,6 +35,7 @@ def test_counters_lose_no_increment(place: Place, in_files: bool) -> None:
     audit.check(place, "counters")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [4, pytest.param(40, marks=pytest.mark.slow)])
 def test_merges_insert_a_key_once_and_lose_no_count(place: Place, keys: int) -> None:
     with place.open() as lake:
@@ -47,6 +48,7 @@ def test_merges_insert_a_key_once_and_lose_no_count(place: Place, keys: int) -> 
     audit.check(place, "counters")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_the_last_overwrite_wins_and_there_is_no_union(place: Place, rows: int) -> None:
     with place.open() as lake:
@@ -59,6 +61,7 @@ def test_the_last_overwrite_wins_and_there_is_no_union(place: Place, rows: int) 
     audit.check(place, "t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "limit"),
     [

@@ -250,6 +250,7 @@ def _retyped(value: Any, chance: random.Random) -> Any:
     return chance.choice(WRONG) if chance.random() < 0.08 else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [pytest.param(n, marks=[] if n < 2 else pytest.mark.slow) for n in range(12)]
 )

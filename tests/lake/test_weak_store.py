@@ -67,6 +67,7 @@ def test_answers_that_break_off(lake: tidelake.Lake, weak: WeakStore) -> None:
     assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["busy", pytest.param("error", marks=pytest.mark.slow)])
 def test_what_does_not_pass(lake: tidelake.Lake, weak: WeakStore, fault: str) -> None:
     """No file can be put: no row is there, and the next write is as good as any."""

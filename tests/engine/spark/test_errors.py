@@ -59,6 +59,7 @@ def test_values_that_do_not_fit(spark: Any, place: Place, column: str, write: st
         assert here.table("t").count() == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "session", ["spark", pytest.param("spark_connect", marks=pytest.mark.slow)]
 )
@@ -98,6 +99,7 @@ READS: dict[str, Callable[[tidelake.Table], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("session", "harm"),
     [

@@ -301,6 +301,7 @@ def test_what_the_types_tell_is_refused_before_anything_runs(
             table.append(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "session", [pytest.param("spark", marks=pytest.mark.slow), "spark_connect"]
 )
