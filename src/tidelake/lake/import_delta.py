@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 
 from tidelake.delta.importing import run
 from tidelake.delta.importing.diff import diff, import_names
@@ -45,7 +46,7 @@ def import_delta(
     """
     return run.import_delta(
         lake.session,
-        path,
+        LogLocation(path, log_dir, table_location),
         table,
         mode=mode,
         up_to_version=up_to_version,
@@ -53,7 +54,6 @@ def import_delta(
         take_over=take_over,
         dry_run=dry_run,
         places=_several(places),
-        location=LogLocation(path, log_dir, table_location),
     )
 
 
@@ -74,18 +74,12 @@ def diff_delta(
     """
     session, name = lake.session, lake.session.namespace.parse(table)
     location = LogLocation(path or "", log_dir, table_location)
-    with _aside(lake) as scratch:
+    with ExitStack() as aside:
 
-        def rows_of_log(root: LogLocation, version: int) -> ScanPlan:
-            run.import_delta(
-                scratch.session,
-                root.path,
-                "log",
-                up_to_version=version,
-                places=_several(places),
-                location=root,
-            )
-            return scratch.session.plan(scratch.session.namespace.parse("log"), None)
+        def rows_of_log(place: LogLocation, version: int) -> ScanPlan:
+            other = aside.enter_context(_lake_aside(lake)).session
+            run.import_delta(other, place, "log", up_to_version=version, places=_several(places))
+            return other.plan(other.namespace.parse("log"), None)
 
         return diff(session, name, location, rows_of_log, lag_threshold_seconds)
 
@@ -99,12 +93,14 @@ def diff_every_import(lake: Lake, lag_threshold_seconds: float = 0.0) -> list[Im
 
 
 @contextmanager
-def _aside(lake: Lake) -> Iterator[Lake]:
+def _lake_aside(lake: Lake) -> Iterator[Lake]:
     """A lake that nobody else has, in a folder that goes with it."""
-    folder = Scratch()
-    options = lake.session.local.options
-    with connect(f"sqlite:///{folder.path}/log.db", storage_options=options) as scratch:
-        yield scratch
+    place, options = Scratch(), lake.session.local.options
+    with (
+        TemporaryDirectory(dir=place.path or None) as folder,
+        connect(f"sqlite:///{folder}/log.db", storage_options=options) as other,
+    ):
+        yield other
 
 
 def _several(places: str | Sequence[str]) -> tuple[str, ...]:

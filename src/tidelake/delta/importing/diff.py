@@ -11,7 +11,7 @@ from tidelake.catalog.read import tables as read
 from tidelake.delta.importing import records as imports
 from tidelake.delta.importing.files import ImportPlan, count_rows, deleted_positions_of
 from tidelake.delta.importing.location import LogLocation
-from tidelake.delta.importing.look import Import, held_files, walk_log
+from tidelake.delta.importing.look import Import, held_files, sizes_of, walk_log
 from tidelake.delta.importing.walk import LogStep
 from tidelake.delta.log.read import commit_time, commits
 from tidelake.delta.values.actions import Add, CommitInfo
@@ -62,7 +62,7 @@ def diff(
         said = f"version {known.version} was imported, and the log ends with {log.newest}"
         return _told(job, lake, [Finding("gap", str(known.version), said)], 0, lag=lag)
     walk, (step,) = walk_log(job, lake.held, known.version)
-    found = [*_of_table(lake, step), *_missing(session, walk.live)]
+    found = [*_of_table(lake, step), *_missing(job, walk.live)]
     by_rows = not found and not (lake.untouched and _is_same_in_files(job, lake, walk.live, step))
     if by_rows:
         theirs = rows_of_log(place, known.version)
@@ -165,8 +165,8 @@ def _of_rows(
                 yield Finding("rows", f"rows of the {here}", said)
 
 
-def _missing(session: Session, live: Mapping[str, Add]) -> Iterator[Finding]:
-    sizes = session.local.store.sizes(sorted(live)) if live else {}
+def _missing(job: Import, live: Mapping[str, Add]) -> Iterator[Finding]:
+    sizes = sizes_of(job.session, job.log.root, live)
     for path in sorted(live.keys() - sizes.keys()):
         yield Finding("missing file", path, f"{path} is in the log, and not there")
 

@@ -121,7 +121,7 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     adds = {path: add for step in steps for path, add in _touched(step)}
     places = {place for _, add in _all(steps) if (place := _place(add, ground)) is not None}
     _check_places(job, adds.keys() | places)
-    ground.sizes = _sizes(job.session, job.log.root, adds.keys() | places)
+    ground.sizes = sizes_of(job.session, job.log.root, adds.keys() | places)
     missing: dict[str, str] = {}
     first = steps[0].version
     for step in steps:
@@ -162,7 +162,7 @@ def _place(add: Add, ground: ImportPlan) -> str | None:
     return None if add.vector is None else place_of(add.vector, ground.root)
 
 
-def _sizes(session: Session, root: str, wanted: Iterable[str]) -> dict[str, int]:
+def sizes_of(session: Session, root: str, wanted: Iterable[str]) -> dict[str, int]:
     """How large those of the files are that are there."""
     store, paths = session.local.store, set(wanted)
     if len(paths) < _LISTED:

@@ -41,7 +41,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def import_delta(
     session: Session,
-    path: str,
+    location: LogLocation,
     table: str,
     *,
     mode: str = "fast",
@@ -50,7 +50,6 @@ def import_delta(
     take_over: bool = False,
     dry_run: bool = False,
     places: Sequence[str] = (),
-    location: LogLocation | None = None,
 ) -> ImportResult:
     """Make a Delta table a table of the lake, as `tidelake.import_delta` says."""
     if mode not in MODES:
@@ -59,7 +58,7 @@ def import_delta(
         raise Invalid("an import is not part of a transaction", hint="import into the lake itself")
     if not dry_run:
         session.check_writable()
-    log = (location or LogLocation(path)).listing(session)
+    log = location.listing(session)
     job = _begun(session, log, session.namespace.parse(table), mode, up_to_version, resume=resume)
     job = replace(job, take_over=take_over, places=tuple(map(folder_uri, places)))
     if job.before is not None and job.last <= job.before.version:
