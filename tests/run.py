@@ -3,6 +3,8 @@
 A plugin of pytest, loaded by `conftest.py`.
 """
 
+import atexit
+import gc
 import os
 import shutil
 import subprocess
@@ -59,7 +61,7 @@ def _work_in_memory(config: pytest.Config) -> None:
     folder = tempfile.mkdtemp("", "tidelake-tests-", _MEMORY)
     Path(folder).chmod(0o1777)  # as /tmp is: servers that do not run as root have theirs in it
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    config.add_cleanup(_leave_memory)
+    atexit.register(_leave_memory)  # not before the processes of this one have left theirs
 
 
 def _leave_memory() -> None:
@@ -122,6 +124,14 @@ def _thin_out(items: list[pytest.Item]) -> None:
             for place, item in enumerate(found):
                 if place % (5 if len(found) > _MANY else 3):
                     item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """The tests themselves stay to the end: nobody need look, again and again, whether they are
+    garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def _turn(item: pytest.Item) -> int:

@@ -146,24 +146,30 @@ def package_of(module: str) -> str:
 
 
 @cache
+def nodes_of(tree: ast.Module) -> list[ast.AST]:
+    """All nodes of a module: nearly every rule goes through them."""
+    return list(ast.walk(tree))
+
+
+@cache
 def imports_of(source: str, module: str) -> list[Import]:
     tree = parsed(source)
     typing_only = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for statement in node.body
         for inner in ast.walk(statement)
     }
     inside = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(node)
     }
     return [
         Import(name, node.lineno, id(node) in typing_only, id(node) in inside)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         for name in names_in(node, module)
     ]
 
@@ -281,7 +287,7 @@ _RUN_TIME = {"import_module", "__import__"}
 def built_at_run_time() -> Iterator[str]:
     """Modules whose names nobody can read."""
     for module, source in modules().items():
-        calls = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
+        calls = (node for node in nodes_of(parsed(source)) if isinstance(node, ast.Call))
         for call in calls:
             imports = ast.unparse(call.func).split(".")[-1] in _RUN_TIME
             if imports and not isinstance(call.args[0], ast.Constant):
@@ -355,7 +361,7 @@ def about_databases() -> Iterator[str]:
             continue
         if any(f"{home_of(name)}.".startswith(folders) for name in our_imports(source, module)):
             yield f"database {module}"
-        for node in ast.walk(parsed(source)):
+        for node in nodes_of(parsed(source)):
             if tells_databases_apart(node):
                 yield f"database {module}"
 
@@ -364,7 +370,7 @@ def too_long() -> Iterator[str]:
     for module, source in modules().items():
         if source.count("\n") > MOST_LINES:
             yield f"long-module {module}"
-        for node in ast.walk(parsed(source)):
+        for node in nodes_of(parsed(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = node.body[1 if ast.get_docstring(node) else 0 :]
                 if body and (body[-1].end_lineno or 0) - body[0].lineno >= MOST_LINES_OF_A_FUNCTION:
@@ -381,13 +387,13 @@ def private_reach() -> Iterator[str]:
         tree = parsed(source)
         own = {
             node.name
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
         }
         own |= {
-            name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and not _loads(name)
+            name.id for name in nodes_of(tree) if isinstance(name, ast.Name) and not _loads(name)
         }
-        attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        attributes = [node for node in nodes_of(tree) if isinstance(node, ast.Attribute)]
         own |= {node.attr for node in attributes if not _loads(node) and _of_self(node)}
         for node in attributes:
             private = node.attr.startswith("_") and not node.attr.startswith("__")
@@ -417,7 +423,7 @@ def readers_of_transforms() -> Iterator[str]:
 
 def texts_of_transforms(source: str) -> Iterator[str]:
     """Names of transforms as constants; and `key.transform` compared, cut up or written out."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(parsed(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if _OF_TRANSFORMS.fullmatch(node.value):
                 yield repr(node.value)

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tidelake.catalog.database.database import Reader, Row
 from tidelake.catalog.layout import VERSION
@@ -141,27 +142,58 @@ def schema_of(reader: Reader, table_id: int) -> int | None:
 
 
 def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
-    row = reader.row(
-        "SELECT t.table_uuid, s.schema_name, t.table_name, s.path, s.path_is_relative,"
-        " t.path, t.path_is_relative, t.begin_snapshot FROM ducklake_table t"
-        " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
-        f" WHERE t.table_id = :id AND {visible('t')} AND {visible('s')}",
-        at=at,
-        id=table_id,
+    asked: dict[str, object] = {"id": table_id, "at": at}
+    found, listed, comments, tagged, parted, keys, ordered = reader.rows_of(
+        [
+            (_TABLE, asked),
+            (_COLUMNS, asked),
+            (_COMMENTS, asked),
+            (_TAGS, asked),
+            (_PARTITIONING, asked),
+            (_PARTITION_KEYS, {"id": table_id}),
+            (_SORTING, asked),
+        ]
     )
-    if row is None:
+    if not found:
         raise NotFound(f"there is no table {table_id} at snapshot {at}")
+    row = found[0]
     return TableInfo(
         id=table_id,
         uuid=str(row[0]),
         name=TableName(row[1], row[2]),
         path=inner_path(inner_path(data_path, row[3], row[4]), row[5], row[6]),
-        schema=Schema(columns(reader, at, table_id)),
+        schema=Schema(column_trees(listed, _named(comments), table_id)),
         begin_snapshot=row[7],
-        tags=tags(reader, at, table_id),
-        partitioning=_partitioning(reader, at, table_id),
-        sorting=_sorting(reader, at, table_id),
+        tags=_named(tagged),
+        partitioning=_specs(keys).get(parted[0][0]) if parted else None,
+        sorting=tuple(SortKey(*key) for key in ordered),
     )
+
+
+_TABLE = (
+    "SELECT t.table_uuid, s.schema_name, t.table_name, s.path, s.path_is_relative,"
+    " t.path, t.path_is_relative, t.begin_snapshot FROM ducklake_table t"
+    " JOIN ducklake_schema s ON s.schema_id = t.schema_id"
+    f" WHERE t.table_id = :id AND {visible('t')} AND {visible('s')}"
+)
+_TAGS = f'SELECT "key", "value" FROM ducklake_tag WHERE object_id = :id AND {visible()}'
+_PARTITIONING = (
+    f"SELECT partition_id FROM ducklake_partition_info WHERE table_id = :id AND {visible()}"
+)
+_PARTITION_KEYS = (
+    "SELECT partition_id, column_id, transform FROM ducklake_partition_column"
+    " WHERE table_id = :id ORDER BY partition_id, partition_key_index"
+)
+_SORTING = (
+    "SELECT e.expression, e.sort_direction, e.null_order, e.dialect"
+    " FROM ducklake_sort_info i JOIN ducklake_sort_expression e ON e.sort_id = i.sort_id"
+    f" WHERE i.table_id = :id AND {visible('i')} ORDER BY e.sort_key_index"
+)
+
+
+def _named(rows: Iterable[Row]) -> dict[Any, str]:
+    """What tags or comments say; one that says nothing was taken away."""
+    return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
 COLUMN = (
@@ -170,23 +202,18 @@ COLUMN = (
 )
 
 
+_COLUMNS = f"{COLUMN} WHERE table_id = :id AND {visible()} ORDER BY column_order, column_id"
+_COMMENTS = (
+    'SELECT column_id, "value" FROM ducklake_column_tag'
+    f" WHERE table_id = :id AND \"key\" = 'comment' AND {visible()}"
+)
+
+
 def columns(reader: Reader, at: int, table_id: int) -> tuple[Column, ...]:
     """The columns of a table at a snapshot, as trees."""
-    rows = reader.rows(
-        f"{COLUMN} WHERE table_id = :id AND {visible()} ORDER BY column_order, column_id",
-        id=table_id,
-        at=at,
-    )
-    comments = {
-        row[0]: row[1]
-        for row in reader.rows(
-            'SELECT column_id, "value" FROM ducklake_column_tag'
-            f" WHERE table_id = :id AND \"key\" = 'comment' AND {visible()}",
-            id=table_id,
-            at=at,
-        )
-    }
-    return column_trees(rows, comments, table_id)
+    asked = {"id": table_id, "at": at}
+    rows, comments = reader.rows_of([(_COLUMNS, asked), (_COMMENTS, asked)])
+    return column_trees(rows, _named(comments), table_id)
 
 
 def column_trees(
@@ -251,12 +278,7 @@ def versions(reader: Reader, table_id: int) -> list[tuple[int, int]]:
 
 
 def tags(reader: Reader, at: int, object_id: int) -> dict[str, str]:
-    rows = reader.rows(
-        f'SELECT "key", "value" FROM ducklake_tag WHERE object_id = :id AND {visible()}',
-        id=object_id,
-        at=at,
-    )
-    return {row[0]: row[1] for row in rows if row[1] is not None}
+    return _named(reader.rows(_TAGS, id=object_id, at=at))
 
 
 def tag_values(reader: Reader, at: int, key: str) -> dict[int, str]:
@@ -290,35 +312,14 @@ def first_snapshot(reader: Reader, table_id: int) -> int:
 
 def partition_specs(reader: Reader, table_id: int) -> dict[int, PartitionSpec]:
     """Every partitioning the table ever had, by id: files keep the one they were written with."""
-    rows = reader.rows(
-        "SELECT partition_id, column_id, transform FROM ducklake_partition_column"
-        " WHERE table_id = :id ORDER BY partition_id, partition_key_index",
-        id=table_id,
-    )
+    return _specs(reader.rows(_PARTITION_KEYS, id=table_id))
+
+
+def _specs(rows: Iterable[Row]) -> dict[int, PartitionSpec]:
     keys: dict[int, list[PartitionKey]] = defaultdict(list)
     for partition_id, column_id, transform in rows:
         keys[partition_id].append(PartitionKey(column_id, transform))
     return {id_: PartitionSpec(id_, tuple(spec)) for id_, spec in keys.items()}
-
-
-def _partitioning(reader: Reader, at: int, table_id: int) -> PartitionSpec | None:
-    row = reader.row(
-        f"SELECT partition_id FROM ducklake_partition_info WHERE table_id = :id AND {visible()}",
-        id=table_id,
-        at=at,
-    )
-    return partition_specs(reader, table_id).get(row[0]) if row else None
-
-
-def _sorting(reader: Reader, at: int, table_id: int) -> tuple[SortKey, ...]:
-    rows = reader.rows(
-        "SELECT e.expression, e.sort_direction, e.null_order, e.dialect"
-        " FROM ducklake_sort_info i JOIN ducklake_sort_expression e ON e.sort_id = i.sort_id"
-        f" WHERE i.table_id = :id AND {visible('i')} ORDER BY e.sort_key_index",
-        id=table_id,
-        at=at,
-    )
-    return tuple(SortKey(*row) for row in rows)
 
 
 def view(reader: Reader, at: int, view_id: int) -> ViewInfo:

@@ -110,6 +110,11 @@ class KeptSession:
             cells.check(sql, names, rows, typed=False)
         return [rows for _, rows in answers]
 
+    def leave(self) -> None:
+        """The end of a transaction that has changed nothing."""
+        if not self._ahead:  # else it was not even begun
+            self._keeper.tell(("query", ("COMMIT", {})))
+
     def execute(self, sql: str, parameters: Parameters) -> None:
         self._ahead.append(("query", (sql, dict(parameters))))
 
@@ -138,6 +143,7 @@ class SQLiteDatabase:
         if _SURROUNDINGS.are_shared:
             with self._kept("BEGIN") as session:
                 yield session
+                session.leave()
             return
         with self._connection() as connection:
             connection.execute("BEGIN")
@@ -149,6 +155,7 @@ class SQLiteDatabase:
         if _SURROUNDINGS.are_shared:
             with self._kept("BEGIN IMMEDIATE") as kept:
                 yield kept
+                kept.query("COMMIT", {})
             return
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -189,7 +196,6 @@ class SQLiteDatabase:
         try:
             session = KeptSession(keeper, begin)
             yield session
-            session.query("COMMIT", {})
         except BaseException:
             self._undo(keeper)
             raise

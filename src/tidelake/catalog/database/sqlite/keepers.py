@@ -8,7 +8,8 @@ import pkgutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
@@ -34,14 +35,39 @@ class Keeper:
         self._process = _started()
         self._pid = os.getpid()
         self._end = finalize(self, _end, self._process, self._pid)
+        self._owes_answer = False
         tell_after_fork(self)
 
     def run(self, steps: Iterable[Step]) -> list[Any]:
         """Do these in order, and give what each gives. After an error of SQLite it can go on, and
         the steps that came before have been done; after any other it is gone."""
-        try:
+        with self._talking():
             self._ask(list(steps))
+            if self._owes_answer:
+                self._hear_what_was_told()
             word, told = receive(_there(self._process.stdout))
+        if word == "failed":
+            raise _error(*told)
+        found: list[Any] = told
+        return found
+
+    def tell(self, step: Step) -> None:
+        """Do this, and let nobody wait for it: a process takes long to wake another. What comes
+        next comes after it."""
+        with self._talking():
+            self._ask([step])
+        self._owes_answer = True
+
+    def _hear_what_was_told(self) -> None:
+        word, told = receive(_there(self._process.stdout))
+        self._owes_answer = False
+        if word == "failed":
+            raise EOFError(f"it could not do what it was told: {told}")
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        try:
+            yield
         except (EOFError, OSError) as error:
             self.end()
             raise LostRace(
@@ -52,10 +78,6 @@ class Keeper:
         except BaseException:
             self.end()
             raise
-        if word == "failed":
-            raise _error(*told)
-        found: list[Any] = told
-        return found
 
     def _ask(self, steps: list[Step]) -> None:
         try:
