@@ -21,9 +21,8 @@ from xdist.scheduler import LoadGroupScheduling
 
 _HOME = "TIDELAKE_TESTS_HOME"
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
-_OTHERS = {"duckdb", "postgresql", "mariadb", "mysql"}
-_OF_CATALOGS = {"catalog", "histories", "read", "servers"}
-_SEVERAL, _MANY, _WHOLE = 2, 10, {"cli"}
+_FEW, _EXAMPLES = 20, 100
+_ONE_IN, _WHOLE = 10, {"cli", "test_docs.py", "test_architecture.py"}
 _ENDS = pytest.StashKey[float]()
 
 
@@ -40,8 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing of the user's home is seen or changed: extensions, passwords, settings. A busy
-    machine may take long to think of examples."""
-    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    machine may take long to think of examples; where slow tests are left out, fewer will do."""
+    examples = _FEW if "not slow" in config.getoption("markexpr") else _EXAMPLES
+    health = [HealthCheck.too_slow]
+    settings.register_profile(
+        "busy", deadline=None, suppress_health_check=health, max_examples=examples
+    )
     settings.load_profile("busy")
     if _HOME not in os.environ:
         _work_in_memory(config)
@@ -92,8 +95,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "spark" in item.keywords:
             item.add_marker(pytest.mark.xdist_group("spark"))
-        if not _is_usual(item):
-            item.add_marker(pytest.mark.slow)
     _thin_out(items)
     if _ENDS in config.stash:
         Random(_seed(config)).shuffle(items)
@@ -101,29 +102,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=_turn)
 
 
-def _is_usual(item: pytest.Item) -> bool:
-    """Of the cases of a feature on other catalogs than SQLite, some are always run, always the
-    same, and the others are slow: what is special about a catalog has tests of its own."""
-    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    if folder in _OF_CATALOGS or not _OTHERS & {each for each in given if isinstance(each, str)}:
-        return True
-    return crc32(item.nodeid.encode()) % (4 if folder == "concurrency" else 6) == 0
-
-
 def _thin_out(items: list[pytest.Item]) -> None:
-    """Of a test with several cases every third is always run, of one with many every fifth, and the
-    others are slow. Pages of the documentation and commands are all run."""
+    """Of the cases of a test one is always run, always the same, of many every tenth, and the
+    others are slow: each test has a say, on one catalog or another. Cases that need nothing but
+    what they are given are quick, and all run; so do pages of the documentation and commands."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("slow") is None:
+        if item.get_closest_marker("slow") is None and not _is_quick(item):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, found in cases.items():
-        folder = name.removeprefix("tests/").partition("/")
-        if len(found) > _SEVERAL and folder[1] and folder[0] not in _WHOLE:
-            for place, item in enumerate(found):
-                if place % (5 if len(found) > _MANY else 3):
-                    item.add_marker(pytest.mark.slow)
+        first = crc32(name.encode()) % min(len(found), _ONE_IN)
+        for place, item in enumerate(found):
+            if place % _ONE_IN != first:
+                item.add_marker(pytest.mark.slow)
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    given = set(item.callspec.params) if hasattr(item, "callspec") else set()
+    wanted = set(getattr(item, "fixturenames", ())) - given - {"request"}
+    return folder in _WHOLE or not (given and wanted)
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import duckdb
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from sqlalchemy import create_engine, text
 
 from tests.conditions import Case, cases, fill, matches
@@ -110,25 +110,21 @@ def _check(local: duckdb.DuckDBPyConnection, kind: str, judge: Judge, case: Case
         assert kept or not wanted
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases())
 def test_sqlite_keeps_what_may_match(local, sqlite_judge, case):
     _check(local, "sqlite", sqlite_judge, case)
 
 
-@settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_duckdb_keeps_what_may_match(local, duckdb_judge, case):
     _check(local, "duckdb", duckdb_judge, case)
 
 
-@settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_postgresql_keeps_what_may_match(local, postgresql_judge, case):
     _check(local, "postgresql", postgresql_judge, case)
 
 
-@settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_mysql_keeps_what_may_match(local, mysql_judge, case):
     _check(local, "mysql", mysql_judge, case)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.coverage.naive import series
@@ -119,7 +119,6 @@ FIVE = timedelta(minutes=5)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(ZONES),
     st.tuples(TIMES, TIMES),

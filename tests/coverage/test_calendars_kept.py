@@ -43,7 +43,6 @@ CALENDARS = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(CALENDARS)
 def test_what_is_written_down_is_the_same_calendar(calendar):
     again = calendar_from(json.loads(json.dumps(calendar_json(calendar))))

@@ -29,7 +29,7 @@ def told(lake: tidelake.Lake, table: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "session", [pytest.param("spark", marks=pytest.mark.slow), "spark_connect"]
+    "session", ["spark", pytest.param("spark_connect", marks=pytest.mark.slow)]
 )
 def test_as_it_is_here(
     session: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,9 +33,7 @@ SIDES = st.lists(
 )
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     mine=SIDES,
     theirs=SIDES,

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelake.model import instant
@@ -45,7 +45,6 @@ def test_zones_are_applied(connection, text):
     assert instant.parse_moment(text, zoned=True) == micros * 1000
 
 
-@settings(max_examples=100, deadline=None)
 @given(days=st.integers(-2_000_000, 100_000_000))
 def test_every_day_is_counted(connection, days):
     (text,) = connection.execute(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 from tests.conditions import Case, cases, fill, matches
 from tidelake.model.statistics import may_match
@@ -17,7 +17,6 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases())
 def test_a_file_with_a_matching_row_is_kept(connection: duckdb.DuckDBPyConnection, case: Case):
     stats = fill(connection, case)

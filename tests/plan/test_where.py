@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import duckdb
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 from tests.conditions import Case, cases, fill, matches
 from tidelake.errors import Invalid, Unsupported
@@ -270,7 +270,6 @@ def test_sql_inside_a_condition_passes_the_same_door():
             as_where(Opaque(sql), SCHEMA)
 
 
-@settings(max_examples=50, deadline=None)
 @given(case=cases())
 def test_text_of_a_condition_is_read_back(connection: duckdb.DuckDBPyConnection, case: Case):
     stats = fill(connection, case)
