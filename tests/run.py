@@ -15,7 +15,7 @@ from random import Random
 from zlib import crc32
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
@@ -121,7 +121,8 @@ def _is_quick(item: pytest.Item) -> bool:
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
     given = set(item.callspec.params) if hasattr(item, "callspec") else set()
     wanted = set(getattr(item, "fixturenames", ())) - given - {"request"}
-    return folder in _WHOLE or not (given and wanted)
+    random = "seed" in given or is_hypothesis_test(getattr(item, "function", None))
+    return folder in _WHOLE or not given or not (wanted or random)
 
 
 @pytest.hookimpl(trylast=True)

@@ -55,6 +55,7 @@ def test_piped_text_is_neither_cut_nor_coloured(lake_url):
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(lake_url):
     query = "SELECT * FROM range(1000000)"
     for words in (["--json"], ["--limit", "0"]):

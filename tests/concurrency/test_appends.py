@@ -32,6 +32,7 @@ def test_sixteen_processes(place: Place, rows: int) -> None:
     audit.check(place, "t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [160, pytest.param(400, marks=pytest.mark.slow)])
 def test_beside_duckdb(new_place: Callable[[str], Place], rows: int) -> None:
     place = new_place("postgresql")

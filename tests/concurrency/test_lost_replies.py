@@ -110,13 +110,13 @@ def test_cuts_at_any_byte(place: Place, wire: Proxy) -> None:
     through = wire.through(place)
     with through.open() as lake:
         table = lake.table("t")
-        for number in range(40):
+        for number in range(14):
             wire.cut_after(moments.randrange(1, 9000))
             few = moments.random() < 0.5
             assert table.append(rows(1000 * number, 1000 * number + (1 if few else 20))).inserted
             wire.cut_after(moments.randrange(1, 9000))
             assert table.delete(f"id = {1000 * number}").deleted == 1
-        assert wire.fired > 20
+        assert wire.fired > 6
     found = [n for n in ids(place) if n >= 1000]
     assert len(set(found)) == len(found)
     audit.check(place, "t")

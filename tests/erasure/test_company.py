@@ -87,6 +87,7 @@ def test_who_began_before_is_told(place: Place) -> None:
         assert lake.verify(deep=True).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(
     "statement",

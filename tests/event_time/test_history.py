@@ -108,7 +108,7 @@ def test_pinned_it_tells_what_was_known_then_and_for_that_moment(lake: tidelake.
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [(1, 20), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (2, 3, 4, 5, 6))],
+    [(1, 12), *(pytest.param(n, 40, marks=pytest.mark.slow) for n in (2, 3, 4, 5, 6))],
 )
 def test_the_answer_at_every_time_and_snapshot(
     lake: tidelake.Lake, duck: Duck, seed: int, steps: int

@@ -204,6 +204,7 @@ def test_what_is_no_portion(lake: tidelake.Lake) -> None:
         t.as_of("2024-01-01").delete("true", portion=(None, None))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark(place: Place, lake: tidelake.Lake, spark: Any) -> None:
     chance = Random(3)

@@ -45,7 +45,7 @@ def test_histories_on_other_catalogs(
 
 @pytest.mark.spark
 def test_a_history_on_spark(tmp_path: Path, spark: "SparkSession") -> None:
-    run(plan_of(7, 9), Place.at("sqlite", tmp_path), 7, spark=spark)
+    run(plan_of(7, 6), Place.at("sqlite", tmp_path), 7, spark=spark)
 
 
 @pytest.mark.slow

@@ -133,6 +133,7 @@ def test_rows_of_a_table_without_event_time(lake: tidelake.Lake) -> None:
             assert sorted(got, key=repr) == sorted(wanted, key=repr), clause
 
 
+@pytest.mark.slow
 def test_both_clauses_compose(lake: tidelake.Lake) -> None:
     t = facts_table(lake)
     t.put(fact("a", 1, 1))
@@ -227,6 +228,7 @@ def test_in_every_form(lake: tidelake.Lake) -> None:
         lake.create_table("plain", "a INTEGER").between()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("steps", [3, pytest.param(15, marks=pytest.mark.slow)])
 def test_on_spark(place: Place, lake: tidelake.Lake, duck: Duck, spark: Any, steps: int) -> None:

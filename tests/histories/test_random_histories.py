@@ -21,7 +21,7 @@ LENGTH = 12
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 2, 3))])
 def test_a_few_histories(seed: int, tmp_path: Path) -> None:
-    run(plan_of(seed, LENGTH), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
+    run(plan_of(seed, 8), Place.at("sqlite", tmp_path), kept=seed % 2 == 0)
 
 
 @pytest.mark.slow

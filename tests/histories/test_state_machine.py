@@ -45,7 +45,7 @@ class Writers(OnTrial):
 
 
 class TestWriters(Writers.TestCase):
-    settings = settings(SETTINGS, max_examples=4, stateful_step_count=8, derandomize=True)
+    settings = settings(SETTINGS, max_examples=3, stateful_step_count=7, derandomize=True)
 
 
 @pytest.mark.slow

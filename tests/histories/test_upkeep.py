@@ -83,7 +83,7 @@ class Keepers(OnTrial):
 
 @pytest.mark.slow
 class TestKeepers(Keepers.TestCase):
-    settings = settings(SETTINGS, max_examples=3, stateful_step_count=10, derandomize=True)
+    settings = settings(SETTINGS, max_examples=2, stateful_step_count=9, derandomize=True)
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ def theirs(duck: Duck, since: int, until: int) -> list[tuple[Any, ...]]:
     return sorted((at, row_id, kind, repr(tuple(rest))) for at, row_id, kind, *rest in rows)
 
 
+@pytest.mark.slow
 def test_as_duckdb_tells_them(lake: tidelake.Lake, duck: Duck) -> None:
     written(lake)
     ids = snapshot_ids(lake)

@@ -33,6 +33,7 @@ SIDES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     mine=SIDES,

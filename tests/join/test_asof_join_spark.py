@@ -79,6 +79,7 @@ def test_the_same_as_two_loops(session):
     assert in_order(got) == flattened(expected, {"at": "at", "p": "p", "gone": "gone"})
 
 
+@pytest.mark.slow
 def test_sides_that_are_not_on_spark_are_brought(spark, tmp_path):
     left, right = sides(2)
     here = pd.DataFrame(left).assign(t=lambda frame: frame["t"].dt.tz_localize(None))
@@ -178,6 +179,7 @@ def test_the_rows_of_a_frame_stay_in_their_order_there_too(spark, tmp_path):
         assert join.to_arrow()["x"].to_pylist() == list(range(3000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known_at", [None, pytest.param("known", marks=pytest.mark.slow)])
 def test_several_sides_in_one_pass_and_in_several(spark, tmp_path, known_at):
     """As in this process: sides that are asked alike, and one that is not."""

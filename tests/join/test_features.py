@@ -148,7 +148,7 @@ def test_random_joins_are_nested_loops(tmp_path, seed):
     with Place.at("sqlite", tmp_path).open() as lake:
         market = Market(lake, chance)
         market.create()
-        market.live(16)
+        market.live(12)
         for _ in range(JOINS):
             join, wanted = one_join(market, chance)
             got = join.to_arrow().to_pylist()

@@ -174,6 +174,7 @@ def test_in_a_closure_on_spark(lake: tidelake.Lake, spark: "SparkSession") -> No
         assert (again.engine, values(again.table("t"))) == ("spark", [1, 2, 3, 10, 11])
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_sql_where_there_is_no_session(lake: tidelake.Lake, spark: "SparkSession") -> None:
     with tidelake.connect(lake.url, engine="spark", spark=spark) as sparkling:

@@ -85,6 +85,7 @@ def test_compacting(lake_url: str, s3_server: "S3Server") -> None:
         assert len(lake.table("t").files()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_reading_on_spark_without_its_own_file_system(
     lake_url: str, s3_server: "S3Server", spark: object

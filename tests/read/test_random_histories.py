@@ -41,7 +41,7 @@ def _check(plan: list[Step], limit: int) -> None:
     assert not found, "\n".join(found)
 
 
-@settings(_SETTINGS, max_examples=12, derandomize=True)
+@settings(_SETTINGS, max_examples=7, derandomize=True)
 @given(plan=steps, limit=st.sampled_from([0, 10]))
 def test_short_histories(plan: list[Step], limit: int) -> None:
     _check(plan, limit)

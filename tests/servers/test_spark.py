@@ -32,6 +32,7 @@ def test_local_session_runs_python_on_workers(spark):
     assert sorted(row.id for row in doubled.collect()) == list(range(10))
 
 
+@pytest.mark.slow
 def test_connect_round_trip(spark_connect, tmp_path):
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -37,6 +37,7 @@ def guarded(
     return place
 
 
+@pytest.mark.slow
 def test_reads_writes_and_streams(guarded: Place, tmp_path: Path) -> None:
     """The caller looks into all that is sent."""
     options = {"catalog": guarded.url, "path": "t"}

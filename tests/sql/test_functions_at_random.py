@@ -102,6 +102,7 @@ def test_what_python_gives(lake: tidelake.Lake, duck: Duck, seed: int, steps: in
     compare(lake, t, Random(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("seed", "steps"), [(5, 10), *(pytest.param(n, 30, marks=pytest.mark.slow) for n in (6, 7))]

@@ -216,6 +216,7 @@ def test_writes(tmp_path: Path, spark: object) -> None:
     lake.close()
 
 
+@pytest.mark.slow
 def test_what_duckdb_tells_of_tables(place: Facts) -> None:
     """DESCRIBE, SUMMARIZE and SHOW TABLES give what they give locally."""
     valid = "FOR VALID_TIME AS OF TIMESTAMP '2024-01-04'"

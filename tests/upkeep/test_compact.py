@@ -337,6 +337,7 @@ def test_deletes_that_have_ended_stay_where_they_are(lake, t, duck, place):
     assert sorted(file.rows for file in t.files()) == [50, 150]
 
 
+@pytest.mark.slow
 def test_what_duckdb_wrote_merged_and_flushed(lake, duck):
     for sql in (
         "CREATE TABLE d(a BIGINT, b VARCHAR)",

@@ -23,6 +23,7 @@ def _table(work, lives):
     return work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_slices_together_are_like_one(seed: int) -> None:
     chance = random.Random(seed)

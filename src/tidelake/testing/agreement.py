@@ -29,12 +29,15 @@ from tidelake.testing.place import Place
 Rows = list[dict[str, Any]]
 
 
-def assert_same(place: Place, oracle: Oracle, lake: tidelake.Lake | None = None) -> None:
-    """Tidelake and DuckDB read the same, at every snapshot: names, columns, rows, row ids.
+def assert_same(
+    place: Place, oracle: Oracle, lake: tidelake.Lake | None = None, *, most: int | None = None
+) -> None:
+    """Tidelake and DuckDB read the same, at every snapshot: names, columns, rows, row ids. With
+    `most` at so many snapshots, the first and the newest.
 
     Without a lake one is opened; a DuckDB catalog must be closed then.
     """
-    truth = oracle.read(place)
+    truth = oracle.read(place, most)
     if lake is None:
         with place.open() as lake:
             found = differences(lake, truth, Random(1))

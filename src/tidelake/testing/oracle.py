@@ -87,11 +87,15 @@ class Oracle:
         self._duck.execute(sql)
         self._duck.execute("DETACH meta")
 
-    def read(self, place: Place) -> Truth:
-        """All that DuckDB reads from the lake; a DuckDB catalog must be closed meanwhile."""
+    def read(self, place: Place, most: int | None = None) -> Truth:
+        """All that DuckDB reads from the lake, or of so many snapshots, the first and the newest;
+        a DuckDB catalog must be closed meanwhile."""
         with self._attached(place, "READ_ONLY"):
             commits = self._commits()
-            snapshots = list(self._snapshots([commit[0] for commit in commits]))
+            ids = [commit[0] for commit in commits]
+            if most is not None and len(ids) > most:
+                ids = [ids[0], *ids[1 - most :]]
+            snapshots = list(self._snapshots(ids))
             lineage = {name: self._lineage(name) for name in snapshots[-1].tables}
         return Truth(snapshots, commits, lineage)
 

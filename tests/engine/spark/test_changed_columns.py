@@ -78,6 +78,7 @@ def test_promotions(spark, tmp_path):
         assert list(differences(sorted_rows(frame.toArrow(), plan), lake.expected(plan))) == []
 
 
+@pytest.mark.slow
 def test_names_that_moved_between_columns(spark, tmp_path):
     """Spark pushes filters down by name: under a moved name they would drop the wrong rows."""
     lake = DuckLake(tmp_path)
@@ -101,6 +102,7 @@ def test_names_that_moved_between_columns(spark, tmp_path):
     assert "EqualTo(id,2)" in pushed
 
 
+@pytest.mark.slow
 def test_defaults_of_columns_that_came_later(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range::INTEGER AS id FROM range(3)")

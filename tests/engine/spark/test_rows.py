@@ -169,6 +169,7 @@ def test_foreign_files_deletion_vectors_and_hidden_names_go_by_arrow(spark, tmp_
     assert "FileScan parquet" in read
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_said_in_our_words(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run("CREATE TABLE t AS SELECT range AS id FROM range(10)")

@@ -91,6 +91,7 @@ def test_every_type_by_both_ways(spark, tmp_path):
     assert engine.frame(plan).schema.names == list(plan.output)
 
 
+@pytest.mark.slow
 def test_inlined_rows_and_files_together(spark, tmp_path):
     lake = DuckLake(tmp_path, options="DATA_INLINING_ROW_LIMIT 10")
     make(lake)
@@ -103,6 +104,7 @@ def test_inlined_rows_and_files_together(spark, tmp_path):
     assert list(differences(found, lake.expected(plan))) == []
 
 
+@pytest.mark.slow
 def test_variants_and_geometry(spark, tmp_path):
     lake = DuckLake(tmp_path)
     lake.run(
