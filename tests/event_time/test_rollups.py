@@ -269,7 +269,7 @@ def test_inside_a_transaction(lake: tidelake.Lake, t: tidelake.Table) -> None:
 
 
 def test_a_random_history(lake: tidelake.Lake, duck: Any) -> None:
-    assert run(3, lake, duck, steps=12).used
+    assert run(3, lake, duck, steps=15).used
 
 
 @pytest.mark.slow
