@@ -16,6 +16,7 @@ from tidelake.coverage.frame import Intervals
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.sql.calls import FUNCTIONS
+from tidelake.sql.text import read
 
 
 @pytest.fixture(scope="module")
@@ -284,3 +285,35 @@ def test_a_tenant_asks_about_its_own(tmp_path: Path) -> None:
         for name in ("secret", "bolt.secret", "bolt.t"):
             with pytest.raises(NotFound):
                 acme.sql(f"FROM changes('{name}')").to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("query", "passes"),
+    [
+        ("SELECT * FROM changes('facts')", True),
+        ("SELECT count(*), max(v) FROM changes('facts') GROUP BY id ORDER BY ALL", True),
+        ("FROM changes('facts') WHERE v > 1", False),
+        ("FROM changes('facts') ORDER BY v LIMIT 2", False),
+        ("WITH c AS (FROM changes('facts')) SELECT * FROM c JOIN c AS d USING (id)", False),
+        ("SELECT *, (SELECT max(i) FROM range(3) r(i) WHERE i < v) FROM changes('facts')", False),
+        ("FROM changes('facts') JOIN facts USING (id)", False),
+        ("FROM changes('facts') UNION ALL FROM changes('facts')", False),
+    ],
+)
+def test_rows_that_pass_are_not_kept_and_can_be_asked_for_again(
+    place: Facts, query: str, passes: bool
+) -> None:
+    assert read(query).is_passage is passes
+    asked = place.lake.sql(query).to_duckdb()
+    first, again = asked.fetchall(), asked.execute().fetchall()
+    assert first
+    assert sorted(first, key=repr) == sorted(again, key=repr)
+
+
+def test_rows_that_pass_tell_what_went_wrong(tmp_path: Path) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        done = lake.create_table("t", "id INTEGER").append([{"id": 1}])
+        Path(lake.table("t").files()[0].path).unlink()
+        with pytest.raises(TidelakeError, match="data"):
+            lake.sql(f"SELECT * FROM changes('t', since => {done.snapshot_id - 1})").to_arrow()

@@ -20,5 +20,30 @@ class RowSource(Protocol):
     def to_spark(self, spark: Any = ...) -> Any: ...
 
 
+class PassingRows:
+    """Rows that a query goes through once, from end to end, and so need not be kept for it. Whoever
+    asks again has them found again."""
+
+    def __init__(self, rows: RowSource) -> None:
+        self._rows = rows
+        self._begun: pa.RecordBatchReader | None = None
+
+    def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
+        return self._rows.to_batches(rows)
+
+    def to_spark(self, spark: Any = None) -> Any:
+        return self._rows.to_spark(spark)
+
+    def __arrow_c_schema__(self) -> object:
+        if self._begun is None:
+            self._begun = self._rows.to_batches()
+        return self._begun.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        begun, self._begun = self._begun, None
+        reader = self._rows.to_batches() if begun is None else begun
+        return reader.__arrow_c_stream__(requested_schema)
+
+
 Tables: TypeAlias = Mapping[str, ScanPlan | AsOfPlan | RowSource]
 """What a query reads, by the names that it calls it by."""

@@ -88,6 +88,23 @@ class Text:
     moments: Sequence[MomentClause] = field(default=())
     calls: Sequence[Call] = field(default=())
 
+    @property
+    def is_passage(self) -> bool:
+        """Whether all of it is one call of a function, whose rows it goes through once: nothing
+        joins or filters them, which DuckDB would have the rows' source do."""
+        node = self.node
+        parts = ("where_clause", "qualify", "sample")
+        return (
+            len(self.calls) == 1
+            and not self.tables
+            and node["type"] == "SELECT_NODE"
+            and node["from_table"]["type"] == "TABLE_FUNCTION"
+            and not any(node.get(part) for part in parts)
+            and all(each["type"] == "ORDER_MODIFIER" for each in node["modifiers"])
+            and not any(each.get("class") == "SUBQUERY" for each in tree.walk(node))
+            and not node["cte_map"]["map"]
+        )
+
     def parameter_names(self) -> list[str]:
         """Of every parameter, those in moments too."""
         own = [token.text[1:] for token in self.found if token.kind == "parameter"]

@@ -17,6 +17,7 @@ from tidelake.engine.local.supply import Answer, Supply
 from tidelake.engine.parquet.first_look import look_first
 from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
+from tidelake.engine.row_source import PassingRows, RowSource
 from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.names import quote
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from tidelake.engine.row_source import RowSource
 
 _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
@@ -102,9 +102,12 @@ class Workbench:
             watcher.join()
 
     def define(self, name: str, rows: ScanPlan | AsOfPlan | RowSource) -> None:
-        """A relation under a name. What is no plan is read now, once: a query may ask twice."""
+        """A relation under a name. What is no plan is read now, once: a query may ask twice, unless
+        it is known to go through it once."""
         if isinstance(rows, ScanPlan | AsOfPlan):
             self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(rows)}")
+        elif isinstance(rows, PassingRows):
+            self.connection.register(name, rows)
         else:
             self._keep(quote(name), rows.to_batches())
 
