@@ -34,10 +34,14 @@ class PassingRows:
     def to_spark(self, spark: Any = None) -> Any:
         return self._rows.to_spark(spark)
 
-    def __arrow_c_schema__(self) -> object:
+    def begin(self) -> pa.RecordBatchReader:
+        """What speaks against them is said here, before anybody else is asked to read them."""
         if self._begun is None:
             self._begun = self._rows.to_batches()
-        return self._begun.schema.__arrow_c_schema__()
+        return self._begun
+
+    def __arrow_c_schema__(self) -> object:
+        return self.begin().schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         begun, self._begun = self._begun, None

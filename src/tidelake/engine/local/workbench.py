@@ -107,6 +107,7 @@ class Workbench:
         if isinstance(rows, ScanPlan | AsOfPlan):
             self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(rows)}")
         elif isinstance(rows, PassingRows):
+            rows.begin()
             self.connection.register(name, rows)
         else:
             self._keep(quote(name), rows.to_batches())
