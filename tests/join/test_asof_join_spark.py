@@ -1,7 +1,7 @@
 """Point-in-time joins on Spark, classic and Connect: the same answers as in this process."""
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from tests.join.pairs import Row, flattened, in_order, joined
 from tests.join.test_features import SCHEMA, Market
 from tidelake import Feature
 from tidelake.errors import Invalid, Unsupported
+from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark
 
@@ -202,3 +203,21 @@ def test_several_sides_in_one_pass_and_in_several(spark, tmp_path, known_at):
         assert in_order(found.to_pylist()) == in_order(join.to_batches().read_all().to_pylist())
         assert found["y"].to_pylist() == list(range(12))
         assert any(found["ratings_completeness"].to_pylist())
+
+
+@pytest.mark.slow
+def test_calendars_count_on_spark_too(tmp_path, spark):
+    here = Place.at("sqlite", tmp_path)
+    days = [date(2024, 3, n) for n in range(1, 20)]
+    with here.open() as lake:
+        t = lake.create_table(
+            "t", "k BIGINT, d DATE", key="k", event_time="d", entity="k", bucket="1d"
+        )
+        t.append([{"k": 1, "d": day} for day in days[:12] if day.day % 3])
+        t.set_calendar("weekdays")
+        left = [{"k": 1, "at": datetime(day.year, day.month, day.day)} for day in days]
+        wanted = tidelake.asof_join(left, t, left_time="at", completeness=True).to_arrow()
+    with here.open(engine="spark", spark=spark) as lake:
+        join = tidelake.asof_join(left, lake.table("t"), left_time="at", completeness=True)
+        found = join.to_spark().orderBy("at").toArrow()
+    assert found["completeness"].to_pylist() == wanted["completeness"].to_pylist()

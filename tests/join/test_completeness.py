@@ -160,3 +160,53 @@ def test_what_cannot_be_told_is_refused(lake):
     table.set_coverage("1d")
     with pytest.raises(Invalid, match="of no entity"):
         tidelake.asof_join(left, table, left_time="t", completeness=True).to_arrow()
+
+
+@pytest.mark.parametrize("known_at", [None, "seen"])
+@pytest.mark.parametrize("seed", every(8, range(8)))
+def test_only_what_the_calendars_expect_counts(lake, seed, known_at):
+    """A calendar for all, and one for a single entity, against counting days."""
+    chance, first = random.Random(seed), date(2024, 3, 1)
+    days = [first + timedelta(days=n) for n in range(40)]
+    table = lake.create_table(
+        "facts", "k VARCHAR, t DATE", key="k", event_time="t", entity="k", bucket="1d"
+    )
+    there = {key: set(chance.sample(days[:25], chance.randrange(1, 20))) for key in "abc"}
+    table.append([{"k": key, "t": day} for key, some in there.items() for day in some])
+    table.set_calendar("weekdays")
+    listed = chance.sample(days, 15)
+    own = tidelake.Calendar.of([(day, day + timedelta(days=1)) for day in listed])
+    table.set_calendar(own, entity="b")
+    expects = {"a": {day for day in days if day.weekday() < 5}, "b": set(listed)}
+    expects["c"] = expects["a"]
+    newest = lake.snapshots()[-1].snapshot_id
+    left = [
+        {"k": key, "t": datetime(day.year, day.month, day.day, 12), "seen": newest}
+        for key in "abcd"
+        for day in days
+    ]
+
+    def wanted(key: str, day: date) -> float:
+        begin = min(there.get(key, days[-1:]))
+        if key not in there or day < begin:
+            return 0.0
+        asked = {each for each in expects[key] if begin <= each <= day}
+        return len(asked & there[key]) / len(asked) if asked else 1.0
+
+    join = tidelake.asof_join(left, table, left_time="t", completeness=True, known_at=known_at)
+    found = join.to_arrow()["completeness"].to_pylist()
+    assert found == pytest.approx([wanted(row["k"], row["t"].date()) for row in left])
+
+
+def test_a_calendar_is_not_asked_about_for_ever(lake):
+    table = lake.create_table(
+        "facts", "k BIGINT, t TIMESTAMP", key="k", event_time="t", entity="k", bucket="1s"
+    )
+    table.append([{"k": 1, "t": START}])
+    left = [{"k": 1, "t": datetime(9999, 12, 31)}]
+    join = tidelake.asof_join(left, table, left_time="t", completeness=True)
+    assert join.to_arrow()["completeness"].to_pylist()[0] < 1e-9
+    table.set_calendar("weekdays")
+    with pytest.raises(Unsupported, match="9999") as told:
+        join.to_arrow()
+    assert told.value.hint

@@ -1,21 +1,25 @@
-"""How complete a right side is up to each left row's time: of the buckets of its entity, from the
-first that is covered to the one that the time lies in, the share that is covered.
+"""How complete a right side is up to each left row's time: of the buckets of its entity that are
+expected, from the first that is covered to the one that the time lies in, the share that is
+covered.
 
-Stretches of buckets that are covered are one more right side. Of the last one before a left row
-it is known how many buckets came before it, and how many of them are covered; the rest is
-arithmetic, done by DuckDB whichever the engine.
+Stretches of buckets are one more right side. Of the last one that begins before a left row it is
+known how many buckets are expected before it, how many of them are covered, and for how long both
+go on; the rest is arithmetic, done by DuckDB whichever the engine. Where no calendar is kept, all
+buckets are expected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 from tidelake.catalog.read import snapshots
 from tidelake.coverage.lookup import SeriesCoverage, find_coverage
 from tidelake.coverage.values.bitmaps import Buckets, runs
+from tidelake.coverage.values.calendars import Calendars
 from tidelake.coverage.values.clock import MONTHS
 from tidelake.coverage.values.series import Series
 from tidelake.engine import Job
@@ -35,9 +39,12 @@ from tidelake.model.table import TableInfo
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
-_BEGIN, _BEFORE, _PLACE, _LENGTH = (
-    f"_tidelake_run_{name}" for name in ("begin", "before", "place", "length")
+_BEGIN, _BEFORE, _PLACE, _LENGTH, _ROOM = (
+    f"_tidelake_run_{name}" for name in ("begin", "before", "place", "length", "room")
 )
+_EVER = 1 << 62
+_FARTHEST = 1 << 24
+"""So many buckets after the last that is covered a calendar is asked about, and no more."""
 _MEASURED = "_tidelake_measured"
 _MOST_COMMITS = 500
 """So many commits of a table are looked at to tell what it covered at each."""
@@ -56,14 +63,16 @@ class Measure:
         """Over rows with what the plan found."""
         if self.series is None or self.plan is None:
             return "CAST(NULL AS DOUBLE)"
-        begin, before, place, length = (
-            quote(f"{name}_{self.plan.number}") for name in (_BEGIN, _BEFORE, _PLACE, _LENGTH)
+        begin, before, place, length, room = (
+            quote(f"{name}_{self.plan.number}")
+            for name in (_BEGIN, _BEFORE, _PLACE, _LENGTH, _ROOM)
         )
         steps = _steps(self.series, self.plan.clock, f"{_BEGIN}_{self.plan.number}")
         covered = f"({before} + least({steps} + 1, {length}))"
+        expected = f"({place} + least({steps} + 1, {room}))"
         return (
-            f"CASE WHEN {begin} IS NULL THEN 0.0"
-            f" ELSE CAST({covered} AS DOUBLE) / CAST({place} + {steps} + 1 AS DOUBLE) END"
+            f"CASE WHEN {begin} IS NULL THEN 0.0 WHEN {expected} = 0 THEN 1.0"
+            f" ELSE CAST({covered} AS DOUBLE) / CAST({expected} AS DOUBLE) END"
         )
 
 
@@ -121,8 +130,9 @@ def runs_plan(plan: JoinPlan, series: Series, number: int) -> JoinPlan:
         )
     columns = _columns(series)
     keys = [key_pair(lefts[c.name], columns[place]) for place, c in enumerate(series.entity)]
-    clock = clock_of(plan.clock.times.left, columns[-4])
-    brought = tuple((column, f"{column.name}_{number}") for column in columns[-4:])
+    stretch = columns[len(series.entity) :]
+    clock = clock_of(plan.clock.times.left, stretch[0])
+    brought = tuple((column, f"{column.name}_{number}") for column in stretch)
     return JoinPlan(
         brought=brought,
         keys=tuple(sorted(keys, key=lambda pair: pair.left.name)),
@@ -134,7 +144,8 @@ def runs_plan(plan: JoinPlan, series: Series, number: int) -> JoinPlan:
 
 
 def _columns(series: Series) -> list[Column]:
-    """The columns of stretches: entity, begin, covered before, place of the first, length."""
+    """The columns of stretches: entity, begin, how many are covered and expected before, and from
+    there on."""
     kind = series.time.type
     if kind.startswith("timestamp") and kind != "timestamptz":
         kind = "timestamp"
@@ -142,43 +153,101 @@ def _columns(series: Series) -> list[Column]:
         Column(0, f"_tidelake_entity_{place}", "varchar" if c.type == "uuid" else c.type)
         for place, c in enumerate(series.entity)
     ]
-    numbers = (Column(0, name, "int64") for name in (_BEFORE, _PLACE, _LENGTH))
+    numbers = (Column(0, name, "int64") for name in (_BEFORE, _PLACE, _LENGTH, _ROOM))
     return [*own, Column(0, _BEGIN, kind), *numbers]
 
 
-def runs_now(source: Source) -> ArrowRows:
+Horizon: TypeAlias = Callable[[], object]
+"""Gives the last time that is asked about, which is found out where a calendar is kept."""
+
+
+def horizon_of(job: Job, plan: JoinPlan) -> Horizon:
+    """The last time of the left side, found out once."""
+    return cache(
+        lambda: job.rows(f"SELECT max({quote(plan.clock.times.left.name)}) FROM {LEFT}_0")[0][0]
+    )
+
+
+def runs_now(source: Source, horizon: Horizon) -> ArrowRows:
     """The stretches of all entities as they are at the source's snapshot."""
     found = find_coverage(source.session, source.name, source.snapshot_id)
-    rows = [
-        (*row, number)
-        for number, row in enumerate(row for each in _stretches(found).values() for row in each)
-    ]
+    every = _stretches(found, horizon).values()
+    rows = [(*row, number) for number, row in enumerate(row for each in every for row in each)]
     types = {column.name: column.type for column in _columns(found.series)}
     return ArrowRows.of({**types, ROW_NUMBER: "int64"}, rows)
 
 
-def _stretches(found: SeriesCoverage) -> dict[str, list[tuple[Any, ...]]]:
-    return {text: list(_of_entity(found, text, ids)) for text, ids in found.buckets.items()}
+def _stretches(found: SeriesCoverage, horizon: Horizon) -> dict[str, list[tuple[Any, ...]]]:
+    calendars = Calendars.of_tags(found.table.tags, found.series)
+    return {
+        text: list(_of_entity(found, text, ids, calendars, horizon))
+        for text, ids in found.buckets.items()
+        if ids
+    }
 
 
-def _of_entity(found: SeriesCoverage, text: str, ids: Buckets) -> Iterator[tuple[Any, ...]]:
-    series = found.series
-    values = zip(series.entity, series.entity_of(text), strict=True)
+def _of_entity(
+    found: SeriesCoverage, text: str, ids: Buckets, calendars: Calendars, horizon: Horizon
+) -> Iterator[tuple[Any, ...]]:
+    series, known = found.series, found.series.entity_of(text)
+    values = zip(series.entity, known, strict=True)
     entity = [str(value) if column.type == "uuid" else value for column, value in values]
-    before = 0
-    for first, end in runs(ids):
-        moment = series.moment(series.clock.number_of(first))
-        yield (*entity, moment, before, first - ids.min(), end - first)
-        before += end - first
+    calendar = calendars.of(known)
+    if calendar is None or calendar.is_always:
+        steps = _steps_of(ids, [(ids.min(), ids.min() + _EVER)])
+    else:
+        expected = calendar.expected(series, ids.min(), _end(series, ids, horizon()))
+        steps = _steps_of(ids & expected, runs(expected), ids.min())
+    for first, *numbers in steps:
+        yield (*entity, series.moment(series.clock.number_of(first)), *numbers)
 
 
-def runs_then(source: Source, own: Column) -> ArrowRows:
+def _steps_of(
+    ids: Buckets, expected: Iterable[tuple[int, int]], start: int | None = None
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Where something begins: its bucket, how many are covered and expected before it, for how many
+    buckets from there on they are covered, and for how many expected."""
+    before = place = 0
+    covered = iter(runs(ids))
+    following = next(covered, None)
+    for begin, end in expected:
+        if start is not None and begin > start:
+            yield start, 0, 0, 0, 0
+        start = None
+        if following is None or following[0] > begin:
+            yield begin, before, place, 0, end - begin
+        while following is not None and following[0] < end:
+            first, stop = following
+            yield first, before, place + first - begin, stop - first, end - first
+            before += stop - first
+            following = next(covered, None)
+        place += end - begin
+    if start is not None:
+        yield start, 0, 0, 0, 0
+
+
+def _end(series: Series, ids: Buckets, last: object) -> int:
+    """Up to where a calendar is asked about: the last bucket of all."""
+    clock, least = series.clock, int(ids.max()) + 1
+    if last is None:
+        return least
+    end = max(least, clock.id(clock.number(series.position(last, "time"))) + 1)
+    if end - least > _FARTHEST:
+        raise Unsupported(
+            f"completeness: the left side goes on until {last}, {end - least:,} buckets after the"
+            " last that is covered",
+            hint="join the rows that lie so far ahead by themselves, without completeness",
+        )
+    return end
+
+
+def runs_then(source: Source, own: Column, horizon: Horizon) -> ArrowRows:
     """The stretches of all entities at every commit, with since and until when each was known."""
     kind, session = knowledge_type(own), source.session.committed
     info, commits = _commits(source, kind)
     lives = _Lives()
     for snapshot_id, moment in commits:
-        lives.came(snapshot_id, moment, _stretches_at(session, info, snapshot_id))
+        lives.came(snapshot_id, moment, _stretches_at(session, info, snapshot_id, horizon))
     moments = {"BIGINT": "int64", "TIMESTAMP": "timestamp"}.get(kind, "timestamptz")
     types = {column.name: column.type for column in _columns(Series.of(info, commits[-1][0]))}
     types |= {SINCE: moments, UNTIL: moments, BEGAN: "int64", ROW_NUMBER: "int64"}
@@ -235,10 +304,10 @@ def _commits(source: Source, kind: str) -> tuple[TableInfo, list[tuple[int, Any]
 
 
 def _stretches_at(
-    session: Session, info: TableInfo, snapshot_id: int
+    session: Session, info: TableInfo, snapshot_id: int, horizon: Horizon
 ) -> dict[str, list[tuple[Any, ...]]]:
     with session.reading() as reader:
         name = dict(session.view.names(reader, snapshot_id, "table")).get(info.id)
     if name is None:
         return {}
-    return _stretches(find_coverage(session, name, snapshot_id, seen_as=info))
+    return _stretches(find_coverage(session, name, snapshot_id, seen_as=info), horizon)

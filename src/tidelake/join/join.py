@@ -14,6 +14,7 @@ from tidelake.join import sql as sql_of
 from tidelake.join.completeness import (
     Measure,
     enter_measures,
+    horizon_of,
     runs_now,
     runs_plan,
     runs_then,
@@ -127,14 +128,14 @@ class AsofJoin(LazyRows):
         series = series_of(right.side)
         if series is None or not isinstance(right.side, Rows):
             return Measure(name)
-        runs = runs_plan(plan, series, number)
+        runs, horizon = runs_plan(plan, series, number), horizon_of(job, plan)
         if (own := self._own_moment(left, right.wish)) is not None:
-            job.scan(runs.right, runs_then(right.side.source, own))
+            job.scan(runs.right, runs_then(right.side.source, own, horizon))
         else:
             side = right.pinned
             assert isinstance(side, Rows)
             side.source.check_recorded("coverage")
-            job.scan(runs.right, runs_now(side.source))
+            job.scan(runs.right, runs_now(side.source, horizon))
         return Measure(name, series, runs)
 
     def _entered(
