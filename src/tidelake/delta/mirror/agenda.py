@@ -5,7 +5,7 @@ have changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, files, inlined_data, snapshots
@@ -35,12 +35,14 @@ _AT_ONCE = 64
 class DueSnapshot:
     """A snapshot that is to be shown. `whole`: all files that there are may have changed with it;
     else those of `then`. Without `then` the table has been dropped. `words` say what was done to
-    it since the snapshot before."""
+    it since the snapshot before. `after_others`: between what was shown before and this one the
+    table may have been what is not shown."""
 
     snapshot: Snapshot
     whole: bool
     words: frozenset[str]
     then: TableAt | None = None
+    after_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ def _agenda(
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
     shown = _Dues(session, reader, mirror, known, touching)
     dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
+    if dues and mirror.version >= 0 and not later.gapless:
+        dues[0] = replace(dues[0], after_others=True)
     last = reasons[-1] if touching else mirror.reason
     head = later.snapshots[-1].snapshot_id if later.snapshots else mirror.snapshot_id
     return Agenda(tuple(dues), shown.before, last if len(fit) <= _AT_ONCE else None, head)
@@ -99,7 +103,8 @@ def agenda_of_dropped(found: Agenda) -> Agenda:
     """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
     more."""
     last = found.dues[-1]
-    return Agenda((DueSnapshot(last.snapshot, True, last.words),), found.before, None, found.head)
+    end = DueSnapshot(last.snapshot, True, last.words)
+    return Agenda((end,), found.before, None, found.head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +213,9 @@ class _Dues:
         since = self._mirror.snapshot_id
         for snapshot in fit:
             words = self._words(since, snapshot.snapshot_id)
-            found.append(self._due(snapshot, words, None if whole or words & _SHAPES else since))
+            due = self._due(snapshot, words, None if whole or words & _SHAPES else since)
+            passed = any(since < each.snapshot_id < snapshot.snapshot_id for each in self._touching)
+            found.append(replace(due, after_others=passed and self._mirror.version >= 0))
             since = snapshot.snapshot_id
         return found
 
