@@ -4,7 +4,7 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
@@ -16,7 +16,7 @@ from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.files import TableAt
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, begins_with
 from tidelake.errors import NotFound
-from tidelake.model.changes_made import UPKEEP, named_tables
+from tidelake.model.changes_made import UPKEEP, created_names, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.snapshot import Snapshot
 from tidelake.session.caches import Memory
@@ -79,12 +79,14 @@ def agenda_of_appends(
 def _agenda(
     session: Session, reader: Reader, mirror: Mirror, known: DeclarationCache, later: _Later
 ) -> Agenda:
-    touching = _touching(mirror, later.snapshots)
+    some = any(created_names(each.changes) for each in later.snapshots)
+    named = snapshots.of_table(reader, mirror.table_id) if some else frozenset()
+    touching = _touching(mirror, later.snapshots, named)
     declared = [known.at(session, reader, mirror.table_id, each) for each in touching]
     reasons = [None if each is None else each.reason for each in declared]
     fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
-    shown = _Dues(session, reader, mirror, known, touching)
+    shown = _Dues(session, reader, mirror, known, touching, named)
     dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
     if dues and mirror.version >= 0 and not later.gapless:
         dues[0] = replace(dues[0], after_others=True)
@@ -128,20 +130,23 @@ def _later(reader: Reader, mirror: Mirror) -> _Later:
     return _Later([each for each in found if each.snapshot_id > mirror.snapshot_id], gapless)
 
 
-def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
-    """Those that changed the table; of a mirror that shows nothing yet, the first at any rate."""
+def _touching(mirror: Mirror, later: Sequence[Snapshot], named: Collection[int]) -> list[Snapshot]:
+    """Those that changed the table, also those that `named` it; of a mirror that shows nothing yet,
+    the first at any rate."""
     begins = mirror.snapshot_id < 0
     return [
         each
         for place, each in enumerate(later)
-        if (begins and place == 0) or mirror.table_id in named_tables(each.changes)
+        if (begins and place == 0)
+        or mirror.table_id in named_tables(each.changes)
+        or each.snapshot_id in named
     ]
 
 
 def table_at(session: Session, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
-    (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache), []).of(
+    (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache)).of(
         [snapshot], whole=True
     )
     return due.then
@@ -199,13 +204,15 @@ class _Dues:
         reader: Reader,
         mirror: Mirror,
         known: DeclarationCache,
-        touching: Sequence[Snapshot],
+        touching: Sequence[Snapshot] = (),
+        named: Collection[int] = (),
     ) -> None:
         self._session = session
         self._known = known
         self._reader = reader
         self._mirror = mirror
         self._touching = touching
+        self._named = named
         self.before: dict[int, MirroredFile] = {}
 
     def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[DueSnapshot]:
@@ -221,7 +228,9 @@ class _Dues:
 
     def _words(self, since: int, at: int) -> frozenset[str]:
         between = [each for each in self._touching if since < each.snapshot_id <= at]
-        return frozenset().union(*(words_of(each, self._mirror.table_id) for each in between))
+        renamed = any(each.snapshot_id in self._named for each in between) and since >= 0
+        words = (words_of(each, self._mirror.table_id) for each in between)
+        return frozenset(_SHAPES if renamed else ()).union(*words)
 
     def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> DueSnapshot:
         at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader

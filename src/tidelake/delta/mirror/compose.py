@@ -98,7 +98,7 @@ def compose(
         protocol = _protocol(mirror, moment.shape, metadata, came)
         metadata = _configured(metadata, protocol)
     same = not went and not came and (protocol, metadata) == (mirror.protocol, mirror.metadata)
-    if same and (quiet or not moment.after_others):
+    if same and moment.shape is not None and (quiet or not moment.after_others):
         return Composition(replace(mirror, snapshot_id=moment.snapshot_id))
     following = replace(
         mirror,
