@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tidelake.catalog import create, own_tables
+from tidelake.catalog import create, own_tables, recovery
 from tidelake.catalog.commit import inline_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.layout import (
@@ -31,6 +31,8 @@ from tidelake.model.schema import Column
 _METADATA = "ducklake_metadata"
 _INLINED = "ducklake_inlined_data_tables"
 _TRUE = ("1", "true", "t")
+_FIRST = {"ducklake_snapshot": 0, "ducklake_snapshot_changes": 0, "ducklake_schema": 0}
+"""The rows that a lake is made with, by what they begin with."""
 
 Counts = dict[str, int]
 """How many rows each table has."""
@@ -98,16 +100,41 @@ def _create(
         writer.execute(inline_tables.create_deletes_sql(table_id))
 
 
+def fill(reader: Reader, writer: Writer) -> None:
+    """All that a catalog has, but for settings, into that of a lake that is new: it stays this
+    lake, with its own first snapshot and its own first schema."""
+    recovery.check_new(writer)
+    layouts = {name: each for name, each in _layouts(reader).items() if _has_rows(reader, name)}
+    _create(writer, layouts, (), ())
+    for name, columns in layouts.items():
+        if name != _METADATA:
+            _copy(reader, writer, name, columns, without=_FIRST.get(name))
+    first = snapshots.by_id(reader, recovery.BEFORE).time
+    if first < snapshots.by_id(writer, recovery.BEFORE).time:
+        recovery.set_time(writer, recovery.BEFORE, first)
+
+
+def _has_rows(reader: Reader, name: str) -> bool:
+    return reader.row(f'SELECT 1 FROM "{name}" LIMIT 1') is not None
+
+
 # Rows of DuckLake's tables and of ours.
 
 
-def _copy(reader: Reader, writer: Writer, name: str, columns: Sequence[Definition]) -> int:
-    """The version is left out: it makes the tables a lake."""
+def _copy(
+    reader: Reader,
+    writer: Writer,
+    name: str,
+    columns: Sequence[Definition],
+    without: object = "version",
+) -> int:
+    """Rows of the catalog's own that begin with `without` are left out, as is the version: it makes
+    the tables a lake."""
     count, converters = 0, _converters(writer)
     for rows in _pages(reader, name, columns):
         values = [_converted(row, columns, converters) for row in rows]
-        if name == _METADATA:
-            values = [row for row in values if row[0] != "version"]
+        if name == _METADATA or name in _FIRST:
+            values = [row for row in values if row[0] != without]
         writer.insert_values(name, [each.column for each in columns], values)
         count += len(rows)
     return count

@@ -18,12 +18,13 @@ from tidelake.cli.program import Options, global_options, pass_options
     multiple=True,
     help="Where logs are [default: anywhere under the data path]. May be given again.",
 )
+@click.option("--no-history", is_flag=True, help="Only as they were published last.")
 @click.option("--dry-run", is_flag=True, help="Say what would be recovered, and recover nothing.")
 @global_options
 @pass_options
-def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
+def recover(options: Options, places: tuple[str, ...], no_history: bool, dry_run: bool) -> None:
     """Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
-    new and empty: as they were published last, without their history.
+    new and empty, with the snapshots that the logs tell of.
 
     \b
     Example:
@@ -31,11 +32,15 @@ def recover(options: Options, places: tuple[str, ...], dry_run: bool) -> None:
         tidelake recover --catalog sqlite:///new.db
     """
     with options.writable() as lake:
-        found = lake.recover(places or None, dry_run=dry_run)
+        found = lake.recover(places or None, history=not no_history, dry_run=dry_run)
     if options.as_json:
         render.document(asdict(found))
         return
-    names = ("table", "version", "rows", "files", "root")
-    render.grid(names, [(e.table, e.version, e.rows, e.files, e.root) for e in found.tables])
+    names = ("table", "version", "rows", "files", "since", "root")
+    shown = [(e.table, e.version, e.rows, e.files, e.since, e.root) for e in found.tables]
+    render.grid(names, shown)
+    for each in found.tables:
+        if each.note is not None:
+            render.line(f"{each.table} begins with version {each.first_version}: {each.note}")
     for skipped in found.skipped:
         render.line(f"not recovered: {skipped.root}: {skipped.reason}")

@@ -179,16 +179,21 @@ class Lake(Keeper, Closable):
         return self.mirrors()
 
     def recover(
-        self, from_delta: str | Sequence[str] | None = None, *, dry_run: bool = False
+        self,
+        from_delta: str | Sequence[str] | None = None,
+        *,
+        history: bool = True,
+        dry_run: bool = False,
     ) -> RecoverResult:
         """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
-        or these places. Requires: this lake is new. They come back as they were published last,
-        without their history, and are mirrored again in the same logs."""
-        from tidelake.delta.recover import recover
+        or these places. Requires: this lake is new. They come back with the snapshots that their
+        logs tell of, each under its id and with its time; without `history` only as they were
+        published last. They are mirrored again in the same logs."""
+        from tidelake.delta.recovery.run import recover
 
         self.session.namespace.check_owner("recover")
         places = [from_delta] if isinstance(from_delta, str) else from_delta
-        return recover(self.session, places, dry_run=dry_run)
+        return recover(self.session, places, history=history, dry_run=dry_run)
 
     def compact(self, *, dry_run: bool = False) -> CompactResult:
         """Compact every table, as `Table.compact` does."""

@@ -4,8 +4,8 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, files, inlined_data, snapshots
@@ -16,7 +16,7 @@ from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.mirror.files import TableAt
 from tidelake.delta.values.mirror import NEWEST, OLDEST, Mirror, MirroredFile, begins_with
 from tidelake.errors import NotFound
-from tidelake.model.changes_made import UPKEEP, named_tables
+from tidelake.model.changes_made import UPKEEP, created_names, named_tables
 from tidelake.model.file import DataFile
 from tidelake.model.snapshot import Snapshot
 from tidelake.session.caches import Memory
@@ -35,12 +35,14 @@ _AT_ONCE = 64
 class DueSnapshot:
     """A snapshot that is to be shown. `whole`: all files that there are may have changed with it;
     else those of `then`. Without `then` the table has been dropped. `words` say what was done to
-    it since the snapshot before."""
+    it since the snapshot before. `after_others`: between what was shown before and this one the
+    table may have been what is not shown."""
 
     snapshot: Snapshot
     whole: bool
     words: frozenset[str]
     then: TableAt | None = None
+    after_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,17 @@ def agenda_of_appends(
 def _agenda(
     session: Session, reader: Reader, mirror: Mirror, known: DeclarationCache, later: _Later
 ) -> Agenda:
-    touching = _touching(mirror, later.snapshots)
+    some = any(created_names(each.changes) for each in later.snapshots)
+    named = snapshots.of_table(reader, mirror.table_id) if some else frozenset()
+    touching = _touching(mirror, later.snapshots, named)
     declared = [known.at(session, reader, mirror.table_id, each) for each in touching]
     reasons = [None if each is None else each.reason for each in declared]
     fit = [each for each, reason in zip(touching, reasons, strict=True) if reason is None]
     moved = any(words_of(each, mirror.table_id) & UPKEEP.keys() for each in touching)
-    shown = _Dues(session, reader, mirror, known, touching)
+    shown = _Dues(session, reader, mirror, known, touching, named)
     dues = shown.of(fit[:_AT_ONCE], whole=moved or not later.gapless)
+    if dues and mirror.version >= 0 and not later.gapless:
+        dues[0] = replace(dues[0], after_others=True)
     last = reasons[-1] if touching else mirror.reason
     head = later.snapshots[-1].snapshot_id if later.snapshots else mirror.snapshot_id
     return Agenda(tuple(dues), shown.before, last if len(fit) <= _AT_ONCE else None, head)
@@ -99,7 +105,8 @@ def agenda_of_dropped(found: Agenda) -> Agenda:
     """The agenda of a table of which only the end can be shown: the rest cannot be flushed any
     more."""
     last = found.dues[-1]
-    return Agenda((DueSnapshot(last.snapshot, True, last.words),), found.before, None, found.head)
+    end = DueSnapshot(last.snapshot, True, last.words)
+    return Agenda((end,), found.before, None, found.head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +130,23 @@ def _later(reader: Reader, mirror: Mirror) -> _Later:
     return _Later([each for each in found if each.snapshot_id > mirror.snapshot_id], gapless)
 
 
-def _touching(mirror: Mirror, later: Sequence[Snapshot]) -> list[Snapshot]:
-    """Those that changed the table; of a mirror that shows nothing yet, the first at any rate."""
+def _touching(mirror: Mirror, later: Sequence[Snapshot], named: Collection[int]) -> list[Snapshot]:
+    """Those that changed the table, also those that `named` it; of a mirror that shows nothing yet,
+    the first at any rate."""
     begins = mirror.snapshot_id < 0
     return [
         each
         for place, each in enumerate(later)
-        if (begins and place == 0) or mirror.table_id in named_tables(each.changes)
+        if (begins and place == 0)
+        or mirror.table_id in named_tables(each.changes)
+        or each.snapshot_id in named
     ]
 
 
 def table_at(session: Session, reader: Reader, mirror: Mirror, snapshot_id: int) -> TableAt | None:
     """The table at a snapshot, with all its files; None if it was not there."""
     snapshot = snapshots.by_id(reader, snapshot_id)
-    (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache), []).of(
+    (due,) = _Dues(session, reader, mirror, session.memory(DeclarationCache)).of(
         [snapshot], whole=True
     )
     return due.then
@@ -194,13 +204,15 @@ class _Dues:
         reader: Reader,
         mirror: Mirror,
         known: DeclarationCache,
-        touching: Sequence[Snapshot],
+        touching: Sequence[Snapshot] = (),
+        named: Collection[int] = (),
     ) -> None:
         self._session = session
         self._known = known
         self._reader = reader
         self._mirror = mirror
         self._touching = touching
+        self._named = named
         self.before: dict[int, MirroredFile] = {}
 
     def of(self, fit: Sequence[Snapshot], *, whole: bool) -> list[DueSnapshot]:
@@ -208,13 +220,17 @@ class _Dues:
         since = self._mirror.snapshot_id
         for snapshot in fit:
             words = self._words(since, snapshot.snapshot_id)
-            found.append(self._due(snapshot, words, None if whole or words & _SHAPES else since))
+            due = self._due(snapshot, words, None if whole or words & _SHAPES else since)
+            passed = any(since < each.snapshot_id < snapshot.snapshot_id for each in self._touching)
+            found.append(replace(due, after_others=passed and self._mirror.version >= 0))
             since = snapshot.snapshot_id
         return found
 
     def _words(self, since: int, at: int) -> frozenset[str]:
         between = [each for each in self._touching if since < each.snapshot_id <= at]
-        return frozenset().union(*(words_of(each, self._mirror.table_id) for each in between))
+        renamed = any(each.snapshot_id in self._named for each in between) and since >= 0
+        words = (words_of(each, self._mirror.table_id) for each in between)
+        return frozenset(_SHAPES if renamed else ()).union(*words)
 
     def _due(self, snapshot: Snapshot, words: frozenset[str], since: int | None) -> DueSnapshot:
         at, id_, reader = snapshot.snapshot_id, self._mirror.table_id, self._reader

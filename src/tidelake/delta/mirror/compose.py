@@ -28,6 +28,10 @@ CLOCK, VECTORS, LOCAL_TIME, MAPPING = (
     "columnMapping",
 )
 ENGINE = "Tidelake"
+SNAPSHOT_ID, SNAPSHOT_TIME = "tidelakeSnapshotId", "tidelakeSnapshotTime"
+AFTER_OTHERS = "tidelakeAfterOthers"
+"""What a version says that follows snapshots of its table which no version shows."""
+DROPPED = "DROP TABLE"
 _AT_FIRST = {"delta.enableInCommitTimestamps": "true"}
 
 
@@ -45,14 +49,20 @@ class PublishedShape:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A snapshot of a table, and what it did; `time` is in milliseconds. `same_rows`: only files
-    changed, no rows. Without a `shape` the table is no more."""
+    """A snapshot of a table, and what it did; `time` is in microseconds. `same_rows`: only files
+    changed, no rows. `after_others`: since what was shown before, the table may have been what no
+    version shows. Without a `shape` the table is no more."""
 
     snapshot_id: int
     time: int
     operation: str
     shape: PublishedShape | None
     same_rows: bool = False
+    after_others: bool = False
+
+    @property
+    def milliseconds(self) -> int:
+        return self.time // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +81,24 @@ def compose(
     moment: Moment,
     before: Mapping[int, MirroredFile],
     after: Mapping[int, MirroredFile],
+    *,
+    quiet: bool = False,
 ) -> Composition:
     """The next version, which shows the table as of a moment. `before` and `after` are of all
-    files that may have changed."""
-    at = max(moment.time, mirror.committed_at + 1)
+    files that may have changed. Where nothing has, there is one only to say that the table may
+    have been otherwise in between, and not if it is to be `quiet`."""
+    at = max(moment.milliseconds, mirror.committed_at + 1)
     went = tuple(file for id_, file in sorted(before.items()) if after.get(id_) != file)
     came = tuple(
         replace(file, modified=at) for id_, file in sorted(after.items()) if before.get(id_) != file
     )
     protocol, metadata = mirror.protocol, mirror.metadata
     if moment.shape is not None:
-        metadata = _metadata(mirror, moment.shape, moment.time)
+        metadata = _metadata(mirror, moment.shape, moment.milliseconds)
         protocol = _protocol(mirror, moment.shape, metadata, came)
         metadata = _configured(metadata, protocol)
-    if not went and not came and (protocol, metadata) == (mirror.protocol, mirror.metadata):
+    same = not went and not came and (protocol, metadata) == (mirror.protocol, mirror.metadata)
+    if same and moment.shape is not None and (quiet or not moment.after_others):
         return Composition(replace(mirror, snapshot_id=moment.snapshot_id))
     following = replace(
         mirror,
@@ -126,16 +140,16 @@ def app_id(delta_id: str) -> str:
 
 
 def _info(moment: Moment, at: int) -> CommitInfo:
-    return CommitInfo(
-        {
-            "timestamp": at,
-            "inCommitTimestamp": at,
-            "operation": moment.operation,
-            "operationParameters": {},
-            "engineInfo": ENGINE,
-            "tidelakeSnapshotId": moment.snapshot_id,
-        }
-    )
+    said = {
+        "timestamp": at,
+        "inCommitTimestamp": at,
+        "operation": moment.operation,
+        "operationParameters": {},
+        "engineInfo": ENGINE,
+        SNAPSHOT_ID: moment.snapshot_id,
+        SNAPSHOT_TIME: moment.time,
+    }
+    return CommitInfo(said | ({AFTER_OTHERS: True} if moment.after_others else {}))
 
 
 def _metadata(mirror: Mirror, shape: PublishedShape, time: int) -> Metadata:

@@ -4,7 +4,7 @@ some of it, and a lake is to be had again from its logs alone."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,21 +16,29 @@ from tidelake.model.table import PartitionKey, SortKey, TableInfo
 PROPERTY = "tidelake.declaration"
 _OPTIONAL = ("nullable", "initial_default", "default", "comment", "default_is_expression")
 _PLAIN = Column(0, "", "")
+Gone = tuple[int, int | None, str]
+"""A column by its id, that of the column it was inside of, and its name in files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A table as it is declared. `first` are its columns by the names that they have in files,
-    with those that have been dropped: whoever declares them, and then `columns`, has the past that
-    matters."""
+    """A table as it is declared. `in_files` are its columns by the names that they have in files,
+    `gone` those that it does not have: dropped before, or, in a log that was begun later, given to
+    it afterwards."""
 
     name: TableName
     uuid: str
     columns: tuple[Column, ...]
-    first: tuple[Column, ...]
+    in_files: tuple[Column, ...]
+    gone: tuple[Gone, ...]
     tags: Mapping[str, str]
     keys: tuple[PartitionKey, ...]
     sorting: tuple[SortKey, ...]
+
+    def first(self, later: Collection[int] = ()) -> tuple[Column, ...]:
+        """Columns by the names that they have in files, with those that have been dropped: whoever
+        declares them, and then `columns`, has the past that matters. `later` come afterwards."""
+        return _with_gone(self.in_files, [each for each in self.gone if each[0] not in later])
 
 
 def declaration_text(
@@ -72,12 +80,12 @@ def parse_declaration(text: str, where: str) -> Declaration:
         said = json.loads(text)
         schema, table = said["name"]
         columns = tuple(_column(each, "name") for each in said["columns"])
-        first = tuple(_column(each, "first") for each in said["columns"])
         return Declaration(
             TableName(schema, table),
             said["uuid"],
             columns,
-            _with_gone(first, [tuple(each) for each in said["gone"]]),
+            tuple(_column(each, "first") for each in said["columns"]),
+            tuple(tuple(each) for each in said["gone"]),
             said["tags"],
             tuple(PartitionKey(*each) for each in said["partitioned_by"]),
             tuple(SortKey(*each) for each in said["sorted_by"]),
@@ -97,9 +105,6 @@ def _column(said: Mapping[str, Any], named: str) -> Column:
         children=tuple(_column(child, named) for child in said.get("children", ())),
         **{name: said[name] for name in _OPTIONAL if name in said},
     )
-
-
-Gone = tuple[int, int | None, str]
 
 
 def _with_gone(columns: tuple[Column, ...], gone: Iterable[Gone]) -> tuple[Column, ...]:

@@ -226,7 +226,8 @@ def _shape(then: TableAt) -> str:
 def _copied(
     session: Session, mirror: Mirror, then: TableAt, file: DataFile, shape: str
 ) -> MirroredFile:
-    """The same rows in the same order, so that positions stay what they are."""
+    """The same rows in the same order, so that positions stay what they are. DuckDB's updates give
+    a file a first row, and to its rows the ids that they had before."""
     facts = then.facts
     columns = facts.info.schema.columns
     names = tuple(column.name for column in columns)
@@ -242,7 +243,7 @@ def _copied(
     with session.local.job(f"cannot mirror {facts.info.name}") as job:
         job.scan(_ROWS, replace(plan, files=(file.as_written(),), mappings=then.mappings))
         listed = ", ".join(map(quote, names))
-        numbered = file.row_id_start is None
+        numbered = file.row_id_start is None or not is_ours(file.path)
         chosen = f"{listed}, {ROW_NUMBER}" if numbered else listed
         sql = f"SELECT {chosen} FROM {_ROWS} ORDER BY {ROW_POSITION}"
         (made,) = job.write(sql, target, carries_row_ids=numbered)
@@ -252,7 +253,7 @@ def _copied(
     }
     path = quote_path(made.path[len(mirror.root) :])
     stats = _stats(then, known, made.rows)
-    first = file.row_id_start
+    first = None if numbered else file.row_id_start
     return MirroredFile(file.id, path, made.bytes, 0, stats, copied=shape, first_row=first)
 
 

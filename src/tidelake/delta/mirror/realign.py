@@ -14,7 +14,7 @@ from tidelake.delta.log.names import commit_name, quote_path
 from tidelake.delta.log.read import LogListing, commit_time, list_log, state_at
 from tidelake.delta.log.replay import State
 from tidelake.delta.mirror import records as mirrors
-from tidelake.delta.mirror.compose import ENGINE
+from tidelake.delta.mirror.compose import ENGINE, app_id
 from tidelake.delta.mirror.metrics import PublishedVersions
 from tidelake.delta.mirror.publish import publish
 from tidelake.delta.mirror.records import MirrorStep
@@ -70,6 +70,13 @@ def state_of(session: Session, log: LogListing, version: int) -> State:
     return state_at(engine.store, log, version, lambda paths: read_checkpoint(engine, paths))
 
 
+def last_snapshot(state: State) -> int:
+    """The last snapshot that a log tells of; 0 if none."""
+    ours = app_id("")
+    told = (txn.version for name, txn in state.txns.items() if name.startswith(ours))
+    return max(told, default=0)
+
+
 def realign(session: Session, mirror: Mirror, log: LogListing, since: int) -> Mirror:
     """The mirror once its log shows the newest snapshot, on top of all that is in it. What was
     decided upon from version `since` on, and never got there, is forgotten."""
@@ -89,7 +96,7 @@ def realign(session: Session, mirror: Mirror, log: LogListing, since: int) -> Mi
         protocol=protocol,
         metadata=_to_follow(mirror.metadata or metadata, state),
     )
-    step = whole_step(session, base, before)
+    step = whole_step(session, base, before, last_snapshot(state))
     gone = {file.file_id for file, _ in step.went}
     shown = {id_: file for id_, file in before.items() if id_ not in gone}
     shown |= {file.file_id: file for file in step.come}

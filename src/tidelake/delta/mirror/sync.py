@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from tidelake.delta.mirror.agenda import (
     table_at,
     words_of,
 )
+from tidelake.delta.mirror.compose import DROPPED as DROP_TABLE
 from tidelake.delta.mirror.compose import Moment, PublishedShape, compose
 from tidelake.delta.mirror.declaration import declaration_text
 from tidelake.delta.mirror.files import Obstacle, files_to_show, needs_look, positions_gone
@@ -47,6 +49,7 @@ from tidelake.write.mirror_tag import set_mirror_tag
 from tidelake.write.options import set_option
 
 DROPPED = "the table was dropped"
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _DELETES = {"deleted_from_table", "inlined_delete"}
 _SHAPES = {"altered_table"}
 
@@ -250,15 +253,23 @@ def _next_step(session: Session, table_id: int) -> tuple[MirrorStep, int] | None
     return None if step == MirrorStep(mirror, mirror) else (step, due.head)
 
 
-def whole_step(session: Session, mirror: Mirror, before: Mapping[int, MirroredFile]) -> MirrorStep:
-    """One more version, from files that a log shows to what the newest snapshot has."""
+def whole_step(
+    session: Session, mirror: Mirror, before: Mapping[int, MirroredFile], last: int
+) -> MirrorStep:
+    """One more version, from files that a log shows to what the newest snapshot has. `last` is the
+    last snapshot that it tells of."""
     with session.reading() as reader:
         found = agenda(session, reader, replace(mirror, snapshot_id=NEWEST))
+        later = snapshots.after(reader, last)
+        passed = any(mirror.table_id in named_tables(each.changes) for each in later)
+        passed = passed or len(later) < found.head - last
     if any(due.then is not None and due.then.kept for due in found.dues):
         flush(session, mirror.table_id)
-        return whole_step(session, mirror, before)
+        return whole_step(session, mirror, before, last)
     counted = replace(mirror, file_count=len(before))
-    return _step(session, counted, replace(found, before=dict(before)))
+    dues = tuple(replace(due, after_others=True) for due in found.dues)
+    found = replace(found, dues=dues, before=dict(before))
+    return _step(session, counted, found, quiet=not passed)
 
 
 def files_at(
@@ -293,8 +304,9 @@ def _after_other(session: Session, mirror: Mirror, other: Mirror) -> MirrorStep:
     return MirrorStep(mirror, replace(mirror, status="blocked", reason=reason))
 
 
-def _step(session: Session, mirror: Mirror, found: Agenda) -> MirrorStep:
-    """Versions for the snapshots, one after the other, up to one that cannot be shown."""
+def _step(session: Session, mirror: Mirror, found: Agenda, *, quiet: bool = False) -> MirrorStep:
+    """Versions for the snapshots, one after the other, up to one that cannot be shown. `quiet`:
+    without those that would change nothing."""
     current, following = dict(found.before), mirror
     commits: list[RatifiedVersion] = []
     went: list[tuple[MirroredFile, int]] = []
@@ -306,7 +318,7 @@ def _step(session: Session, mirror: Mirror, found: Agenda) -> MirrorStep:
             reason = str(obstacle)
             break
         known = current if due.whole or due.then is None else _of(current, due.then.files)
-        made = compose(following, _moment(due), known, after)
+        made = compose(following, _moment(due), known, after, quiet=quiet)
         following = made.mirror
         if made.commit is not None:
             commits.append(made.commit)
@@ -327,16 +339,16 @@ def _of(current: Mapping[int, MirroredFile], found: Sequence[DataFile]) -> dict[
 
 
 def _moment(due: DueSnapshot) -> Moment:
-    at, time = due.snapshot.snapshot_id, int(due.snapshot.time.timestamp() * 1000)
+    at, time = due.snapshot.snapshot_id, (due.snapshot.time - _EPOCH) // _MICROSECOND
     if due.then is None:
-        return Moment(at, time, "DROP TABLE", None)
+        return Moment(at, time, DROP_TABLE, None)
     info, history = due.then.facts.info, due.then.facts.history
     declaration = declaration_text(info, history.physical, history.parents)
     columns = info.schema.columns
     shape = PublishedShape(str(info.name), info.comment, columns, history.physical, declaration)
     rewrites = "rewrite_delete" in due.words
     same = bool(due.words) and (rewrites or due.words <= UPKEEP.keys() | _SHAPES)
-    return Moment(at, time, _operation(due.words), shape, same_rows=same)
+    return Moment(at, time, _operation(due.words), shape, same, due.after_others)
 
 
 def _operation(words: frozenset[str]) -> str:

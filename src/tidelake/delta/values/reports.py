@@ -280,13 +280,18 @@ def prometheus(found: MirrorDiff) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredTable:
-    """A table that is back, as the version of its log showed it."""
+    """A table that is back, as the version of its log showed it, and as those before it did from
+    `first_version` on, which is of the snapshot `since`. `note` says why not from earlier on, if
+    there was something earlier."""
 
     table: str
     root: str
     version: int
     files: int
     rows: int
+    first_version: int
+    since: int
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +304,10 @@ class SkippedLog:
 
 @dataclass(frozen=True, slots=True)
 class RecoverResult:
-    """`snapshot_id` is the snapshot that has all tables; None if nothing was done."""
+    """`snapshot_id` is the snapshot that has all tables; None if nothing was done. `snapshots` is
+    how many are back, each with the id and the time that it had."""
 
     snapshot_id: int | None
     tables: tuple[RecoveredTable, ...]
     skipped: tuple[SkippedLog, ...]
+    snapshots: int = 0
