@@ -82,7 +82,7 @@ class Replay:
             assert found is not None
             table.table_id = found
         for at in sorted(moments):
-            time = max(time, _time(moments[at]))
+            time = _time(moments[at], time)
             self._do(at, time, moments[at])
         return max(moments)
 
@@ -135,9 +135,11 @@ class Replay:
         return WriteResult(None, rows=rows, operation="recover")
 
 
-def _time(parts: Iterable[Part]) -> datetime:
-    """Logs that follow each other closely may say later times than it was."""
-    return min(step.time for _, step in parts)
+def _time(parts: Sequence[Part], before: datetime) -> datetime:
+    """When a snapshot was. Logs that do not know it exactly may say a little later than it was, and
+    in which order they were is not to change."""
+    exact = [step.time for _, step in parts if step.exact]
+    return exact[0] if exact else max(before, min(step.time for _, step in parts))
 
 
 def _settle(writer: Writer, at: int, time: datetime, parts: Sequence[Part]) -> None:
