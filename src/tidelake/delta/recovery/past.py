@@ -33,11 +33,12 @@ _LAST_ID, _LAST_TIME = 1 << 60, 253_402_300_799_000_000
 
 @dataclass(frozen=True, slots=True)
 class TableStep:
-    """What a snapshot did to a table. Files are by where they are: those that `came`, those that
-    have `changed` in which rows are deleted, and those that `went`. `moved`: rows were only put
-    into other files. `exact`: its time is not just to the millisecond. `deleted` are the positions that went from files which came or changed.
-    `dated`: files that came, whose rows name the snapshot since which they are there, with the
-    last of these; `appeared`: with this one some are."""
+    """What a snapshot did to a table. `exact`: its time is not just to the millisecond. Files are
+    by where they are: those that `came`, those that have `changed` in which rows are deleted, and
+    those that `went`. `moved`: rows were only put into other files. `deleted` are the positions
+    that went from files which came or changed. `dated`: files that came, whose rows name the
+    snapshot since which they are there, with the last of these; `appeared`: with this one some
+    are."""
 
     version: int
     snapshot_id: int
