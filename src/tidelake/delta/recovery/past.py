@@ -33,15 +33,17 @@ _LAST_ID, _LAST_TIME = 1 << 60, 253_402_300_799_000_000
 
 @dataclass(frozen=True, slots=True)
 class TableStep:
-    """What a snapshot did to a table. Files are by where they are: those that `came`, those that
-    have `changed` in which rows are deleted, and those that `went`. `moved`: rows were only put
-    into other files. `deleted` are the positions that went from files which came or changed.
-    `dated`: files that came, whose rows name the snapshot since which they are there, with the
-    last of these; `appeared`: with this one some are."""
+    """What a snapshot did to a table. `exact`: its time is not just to the millisecond. Files are
+    by where they are: those that `came`, those that have `changed` in which rows are deleted, and
+    those that `went`. `moved`: rows were only put into other files. `deleted` are the positions
+    that went from files which came or changed. `dated`: files that came, whose rows name the
+    snapshot since which they are there, with the last of these; `appeared`: with this one some
+    are."""
 
     version: int
     snapshot_id: int
     time: datetime
+    exact: bool
     declaration: Declaration
     came: Mapping[str, Add]
     changed: Mapping[str, Add] = field(default_factory=dict)
@@ -87,7 +89,7 @@ def last_step(lost: LostTable) -> TableStep:
     return TableStep(
         state.version,
         lost.snapshot_id,
-        _time(state, log),
+        *_time(state, log),
         lost.declaration,
         {locate(add.path, log.root): add for add in state.files.values()},
     )
@@ -136,8 +138,8 @@ class _Walk:
             return
         moved = bool(listed) and not any(each.data_change for each in listed)
         declaration, at = self._declared(state), int(said[SNAPSHOT_ID])
-        time = _time(state, self._log)
-        step = TableStep(state.version, at, time, declaration, came, changed, went, moved)
+        when = _time(state, self._log)
+        step = TableStep(state.version, at, *when, declaration, came, changed, went, moved)
         if self.steps and (why := self._break(self.steps[-1], step, said)) is not None:
             self._begin_after(why)
         if not self.steps:
@@ -187,14 +189,14 @@ def _not_ours(state: State, said: Mapping[str, object]) -> str | None:
     return None
 
 
-def _time(state: State, log: LogListing) -> datetime:
-    """When the snapshot was: to the microsecond, unless an older Tidelake has written of it."""
+def _time(state: State, log: LogListing) -> tuple[datetime, bool]:
+    """When the snapshot was, and whether that is exact: an older Tidelake wrote milliseconds."""
     said = {} if state.info is None else state.info.said
     exact = said.get(SNAPSHOT_TIME)
     if isinstance(exact, int) and 0 < exact <= _LAST_TIME:
-        return _EPOCH + timedelta(microseconds=exact)
+        return _EPOCH + timedelta(microseconds=exact), True
     told = commit_time(state.info, log.written(state.version), None)
-    return _EPOCH + timedelta(milliseconds=told)
+    return _EPOCH + timedelta(milliseconds=told), False
 
 
 def _there(session: Session, lake: LostLake, lost: LostTable, found: Span) -> Span:

@@ -42,8 +42,9 @@ _BEFORE = "recovered_{}"
 
 @dataclass
 class RecoveredPast:
-    """A table that is coming back: how far it has come, by what `name`, and the ids of its files
-    by where they are. `numbered` are files whose rows bear their ids."""
+    """A table that is coming back: how far it has come, by what `name`, the ids of its files by
+    where they are, and how many `rows` these have left. `numbered` are files whose rows bear their
+    ids."""
 
     lost: LostTable
     steps: Sequence[TableStep]
@@ -52,6 +53,7 @@ class RecoveredPast:
     name: TableName = field(default_factory=lambda: TableName("main", ""))
     table_id: int = -1
     ids: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
 
     @property
     def first(self) -> TableStep:
@@ -82,7 +84,7 @@ class Replay:
             assert found is not None
             table.table_id = found
         for at in sorted(moments):
-            time = max(time, _time(moments[at]))
+            time = _time(moments[at], time)
             self._do(at, time, moments[at])
         return max(moments)
 
@@ -127,17 +129,20 @@ class Replay:
 
     def _stage(self, tx: DraftSession, time: datetime, parts: Sequence[Part]) -> WriteResult:
         drafts = [(tx.draft(table.name, thaw=True), table, step) for table, step in parts]
-        rows = 0
+        counts = []
         for draft, table, step in drafts:
             with tx.local.job(f"cannot recover {step.declaration.name}") as job:
-                rows += _StagedStep(tx, draft, job, table, step).run()
+                counts.append(_StagedStep(tx, draft, job, table, step).run())
         tx.origin = Origin(max(step.version for _, step in parts), time)
-        return WriteResult(None, rows=rows, operation="recover")
+        inserted, deleted = (sum(each) for each in zip(*counts, strict=True))
+        return WriteResult(None, rows=inserted + deleted, inserted=inserted, deleted=deleted)
 
 
-def _time(parts: Iterable[Part]) -> datetime:
-    """Logs that follow each other closely may say later times than it was."""
-    return min(step.time for _, step in parts)
+def _time(parts: Sequence[Part], before: datetime) -> datetime:
+    """When a snapshot was. Logs that do not know it exactly may say a little later than it was, and
+    in which order they were is not to change."""
+    exact = [step.time for _, step in parts if step.exact]
+    return exact[0] if exact else max(before, min(step.time for _, step in parts))
 
 
 def _settle(writer: Writer, at: int, time: datetime, parts: Sequence[Part]) -> None:
@@ -166,14 +171,21 @@ class _StagedStep:
     table: RecoveredPast
     step: TableStep
 
-    def run(self) -> int:
-        """How many rows came."""
+    def run(self) -> tuple[int, int]:
+        """How many rows came, and how many went."""
+        step, rows = self.step, self.table.rows
         self._declare()
-        for path in self.step.went:
+        for path in step.went:
             staging.end(self.draft, self.table.ids[path])
         self._delete()
         self.draft.add_files(list(self._files()))
-        return sum(rows_of(add) for add in self.step.came.values())
+        gone = {path: len(positions) for path, positions in step.deleted.items()}
+        went = sum(rows.pop(path) for path in step.went)
+        went += sum(gone.get(path, 0) for path in step.changed)
+        rows |= {path: rows_of(add) - gone.get(path, 0) for path, add in step.came.items()}
+        rows |= {path: rows[path] - gone.get(path, 0) for path in step.changed}
+        came = sum(rows[path] for path in step.came if path not in step.dated)
+        return (0, 0) if step.moved else (came, went)
 
     def _declare(self) -> None:
         draft, said = self.draft, self.step.declaration
