@@ -176,9 +176,8 @@ def whole_span(session: Session, reader: Reader, name: TableName, until: Moment 
     """A window of nothing but the rows that are there at its end."""
     last = session.at(reader) if until is None else session.resolve(reader, until).snapshot_id
     info = session.table_info(reader, last, name)
-    base = snapshots.by_id(reader, last)
-    known = tuple(snapshots.newest(reader, last))
-    return Span(facts_until(reader, info, last), last, last, base, known)
+    *known, base = snapshots.newest(reader, last)
+    return Span(facts_until(reader, info, last), last, last, base, tuple(known))
 
 
 def snapshots_between(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:
