@@ -2,12 +2,14 @@
 
 import random
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import tidelake
 from tidelake.errors import Conflict
+from tidelake.history.consumer_group import GroupMember
 from tidelake.testing.place import Place
 
 COPY = "row BIGINT, k BIGINT, v BIGINT"
@@ -46,6 +48,16 @@ def copy_for_ever(place: Place, sign: Path) -> None:
             time.sleep(0.02)
 
 
+def share_for_ever(place: Place, sign: Path, tables: Sequence[str]) -> None:
+    chance = random.Random(str(sign))
+    with place.open() as lake:
+        member = lake.consumer_group("copy", lease_seconds=0.5, start="rows", tables=tables)
+        sign.touch()
+        while True:
+            with suppress(Conflict):
+                copy_once(lake, member, limit=chance.choice([None, 1, 3]))
+
+
 def copy_once(lake: tidelake.Lake, consumer: Any, limit: int | None = None) -> bool:
     """The next batch, if there is one; also if others copy at the same time."""
     batch = consumer.poll(limit, timeout=0.05)
@@ -66,5 +78,8 @@ def copy_once(lake: tidelake.Lake, consumer: Any, limit: int | None = None) -> b
             tx.table(copy).delete(f"row IN ({', '.join(went)})")
         if stay:
             tx.table(copy).append(stay)
+        if isinstance(consumer, GroupMember):
+            step = {"since": batch.since, "until": batch.until}
+            tx.table(f"log_{name.removeprefix('main.')}").append([step])
         consumer.commit(batch, within=tx)
     return True

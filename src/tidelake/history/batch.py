@@ -27,6 +27,7 @@ class Batch:
 
     `tables` are those whose rows or columns may have changed, by their names at `until`. With
     `is_bootstrap` it is no changes but the tables as they are at `until`: all rows come as inserts.
+    A member of a group gets batches of one table, `table_id`.
     """
 
     since: int | None
@@ -35,13 +36,17 @@ class Batch:
     tables: tuple[str, ...]
     _session: Session = field(repr=False, compare=False)
     is_bootstrap: bool = False
-    _table_id: int | None = field(default=None, repr=False)
+    table_id: int | None = None
 
     def changes(self, table: str) -> Any:
         """The row changes of one table in this batch, as `Table.changes` gives them."""
         name, session = TableName.parse(table), self._session.known_at(self.until)
-        session.newest_info(name)  # which raises NotFound if there is none
-        return Changes(session, name, self.since, self.until, rows_first=self.is_bootstrap)
+        info = session.newest_info(name)  # which raises NotFound if there is none
+        with session.reading() as reader:
+            began = min(snapshots.of_table(reader, info.id), default=0)
+        is_new = self.since is not None and began > self.since
+        since = None if is_new else self.since  # another may have had its name then
+        return Changes(session, name, since, self.until, rows_first=self.is_bootstrap)
 
 
 def first_place(
@@ -84,11 +89,8 @@ def table_names(
     )
 
 
-def check_whole(reader: Reader, who: str, position: int, found: Sequence[Snapshot]) -> None:
-    """Snapshots are numbered without gaps: what is missing has been expired."""
-    there = {snapshot.snapshot_id for snapshot in found}
-    if snapshots.exists(reader, position):
-        there.add(position)
+def check_there(reader: Reader, who: str, position: int, there: Collection[int]) -> None:
+    """Snapshots are numbered without gaps: what is missing from a position on has been expired."""
     last = max(there, default=position)
     if len(there) == last - position + 1:
         return

@@ -10,7 +10,8 @@ from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
 from tidelake.history import consumer_records as consumers
-from tidelake.history.batch import Batch, check_whole, first_place, table_names
+from tidelake.history import group_records as groups
+from tidelake.history.batch import Batch, check_there, first_place, table_names
 from tidelake.history.holder import Holder
 from tidelake.model.changes_made import touched_tables
 from tidelake.model.snapshot import Snapshot
@@ -37,6 +38,7 @@ class Consumer(Holder):
         self._whole_at: int | None = None
         with session.database.writing() as writer:
             place = first_place(session, writer, since, self._start)
+            groups.check_single(writer, self.name)
             consumers.take(writer, self.name, self.owner, self._lease, place)
 
     @property
@@ -79,7 +81,10 @@ class Consumer(Holder):
     def _later_batch(self, reader: Reader, place: int | None, most: int | None) -> Batch | None:
         found = snapshots.after(reader, place, most)
         if place is not None:
-            check_whole(reader, self.name, place, found)
+            there = {each.snapshot_id for each in found}
+            if snapshots.exists(reader, place):
+                there.add(place)
+            check_there(reader, self.name, place, there)
         return self._batch(reader, place, found) if found else None
 
     def _batch(self, reader: Reader, since: int | None, found: Sequence[Snapshot]) -> Batch:
