@@ -15,14 +15,14 @@ from tidelake.testing.place import Place
 COPY = "row BIGINT, k BIGINT, v BIGINT"
 
 
-def write_at_random(place: Place, table: str, stop: Path, seed: int) -> None:
+def write_at_random(place: Place, tables: Sequence[str], stop: Path, seed: int) -> None:
     """Until somebody says stop."""
     chance = random.Random(seed)
     number = 0
     with place.open() as lake:
-        source = lake.table(table)
         while not stop.exists():
             number += 1
+            source = lake.table(chance.choice(tables))
             match chance.randrange(5):
                 case 0:
                     source.delete(f"k % 7 = {chance.randrange(7)}")
@@ -33,7 +33,7 @@ def write_at_random(place: Place, table: str, stop: Path, seed: int) -> None:
                 case _:
                     first = number * 100
                     source.append([{"k": first + k, "v": number} for k in range(3)])
-            time.sleep(chance.uniform(0, 0.02))
+            time.sleep(chance.uniform(0, 0.05))
 
 
 def copy_for_ever(place: Place, sign: Path) -> None:

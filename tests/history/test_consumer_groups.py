@@ -242,9 +242,10 @@ def test_copies_by_whoever_lives(place: Place, tmp_path: Path, kills: int) -> No
             lake.create_table(name, "k BIGINT, v BIGINT").append([{"k": 1, "v": 0}])
             lake.create_table("copy" if name == "t" else f"copy_{name}", COPY)
             lake.create_table(f"log_{name}", "since BIGINT, until BIGINT")
-    stop, living, writers = tmp_path / "stop", [], []
-    for number, name in enumerate(tables):
-        writers.append(start(partial(write_at_random, place, name, stop, kills + number)))
+    stop, living = tmp_path / "stop", []
+    writers = [
+        start(partial(write_at_random, place, tables, stop, n)) for n in range(kills // 8 + 1)
+    ]
     for kill in range(kills):
         sign = tmp_path / f"began-{kill}"
         living.append(start(partial(share_for_ever, place, sign, tables)))

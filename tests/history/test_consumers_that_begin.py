@@ -147,7 +147,7 @@ def test_a_copy_by_whoever_lives(place: Place, tmp_path: Path, kills: int) -> No
         lake.create_table("t", "k BIGINT, v BIGINT").append([{"k": k, "v": 0} for k in range(20)])
         lake.create_table("copy", COPY)
     stop = tmp_path / "stop"
-    writer = start(partial(write_at_random, place, "t", stop, kills))
+    writer = start(partial(write_at_random, place, ["t"], stop, kills))
     for kill in range(kills):
         sign = tmp_path / f"began-{kill}"
         copier = start(partial(copy_for_ever, place, sign))

@@ -41,7 +41,9 @@ def consumers(options: Options, drop: str | None, dry_run: bool) -> None:
         raise NotFound(f"there is no consumer {drop!r}", hint="tidelake consumers")
     if not dry_run:
         with options.writable() as lake:
-            (lake.consumer(drop) if state.members is None else lake.consumer_group(drop)).drop()
+            take = lake.consumer if state.members is None else lake.consumer_group
+            with take(drop) as holder:
+                holder.drop()
     if options.as_json:
         render.document({"dry_run": dry_run, "dropped": asdict(state)})
     else:
