@@ -23,6 +23,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "cleanup": lambda tx: tx.cleanup(dry_run=True),
     "compact": lambda tx: tx.compact(),
     "consumer": lambda tx: tx.consumer("c"),
+    "consumer_group": lambda tx: tx.consumer_group("c"),
     "create_tenant": lambda tx: tx.create_tenant("acme"),
     "drop_frozen": lambda tx: tx.drop_frozen("d"),
     "drop_tenant": lambda tx: tx.drop_tenant("acme"),

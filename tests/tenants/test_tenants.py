@@ -23,9 +23,10 @@ encrypted engine freeze frozen health known_at log mirror mirrored rename schema
 table tables transaction undrop url view views
 """
 _OF_THE_WHOLE = """
-across_tenants audit backup cleanup consumer consumers create_tenant delta_versions diff drop_tenant
-erase erasures expire finish_erasures macros mirrors move names recover reindex set_option set_quota
-set_retention share shares sync_mirrors tag tags tenant tenant_login tenants unshare untag verify
+across_tenants audit backup cleanup consumer consumer_group consumers create_tenant delta_versions
+diff drop_tenant erase erasures expire finish_erasures macros mirrors move names recover reindex
+set_option set_quota set_retention share shares sync_mirrors tag tags tenant tenant_login tenants
+unshare untag verify
 """
 _HIDDEN = ("bolt", "hidden", "unseen")
 """Parts of names that acme must never hear."""

@@ -41,7 +41,9 @@ def consumers(options: Options, drop: str | None, dry_run: bool) -> None:
         raise NotFound(f"there is no consumer {drop!r}", hint="tidelake consumers")
     if not dry_run:
         with options.writable() as lake:
-            lake.consumer(drop).drop()
+            take = lake.consumer if state.members is None else lake.consumer_group
+            with take(drop) as holder:
+                holder.drop()
     if options.as_json:
         render.document({"dry_run": dry_run, "dropped": asdict(state)})
     else:
@@ -58,4 +60,7 @@ def _list(options: Options, found: list[ConsumerState]) -> None:
 
 def _row(state: ConsumerState) -> list[str | int | None]:
     until = f"{state.lease_until:%H:%M:%S}" if state.lease_until else ""
-    return [state.name, state.snapshot_id, state.lag, state.owner or "", until]
+    holder = state.owner or ""
+    if state.members is not None:
+        holder = f"a group of {len(state.members)}"
+    return [state.name, state.snapshot_id, state.lag, holder, until]

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Reader
 from tidelake.errors import Conflict
-from tidelake.history import consumer_records
+from tidelake.history import consumer_records, group_records
 from tidelake.history.values import ConsumerState
 
 
 class ConsumersAnnex(Annex):
-    tables = (consumer_records.TABLE,)
+    tables = (consumer_records.TABLE, *group_records.TABLES)
 
     def protect(self, reader: Reader, snapshots: Collection[int], /) -> None:
         behind = overtaken_consumers(reader, snapshots)

@@ -75,7 +75,11 @@ class Changes(LazyRows):
         *,
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
+        rows_first: bool = False,
     ) -> None:
+        """With `rows_first` it begins with the rows that are there at the end, and not with those
+        of the oldest snapshot."""
+        self._rows_first = rows_first
         self._session = session
         self._name = name
         self._since = since
@@ -86,7 +90,11 @@ class Changes(LazyRows):
     def plan(self) -> ChangePlan:
         """Which files and rows tell of the changes."""
         with self._session.reading() as reader:
-            span = span_of(self._session, reader, self._name, self._since, self._until)
+            told = (self._session, reader, self._name)
+            if self._rows_first:
+                span = whole_span(*told, self._until)
+            else:
+                span = span_of(*told, self._since, self._until)
             return plan_changes(reader, span, _wanted(span.facts, self._columns))
 
     def files(self) -> list[DataFile]:
@@ -162,6 +170,14 @@ def span_of(
     return Span(
         facts_until(reader, info, last), first, last, base, snapshots_between(reader, first, last)
     )
+
+
+def whole_span(session: Session, reader: Reader, name: TableName, until: Moment | None) -> Span:
+    """A window of nothing but the rows that are there at its end."""
+    last = session.at(reader) if until is None else session.resolve(reader, until).snapshot_id
+    info = session.table_info(reader, last, name)
+    *known, base = snapshots.newest(reader, last)
+    return Span(facts_until(reader, info, last), last, last, base, tuple(known))
 
 
 def snapshots_between(reader: Reader, first: int, last: int) -> tuple[Snapshot, ...]:

@@ -2,64 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import os
-import socket
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from time import monotonic, sleep
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
-from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.history import consumer_records as consumers
-from tidelake.history.changes import Changes
-from tidelake.history.values import checked_limit
+from tidelake.history import group_records as groups
+from tidelake.history.batch import Batch, check_there, first_place, table_names
+from tidelake.history.holder import Holder
 from tidelake.model.changes_made import touched_tables
-from tidelake.model.closable import Closable
-from tidelake.model.names import TableName
 from tidelake.model.snapshot import Snapshot
-from tidelake.model.tag import checked_name
-from tidelake.session.drafting import DraftSession
 from tidelake.session.session import Session
 
-_LISTED = 8
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _PATIENCE = 0.01, 1.0, 1.5
-"""How long to wait before looking again: a little at first, and longer each time."""
 
-
-class OpenTransaction(Protocol):
-    """A transaction, as `lake.transaction()` gives it."""
-
-    @property
-    def session(self) -> DraftSession: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What happened after snapshot `since` (None: from nothing) up to `until`.
-
-    `tables` are those whose rows or columns may have changed, by their names at `until`.
-    """
-
-    since: int | None
-    until: int
-    snapshots: tuple[Snapshot, ...]
-    tables: tuple[str, ...]
-    _session: Session = field(repr=False, compare=False)
-
-    def changes(self, table: str) -> Any:
-        """The row changes of one table in this batch, as `Table.changes` gives them."""
-        name, session = TableName.parse(table), self._session.known_at(self.until)
-        session.newest_info(name)  # which raises NotFound if there is none
-        return Changes(session, name, self.since, self.until)
-
-
-class Consumer(Closable):
+class Consumer(Holder):
     """A named reader of the lake's changes that is held here, made by `lake.consumer(name)`.
 
     `poll` what is new, do something with it, then `commit`: whoever holds the consumer next goes
@@ -71,44 +30,22 @@ class Consumer(Closable):
         self,
         session: Session,
         name: str,
-        since: int | str | datetime | None,
-        lease_seconds: float,
-        tables: Sequence[str] | None = None,
+        since: int | str | datetime | None = None,
+        lease_seconds: float = 60,
+        **wishes: Any,
     ) -> None:
-        if not (isinstance(lease_seconds, int | float) and 0 < lease_seconds < math.inf):
-            raise Invalid(
-                f"a lease of {lease_seconds!r} seconds is none", hint="give a number above 0"
-            )
-        self.name = checked_name(name, "consumer")
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self._pid = os.getpid()
-        self._session = session
-        self._tables = None if tables is None else _ids(session, tables)
-        self._lease = timedelta(seconds=lease_seconds)
-        self._polled: Batch | None = None
-        self._closed = False
+        super().__init__(session, name, since, lease_seconds, **wishes)
+        self._whole_at: int | None = None
         with session.database.writing() as writer:
-            start = None if since is None else session.resolve(writer, since).snapshot_id
-            consumers.take(writer, self.name, self.owner, self._lease, start)
+            place = first_place(session, writer, since, self._start)
+            groups.check_single(writer, self.name)
+            consumers.take(writer, self.name, self.owner, self._lease, place)
 
     @property
     def position(self) -> int | None:
         """The snapshot up to which everything has been taken; None: nothing yet."""
         with self._reading() as reader:
             return consumers.held_consumer(reader, self.name, self.owner).snapshot_id
-
-    def poll(self, limit: int | None = None, *, timeout: float | None = None) -> Batch | None:
-        """What is new since the last commit, all of it or the next `limit` snapshots; None when
-        there is nothing, also after `timeout` seconds if one is given. The same comes again until
-        it is committed."""
-        most = checked_limit(limit)
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
-            raise Invalid(f"timeout={timeout!r} is no time to wait", hint="give seconds")
-        deadline, pause = monotonic() + (timeout or 0), _FIRST_PAUSE_S
-        while (batch := self._next(most)) is None and (left := deadline - monotonic()) > 0:
-            sleep(min(pause, left))
-            pause = min(pause * _PATIENCE, _LONGEST_PAUSE_S)
-        return batch
 
     def _next(self, most: int | None) -> Batch | None:
         """The next batch in which something has happened that is asked for."""
@@ -121,94 +58,60 @@ class Consumer(Closable):
     def _look(self, most: int | None) -> Batch | None:
         with self._reading() as reader:
             state = consumers.held_consumer(reader, self.name, self.owner)
-            found = snapshots.after(reader, state.snapshot_id, most)
-            if state.snapshot_id is not None:
-                self._check_whole(reader, state.snapshot_id, found)
             due = state.lease_until is None or (
                 state.lease_until - own_tables.clock(reader) < self._lease / 2
             )
-            batch = self._batch(reader, state.snapshot_id, found) if found else None
-        if found or due:
+            if state.snapshot_id is None and self._start == "rows":
+                batch: Batch | None = self._first_batch(reader)
+            else:
+                batch = self._later_batch(reader, state.snapshot_id, most)
+        if batch is not None or due:
             self.renew()
         return batch
 
-    def commit(self, batch: Batch | None = None, *, within: OpenTransaction | None = None) -> None:
-        """Everything up to the end of the batch (the last one polled) has been taken, for good.
-        Refused when somebody else holds the consumer by now.
+    def _first_batch(self, reader: Reader) -> Batch:
+        """All rows, as of the newest snapshot when this was asked for first."""
+        if self._whole_at is None or not snapshots.exists(reader, self._whole_at):
+            self._whole_at = snapshots.head_id(reader)
+        at = self._whole_at
+        names = table_names(self._session, reader, at, self._tables)
+        known = (snapshots.by_id(reader, at),)
+        return Batch(None, at, known, names, self._session, is_bootstrap=True)
 
-        `within` a transaction of the same lake, it is committed with that, or not at all: what the
-        transaction writes is then made of every batch exactly once."""
-        done = batch or self._polled
-        self._check_open()
-        if done is None:
-            raise Invalid("there is nothing to commit", hint="poll() first")
-        if within is not None:
-            self._join(within, done)
-        else:
-            with self._session.database.writing() as writer:
-                self._move(writer, done)
-        self._polled = None
+    def _later_batch(self, reader: Reader, place: int | None, most: int | None) -> Batch | None:
+        found = snapshots.after(reader, place, most)
+        if place is not None:
+            there = {each.snapshot_id for each in found}
+            if snapshots.exists(reader, place):
+                there.add(place)
+            check_there(reader, self.name, place, there)
+        return self._batch(reader, place, found) if found else None
 
-    def _join(self, within: OpenTransaction, batch: Batch) -> None:
-        """Let a transaction move the consumer."""
-        tx = getattr(within, "session", None)
-        if not isinstance(tx, DraftSession) or tx.database.url != self._session.database.url:
-            raise Invalid(
-                f"{within!r} is no transaction of the lake that {self.name!r} follows",
-                hint="with lake.transaction() as tx: …; consumer.commit(within=tx)",
-            )
-        tx.check_open()
-        before = tx.in_commit
+    def _batch(self, reader: Reader, since: int | None, found: Sequence[Snapshot]) -> Batch:
+        until = found[-1].snapshot_id
+        touched = snapshots.tables_begun(reader, since, until)
+        for snapshot in found:
+            touched |= touched_tables(snapshot.changes)
+        if self._tables is not None:
+            touched &= self._tables
+        names = table_names(self._session, reader, until, touched)
+        return Batch(since, until, tuple(found), names, self._session)
 
-        def keep(writer: Writer) -> None:
-            if before is not None:
-                before(writer)
-            self._move(writer, batch)
-
-        tx.in_commit, tx.keeps_anyway = keep, True
-
-    def _move(self, writer: Writer, batch: Batch) -> None:
+    def _move(self, writer: Writer, batch: Batch) -> bool:
         state = consumers.renew(writer, self.name, self.owner, self._lease)
-        if state.snapshot_id == batch.until:
-            return
-        if state.snapshot_id != batch.since:
-            raise Conflict(
-                f"the consumer {self.name!r} is at {state.snapshot_id}, and the batch begins"
-                f" after {batch.since}",
-                hint="poll() again; commit batches in the order in which they came",
-            )
+        if not self._follows(batch, state.snapshot_id):
+            return False
         consumers.move(writer, self.name, batch.until)
+        return True
 
     def seek(self, to: int | str | datetime | None) -> None:
         """Go on from another snapshot, time or tag; None: from the beginning."""
         self._check_open()
         with self._session.database.writing() as writer:
             at = None if to is None else self._session.resolve(writer, to).snapshot_id
-            consumers.renew(writer, self.name, self.owner, self._lease)
+            self._renew(writer)
             consumers.move(writer, self.name, at)
-        self._polled = None
-
-    def renew(self) -> None:
-        """Keep it for another lease, in the midst of long work."""
-        self._check_open()
-        with self._session.database.writing() as writer:
-            consumers.renew(writer, self.name, self.owner, self._lease)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise Invalid(
-            f"the consumer {self.name!r} is held by one at a time",
-            hint="send the lake, and take hold of it there with lake.consumer(…)",
-        )
-
-    def close(self) -> None:
-        """Let others have it. What was not committed comes again. A process that was forked has
-        nothing to give back: its parent holds it."""
-        if not self._closed:
-            self._closed = True
-            if self._pid != os.getpid():
-                return
-            with self._session.database.writing() as writer:
-                consumers.release(writer, self.name, self.owner)
+        self._polled = self._whole_at = None
 
     def drop(self) -> None:
         """Forget the consumer and how far it has come."""
@@ -218,54 +121,8 @@ class Consumer(Closable):
             consumers.forget(writer, self.name)
         self._closed = True
 
-    def __repr__(self) -> str:
-        return f"<Consumer {self.name!r} of {self._session.database.url}>"
+    def _renew(self, writer: Writer) -> None:
+        consumers.renew(writer, self.name, self.owner, self._lease)
 
-    def _reading(self) -> Any:
-        self._check_open()
-        return self._session.reading()
-
-    def _check_open(self) -> None:
-        self._session.check_not_closed()
-        if self._closed:
-            raise Invalid(
-                f"the consumer {self.name!r} has been closed", hint="take it with lake.consumer(…)"
-            )
-
-    def _check_whole(self, reader: Reader, position: int, found: Sequence[Snapshot]) -> None:
-        """Snapshots are numbered without gaps: what is missing has been expired."""
-        there = {snapshot.snapshot_id for snapshot in found}
-        if snapshots.exists(reader, position):
-            there.add(position)
-        last = max(there, default=position)
-        if len(there) == last - position + 1:
-            return
-        gone = [str(each) for each in range(position, last + 1) if each not in there]
-        listed = ", ".join(gone[:_LISTED]) + (", …" if len(gone) > _LISTED else "")
-        oldest = snapshots.oldest_id(reader)
-        raise NotFound(
-            f"the consumer {self.name!r} has come to snapshot {position}, and snapshots that it"
-            f" needs to go on have been expired: {listed}",
-            hint=f"seek(None) begins anew with the rows of the oldest snapshot, {oldest};"
-            f" seek({snapshots.head_id(reader)}) goes on with what is to come",
-        )
-
-    def _batch(self, reader: Reader, since: int | None, found: Sequence[Snapshot]) -> Batch:
-        until = found[-1].snapshot_id
-        touched = snapshots.tables_begun(reader, since, until)
-        for snapshot in found:
-            touched |= touched_tables(snapshot.changes)
-        names = self._session.view.names(reader, until, "table")
-        tables = sorted(
-            str(name)
-            for table_id, name in names
-            if table_id in touched and (self._tables is None or table_id in self._tables)
-        )
-        return Batch(since, until, tuple(found), tuple(tables), self._session)
-
-
-def _ids(session: Session, tables: Sequence[str]) -> frozenset[int]:
-    """The tables to follow, all of which must be there."""
-    if isinstance(tables, str) or not tables:
-        raise Invalid(f"tables={tables!r} is no list of tables", hint='tables=["orders"]')
-    return frozenset(session.newest_info(TableName.parse(name)).id for name in tables)
+    def _release(self, writer: Writer) -> None:
+        consumers.release(writer, self.name, self.owner)

@@ -33,6 +33,22 @@ def every(reader: Reader) -> list[ConsumerState]:
     return [_state(row) for row in reader.rows(f"{_select(reader)} ORDER BY consumer_name")]
 
 
+def place_of(reader: Reader, name: str) -> int | None:
+    """The place of one that is there."""
+    known = _find(reader, name)
+    return None if known is None else known.snapshot_id
+
+
+def make(writer: Writer, name: str, place: int | None) -> None:
+    """A consumer that nobody holds. Refused if there is one."""
+    if _find(writer, name) is not None:
+        raise Conflict(
+            f"the consumer {name!r} is not one that is shared", hint="give the group another name"
+        )
+    now = writer.dialect.moment(own_tables.clock(writer))
+    writer.insert(TABLE, [{"consumer_name": name, "snapshot_id": place, "updated_at": now}])
+
+
 def take(
     writer: Writer, name: str, owner: str, lease: timedelta, since: int | None
 ) -> ConsumerState:

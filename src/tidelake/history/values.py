@@ -16,11 +16,24 @@ from tidelake.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class TableShare:
+    """A table of a group: everything up to `snapshot_id` has been taken (None: nothing yet);
+    `owner` holds it now, or held it last."""
+
+    table: str
+    snapshot_id: int | None
+    owner: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerState:
     """A named consumer. It has taken everything up to `snapshot_id`; neither that snapshot nor a
     later one may be expired before it goes on. None: nothing yet; then the rows of the oldest
     snapshot come first, and it needs all there are. `owner` holds it until `lease_until`. `lag`
     counts the snapshots that it has still to take.
+
+    Where a group shares it, `members` are those who take part now (None: it is no group's),
+    `tables` tell who has which, and `snapshot_id` is as far as all of them are.
     """
 
     name: str
@@ -28,10 +41,14 @@ class ConsumerState:
     owner: str | None = None
     lease_until: datetime | None = None
     lag: int = 0
+    members: tuple[str, ...] | None = None
+    tables: tuple[TableShare, ...] = ()
 
     def __str__(self) -> str:
         at = "nothing yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
         held = f", held by {self.owner} until {self.lease_until}" if self.owner else ""
+        if self.members is not None:
+            held = f", shared by {len(self.members)}"
         return f"{self.name}: {at}, {self.lag} behind{held}"
 
 

@@ -305,11 +305,11 @@ class Browsable:
 
     def consumers(self) -> list[ConsumerState]:
         """All consumers, how far they have come and who holds them."""
-        from tidelake.history import consumer_records as consumers
+        from tidelake.history import group_records as groups
 
         self.session.namespace.check_whole("consumers")
         with self.session.reading() as reader:
-            return consumers.every(reader)
+            return groups.states(reader)
 
     def tags(self) -> list[Tag]:
         """All tags, by snapshot."""

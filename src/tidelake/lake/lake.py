@@ -25,7 +25,6 @@ from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
-    from tidelake.history.consumer import Consumer
     from tidelake.lake.transaction import Transaction
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
@@ -122,24 +121,6 @@ class Lake(Keeper, Closable):
             gone = tags.remove(writer, name)
             audit.put(writer, tags.audit_record("untag", replace(gone, author=None, message=None)))
             return gone
-
-    def consumer(
-        self,
-        name: str,
-        since: int | str | datetime | None = None,
-        lease_seconds: float = 60,
-        *,
-        tables: Sequence[str] | None = None,
-    ) -> Consumer:
-        """Take hold of a named consumer of the lake's changes, or of those of some `tables`; use it
-        in a `with`. A new one starts after `since`, else from the beginning; one that is known goes
-        on where it was.
-        Only one can hold it: until it is closed, or silent for as long as its lease."""
-        from tidelake.history.consumer import Consumer
-
-        self.session.namespace.check_whole("consumer")
-        self.session.check_writable()
-        return Consumer(self.session, name, since, lease_seconds, tables)
 
     @overload
     def mirror(

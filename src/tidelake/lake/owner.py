@@ -12,6 +12,9 @@ from tidelake.model.names import TableName
 if TYPE_CHECKING:
     from tidelake.audit.trail import AuditTrail
     from tidelake.erasure.values import Erasure, ErasureResult
+    from tidelake.history.batch import Start
+    from tidelake.history.consumer import Consumer
+    from tidelake.history.consumer_group import GroupMember
     from tidelake.model.predicate import Predicate
     from tidelake.tenants.across import AcrossTenants
     from tidelake.tenants.share import Share
@@ -19,6 +22,44 @@ if TYPE_CHECKING:
 
 class Owner(Browsable):
     """All of it is Denied to tenants."""
+
+    def consumer(
+        self,
+        name: str,
+        since: int | str | datetime | None = None,
+        lease_seconds: float = 60,
+        *,
+        tables: Sequence[str] | None = None,
+        start: Start = "beginning",
+    ) -> Consumer:
+        """Take hold of a named consumer of the lake's changes, or of those of some `tables`; use it
+        in a `with`. A new one starts after `since`, else from the beginning, or with `start="rows"`
+        with all rows that there are, or with what comes from `"now"` on; one that is known goes on
+        where it was.
+        Only one can hold it: until it is closed, or silent for as long as its lease."""
+        from tidelake.history.consumer import Consumer
+
+        self.session.namespace.check_whole("consumer")
+        self.session.check_writable()
+        return Consumer(self.session, name, since, lease_seconds, tables=tables, start=start)
+
+    def consumer_group(
+        self,
+        name: str,
+        since: int | str | datetime | None = None,
+        lease_seconds: float = 60,
+        *,
+        tables: Sequence[str] | None = None,
+        start: Start = "beginning",
+    ) -> GroupMember:
+        """Take part in a consumer that several share, in this process or others; use it in a
+        `with`. Each table, or each of some `tables`, is held by one member at a time. A new group
+        starts as a consumer does."""
+        from tidelake.history.consumer_group import GroupMember
+
+        self.session.namespace.check_whole("consumer_group")
+        self.session.check_writable()
+        return GroupMember(self.session, name, since, lease_seconds, tables=tables, start=start)
 
     def set_retention(self, name: str, span: str | None) -> None:
         """How long the past of a tenant is kept at least, such as "30d"; None: as the lake's. It

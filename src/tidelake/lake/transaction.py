@@ -97,6 +97,9 @@ class Transaction(Browsable):
     def consumer(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
 
+    def consumer_group(self, *_: Any, **__: Any) -> NoReturn:
+        raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
+
     def mirror(self, *_: Any, **__: Any) -> NoReturn:
         raise Invalid(
             "a mirror is not begun in a transaction", hint="call lake.mirror(…) after the commit"

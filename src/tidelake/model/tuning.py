@@ -20,6 +20,9 @@ class Tuning:
     """How many more are opened while they are needed."""
     patience_s: float = 60.0
     """How long what lost a race is tried again."""
+    unheard_s: float = 3.0
+    """Where the catalog's database tells of commits: after how long whoever waits for one looks all
+    the same. DuckDB's are not told of."""
     batch: int = 1000
     """Rows of the catalog that one transaction should remove, while everybody else waits."""
     checkpoint_every: int = 10

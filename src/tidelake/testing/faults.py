@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tidelake import Lake
-from tidelake.catalog.database.backend import Connections, Query, Session
+from tidelake.catalog.database.backend import Connections, Ear, Query, Session
 from tidelake.store.files import Store, StoredObject
 from tidelake.testing.place import Place
 
@@ -223,6 +223,10 @@ class _WatchedConnections:
     def shrink(self, tables: Sequence[str]) -> None:
         self.tell("shrink", "")
         self.inner.shrink(tables)
+
+    @property
+    def ear(self) -> Ear | None:
+        return self.inner.ear
 
     def close(self) -> None:
         self.inner.close()

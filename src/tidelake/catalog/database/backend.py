@@ -34,6 +34,19 @@ class Session(Protocol):
         ...
 
 
+class Ear(Protocol):
+    """Hears of commits that are made through us, whoever makes them. DuckDB's are not heard."""
+
+    def mark(self) -> int | None:
+        """How much has been heard; all that is committed after this call will be. None: nothing
+        can be heard now."""
+        ...
+
+    def wait(self, mark: int, seconds: float) -> None:
+        """Until more has been heard than at a mark, or may have been, or the time is over."""
+        ...
+
+
 class Connections(Protocol):
     """One database, open. Threads may use it at once; after a fork the child begins anew."""
 
@@ -48,6 +61,11 @@ class Connections(Protocol):
 
     def shrink(self, tables: Sequence[str]) -> None:
         """Write tables anew, so that nothing is left of rows that were deleted from them."""
+        ...
+
+    @property
+    def ear(self) -> Ear | None:
+        """What hears of commits, where the database tells of them."""
         ...
 
     def close(self) -> None: ...

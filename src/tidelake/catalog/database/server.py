@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import cells
+from tidelake.catalog.database.backend import Ear
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -65,6 +66,8 @@ class ServerDatabase(ABC):
 
     lock_outlives_transaction = False
     """Whether the lock lasts until it is freed, or the connection closed."""
+
+    ear: Ear | None = None
 
     def __init__(self, engine: Engine, tuning: Tuning) -> None:
         self._engine = engine

@@ -110,6 +110,8 @@ def _is_plain(column: Sequence[object]) -> bool:
 class DuckDBDatabase:
     """A pool of connections to one file; a transaction has a connection to itself."""
 
+    ear = None
+
     def __init__(self, url: CatalogUrl, _: Tuning, *, read_only: bool) -> None:
         self._url = url
         self._read_only = read_only

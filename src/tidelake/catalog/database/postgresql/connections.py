@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database import server
+from tidelake.catalog.database.postgresql.ear import CommitEar
 from tidelake.catalog.database.postgresql.guest_session import GuestSession
+from tidelake.catalog.database.postgresql.session import PostgreSQLSession
 from tidelake.catalog.database.postgresql.walls import ROLE
-from tidelake.catalog.database.server import ServerDatabase, ServerSession
+from tidelake.catalog.database.server import ServerDatabase
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.model.extras import require
 from tidelake.model.names import quote
@@ -17,8 +19,6 @@ from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-_LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
 
 _NOT_FREE = "55P03"
 _HAS_WALLS = "SELECT to_regproc('tidelake_end_holders') IS NOT NULL"
@@ -32,22 +32,29 @@ class PostgreSQLDatabase(ServerDatabase):
 
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
-        settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]
-        if read_only:
-            settings.append("-c default_transaction_read_only=on")
-        if url.schema:
-            settings.append(f"-c search_path={_option(quote(url.schema))}")
+        self._options = _driver_options(url, tuning, read_only)
         address = (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1)
-        options = {"options": " ".join(settings), "prepare_threshold": 1}
-        super().__init__(server.pool_of(address, tuning, **options), tuning)
+        super().__init__(server.pool_of(address, tuning, **self._options), tuning)
+        self._ear = self.ear = CommitEar(self._beside_the_pool)
 
-    def session_of(self, connection: Connection) -> ServerSession:
+    def _beside_the_pool(self) -> Any:
+        """A connection that nobody waits for."""
+        dialect = self._engine.dialect
+        words, options = dialect.create_connect_args(self._engine.url)
+        limits = {"connect_timeout": server.CONNECT_TIMEOUT_S}
+        return dialect.connect(*words, **{**options, **limits, **self._options})
+
+    def close(self) -> None:
+        self._ear.close()
+        super().close()
+
+    def session_of(self, connection: Connection) -> PostgreSQLSession:
         driver: Any = connection.connection.driver_connection
         is_guest = ROLE.fullmatch(driver.info.user) is not None
-        return GuestSession(connection) if is_guest else ServerSession(connection)
+        return GuestSession(connection) if is_guest else PostgreSQLSession(connection)
 
     @contextmanager
-    def alone(self, connection: Connection) -> Iterator[ServerSession]:
+    def alone(self, connection: Connection) -> Iterator[PostgreSQLSession]:
         try:
             with self._locked(connection) as session:
                 yield session
@@ -64,13 +71,13 @@ class PostgreSQLDatabase(ServerDatabase):
                 connection.exec_driver_sql("SELECT tidelake_end_holders()")
 
     @contextmanager
-    def _locked(self, connection: Connection) -> Iterator[ServerSession]:
+    def _locked(self, connection: Connection) -> Iterator[PostgreSQLSession]:
         with connection.begin():
             session = self.session_of(connection)
             driver: Any = connection.connection.driver_connection
             driver.prepared_max = _PREPARED
             with driver.pipeline():  # what has no answer to wait for costs no trip
-                session.execute(_LOCK, {})
+                session.lock()
                 yield session
                 driver.commit()
 
@@ -78,6 +85,15 @@ class PostgreSQLDatabase(ServerDatabase):
 _PREPARED = 5000
 """psycopg gives up prepared statements beyond so many, and of one that is on its way through the
 pipeline it does so too soon: a restore has hundreds."""
+
+
+def _driver_options(url: CatalogUrl, tuning: Tuning, read_only: bool) -> dict[str, Any]:
+    settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]
+    if read_only:
+        settings.append("-c default_transaction_read_only=on")
+    if url.schema:
+        settings.append(f"-c search_path={_option(quote(url.schema))}")
+    return {"options": " ".join(settings), "prepare_threshold": 1}
 
 
 def _option(text: str) -> str:

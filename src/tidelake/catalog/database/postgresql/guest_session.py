@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tidelake.catalog.database.server import Parameters, ServerSession
+from tidelake.catalog.database.postgresql.session import PostgreSQLSession
+from tidelake.catalog.database.server import Parameters
 
 _CHANGES = re.compile(r"\bducklake_snapshot_changes\b")
 _INLINED = re.compile(r"\bducklake_inlined_(?:data_[0-9]+_[0-9]+|delete_[0-9]+)\b")
 _MAKES_INLINED = 'CREATE TABLE "ducklake_inlined_'
 
 
-class GuestSession(ServerSession):
+class GuestSession(PostgreSQLSession):
     """What others' commits did is not told, so a view is asked in place of the table. Tables for
     small writes are made by a function: had a tenant tables of its own, it could put triggers on
     them, and whoever writes there would run these."""

@@ -130,6 +130,8 @@ def _insert(table: str, columns: Sequence[str]) -> str:
 class SQLiteDatabase:
     """A pool of connections to one file; a transaction has a connection to itself."""
 
+    ear = None
+
     def __init__(self, url: CatalogUrl, tuning: Tuning, *, read_only: bool) -> None:
         self._busy_timeout_s = tuning.busy_timeout_s
         self._uri = f"file:{quote(str(url.path))}?mode={'rw' if read_only else 'rwc'}"
