@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tidelake.delta.log.vectors import decode_vector
-from tidelake.delta.recovery.lost import rows_of
+from tidelake.delta.recovery.lost_table import rows_of
 from tidelake.delta.recovery.past import Span, TableStep
 from tidelake.delta.values.actions import Add
 from tidelake.engine.local.errors import translate_duckdb_errors

@@ -22,7 +22,7 @@ from tidelake.delta.mirror.compose import (
 )
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, parse_declaration
 from tidelake.delta.mirror.realign import state_of
-from tidelake.delta.recovery.lost import LostLake, LostTable, places_of, rows_of
+from tidelake.delta.recovery.lost_table import LostLake, LostTable, places_of, rows_of
 from tidelake.delta.values.actions import Action, Add, CommitInfo, Remove
 from tidelake.errors import Corrupt, TidelakeError
 from tidelake.session.session import Session

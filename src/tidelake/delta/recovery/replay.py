@@ -14,7 +14,7 @@ from tidelake.catalog.read import tables as read
 from tidelake.delta.importing.adopt import facts_of, parsed_stats
 from tidelake.delta.log.types import DeltaField
 from tidelake.delta.mirror.declaration import Declaration
-from tidelake.delta.recovery.lost import LostTable, rows_of
+from tidelake.delta.recovery.lost_table import LostTable, rows_of
 from tidelake.delta.recovery.past import TableStep
 from tidelake.delta.values.actions import Add
 from tidelake.delta.values.mirror import FIRST_ROW

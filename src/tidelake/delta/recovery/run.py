@@ -23,7 +23,7 @@ from tidelake.delta.mirror.realign import digest_of, mirrored_file
 from tidelake.delta.mirror.records import MirrorStep
 from tidelake.delta.mirror.sync import sync
 from tidelake.delta.recovery.life import with_lives
-from tidelake.delta.recovery.lost import LostLake, LostTable, lost_lake
+from tidelake.delta.recovery.lost_table import LostLake, LostTable, lost_lake
 from tidelake.delta.recovery.past import Span, last_step, span_of
 from tidelake.delta.recovery.replay import RecoveredPast, Replay, bare_files, numbered_files
 from tidelake.delta.values.mirror import Mirror, RatifiedVersion
