@@ -66,7 +66,7 @@ class Witness:
             at = snapshot.snapshot_id
             if at > max(last) or at not in self.held:
                 continue
-            assert snapshot.time == self.times[at]
+            assert snapshot.time == self.times[at], at
             by_time = lake.known_at(snapshot.time)
             there = held(lake.known_at(at))
             assert there.keys() == {u for u, since in uuids.items() if since <= at}

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tidelake.delta.importing.adopt import parsed_stats, row_count
 from tidelake.delta.log.features import check_readable
 from tidelake.delta.log.names import LOG, locate
-from tidelake.delta.log.read import LogListing, list_log
+from tidelake.delta.log.read import LogListing, commits, list_log
 from tidelake.delta.log.replay import State
 from tidelake.delta.log.vectors import place_of
 from tidelake.delta.mirror.compose import DROPPED, ENGINE
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, parse_declaration
 from tidelake.delta.mirror.realign import folder_of, last_snapshot, state_of
-from tidelake.delta.values.actions import Add
+from tidelake.delta.values.actions import Add, CommitInfo
 from tidelake.delta.values.reports import SkippedLog
 from tidelake.errors import Conflict, Corrupt, Denied, NotFound, TidelakeError
 from tidelake.model.names import fold
@@ -82,7 +82,7 @@ def lost_lake(session: Session, places: Sequence[str]) -> LostLake:
     for root in _roots(sizes, places):
         try:
             log = list_log(session.local.store, root)
-            state = state_of(session, log, log.newest)
+            state = told_state(session, log, log.newest)
             last = max(last, last_snapshot(state))
             lost = _lost(session, log, state, looked)
         except TidelakeError as error:
@@ -95,6 +95,15 @@ def lost_lake(session: Session, places: Sequence[str]) -> LostLake:
             lost = other if older is lost else lost
         by_name[fold(lost.name)] = lost
     return LostLake(tuple(by_name.values()), tuple(skipped), last, tuple(places), sizes)
+
+
+def told_state(session: Session, log: LogListing, version: int) -> State:
+    """The table at a version, with what its commit says of itself: a checkpoint does not."""
+    state = state_of(session, log, version)
+    if state.info is None and version in log.commits:
+        ((_, actions),) = commits(session.local.store, log, version, version)
+        state.info = next((each for each in actions if isinstance(each, CommitInfo)), None)
+    return state
 
 
 def _roots(found: Mapping[str, int], places: Sequence[str]) -> list[str]:

@@ -21,9 +21,8 @@ from tidelake.delta.mirror.compose import (
     SNAPSHOT_TIME,
 )
 from tidelake.delta.mirror.declaration import PROPERTY, Declaration, parse_declaration
-from tidelake.delta.mirror.realign import state_of
-from tidelake.delta.recovery.lost_table import LostLake, LostTable, places_of, rows_of
-from tidelake.delta.values.actions import Action, Add, CommitInfo, Remove
+from tidelake.delta.recovery.lost_table import LostLake, LostTable, places_of, rows_of, told_state
+from tidelake.delta.values.actions import Action, Add, Remove
 from tidelake.errors import Corrupt, TidelakeError
 from tidelake.session.session import Session
 
@@ -98,11 +97,8 @@ def last_step(lost: LostTable) -> TableStep:
 def _told(session: Session, lost: LostTable) -> Span:
     store, log = session.local.store, lost.log
     first = reachable(log, log.newest)
-    state = state_of(session, log, first)
+    state = told_state(session, log, first)
     begun = _Walk(log, None if first == 0 else f"the log begins with version {first}")
-    if first in log.commits:
-        ((_, actions),) = commits(store, log, first, first)
-        state.info = next((each for each in actions if isinstance(each, CommitInfo)), None)
     begun.follow(state, state.files.values())
     for version, actions in commits(store, log, first + 1, log.newest):
         state.apply(actions, version)
