@@ -317,3 +317,20 @@ def test_rows_that_pass_tell_what_went_wrong(tmp_path: Path) -> None:
         Path(lake.table("t").files()[0].path).unlink()
         with pytest.raises(TidelakeError, match="data"):
             lake.sql(f"SELECT * FROM changes('t', since => {done.snapshot_id - 1})").to_arrow()
+
+
+def test_rows_of_a_view_are_kept_where_they_are_joined(place: Facts) -> None:
+    lake = place.lake
+    lake.create_view("passing", "SELECT * FROM changes('facts')")
+    count = lake.sql("SELECT count(*) AS n FROM passing").to_arrow()["n"].to_pylist()
+    joined = lake.sql(
+        "SELECT count(*) AS n FROM passing a JOIN passing b USING (rowid, snapshot_id)"
+    )
+    assert joined.to_arrow()["n"].to_pylist()[0] >= count[0] > 0
+    some = lake.sql("SELECT id FROM changes('facts') WHERE change_type = 'insert'")
+    frame = tidelake.asof_join(
+        lake.sql("SELECT id, ts FROM changes('facts')"), lake.table("facts"), left_time="ts"
+    )
+    assert some.to_arrow().num_rows > 0
+    assert frame.to_arrow().num_rows == count[0]
+    lake.drop("passing")

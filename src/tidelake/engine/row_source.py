@@ -49,5 +49,10 @@ class PassingRows:
         return reader.__arrow_c_stream__(requested_schema)
 
 
+def pass_on(rows: ScanPlan | AsOfPlan | RowSource) -> ScanPlan | AsOfPlan | RowSource:
+    """For a query that goes through them once; plans are never kept."""
+    return rows if isinstance(rows, ScanPlan | AsOfPlan) else PassingRows(rows)
+
+
 Tables: TypeAlias = Mapping[str, ScanPlan | AsOfPlan | RowSource]
 """What a query reads, by the names that it calls it by."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelake.engine import Engine, Reading
-from tidelake.engine.row_source import PassingRows, RowSource, Tables
+from tidelake.engine.row_source import RowSource, Tables
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold, quote
 from tidelake.model.table import ViewInfo
@@ -92,8 +92,7 @@ class QueryTables:
             timed |= has_time
         for call in text.calls:
             handle = f"_tidelake_{len(self.tables)}"
-            rows = self._called(call, seen, depth)
-            self.tables[handle] = PassingRows(rows) if text.is_passage else rows
+            self.tables[handle] = self._called(call, seen, depth)
             edits.append(call.replaced(quote(handle)))
             timed = True
         return [*edits, *_shortened(text, homes)], timed

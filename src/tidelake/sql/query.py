@@ -10,7 +10,7 @@ from typing import Any
 from tidelake.coverage.requirement import completeness
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
-from tidelake.engine.row_source import RowSource
+from tidelake.engine.row_source import RowSource, Tables, pass_on
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
 from tidelake.model.event_time import as_moment
@@ -146,7 +146,7 @@ class Query:
             refuse_growth(asked.node, "a query whose rows are written")
         binding = QueryTables(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
-        self._sources = binding.sources
+        self._sources, self._is_passage = binding.sources, asked.is_passage
         self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
         self._sql = self._whole_sql if self._written else apply_edits(asked.sql, edits)
         self._parameters = {} if self._written else asked.used(values)
@@ -230,7 +230,10 @@ class Query:
             return engine.query(f"FROM {_PLANS}", {_PLANS: explained_rows(self.explain())})
         if engine.session is not None and shows(self._sql):
             return reading_of(self.session, engine, self._sql, self.tables, self._parameters)
-        return engine.query(self._sql, self.tables, self._parameters)
+        tables: Tables = self.tables
+        if self._is_passage:
+            tables = {name: pass_on(rows) for name, rows in tables.items()}
+        return engine.query(self._sql, tables, self._parameters)
 
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
