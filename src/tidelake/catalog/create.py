@@ -61,22 +61,6 @@ def equip(database: Database) -> None:
         _create_indexes(writer)
 
 
-def begin_at(writer: Writer, snapshot_id: int) -> None:
-    """Number snapshots on from one: the files of a lake that is being recovered name those it
-    had. Requires: there is none yet but the first."""
-    if snapshot_id > 0:
-        first = writer.row(
-            "SELECT schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot"
-        )
-        assert first is not None
-        names = ("schema_version", "next_catalog_id", "next_file_id")
-        row = {"snapshot_id": snapshot_id, **dict(zip(names, first, strict=True))}
-        row["snapshot_time"] = writer.dialect.moment(datetime.now(UTC))
-        writer.insert("ducklake_snapshot", [row])
-        changes = {"snapshot_id": snapshot_id, "changes_made": ""}
-        writer.insert("ducklake_snapshot_changes", [changes])
-
-
 def _create_tables(writer: Writer, names: list[str]) -> None:
     for name in names:
         if not writer.has_table(name):
