@@ -386,7 +386,7 @@ def _told(folder: Path) -> Any:
         return lake.recover(dry_run=True)
 
 
-@pytest.mark.parametrize("step", [20, 45, 70])
+@pytest.mark.parametrize("step", [3, 20, 35])
 def test_killed_at_a_step(step: int, tmp_path: Path) -> None:
     _killed_at(tmp_path, step)
 
