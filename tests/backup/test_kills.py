@@ -64,7 +64,6 @@ def _step(place: Place, folder: Path, wanted: dict[str, object], step: int) -> b
     return killed or hurt
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [5, 30])
 def test_killed_at_a_step(place: Place, tmp_path: Path, step: int) -> None:
     assert _step(place, tmp_path / "x", _lived(place), step)

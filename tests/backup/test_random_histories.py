@@ -41,7 +41,6 @@ def _check(seed: int, length: int, place: Place, other: Place, oracle: Oracle) -
         assert_same(other, oracle)
 
 
-@pytest.mark.slow
 def test_a_history(tmp_path: Path, oracle: Oracle) -> None:
     place = Place.at("sqlite", tmp_path / "lake")
     _check(5, 4, place, Place.at("sqlite", tmp_path / "again"), oracle)

@@ -111,7 +111,6 @@ def test_both_tell_the_same_story_at_every_snapshot(
             assert one.table(name).count() == other.table(name).count()
 
 
-@pytest.mark.slow
 def test_pruning_agrees(both: tuple[tidelake.Lake, tidelake.Lake]) -> None:
     original, copied = both
     for where in ("i = 350", "label = 'late'", "ts > '2200-01-01'", "d < 1", "n IS NULL"):

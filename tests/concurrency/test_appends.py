@@ -21,7 +21,6 @@ def numbers(place: Place) -> list[int]:
         return sorted(lake.table("t").to_arrow()["n"].to_pylist())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [320, pytest.param(800, marks=pytest.mark.slow)])
 def test_sixteen_processes(place: Place, rows: int) -> None:
     create(place)

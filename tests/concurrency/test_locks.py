@@ -57,7 +57,6 @@ print(seen_by_others())
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", [OURS, DUCKDBS], ids=["ours", "duckdbs"])
 def test_a_lock_outlives_what_the_other_closes(tmp_path: Path, script: str) -> None:
     run = subprocess.run(

@@ -15,7 +15,6 @@ THREADS = 4
 TIMES = 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql", "mariadb"])
 def test_four_threads(new_place: Callable[[str], Place], kind: str, shared: bool) -> None:

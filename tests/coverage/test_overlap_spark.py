@@ -44,7 +44,6 @@ def stray(lake: tidelake.Lake, tmp_path: Path) -> set[str]:
     return {p.name for p in (tmp_path / "data").rglob("*.parquet")} - known
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_frames(lake: tidelake.Lake, spark: "SparkSession", tmp_path: Path, policy: str) -> None:
     table = make(lake, policy, partition_by="s")

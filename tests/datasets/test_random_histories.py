@@ -61,7 +61,6 @@ def _check(seed: int, length: int, place: Place, oracle: Oracle) -> None:
         assert all(each.verify().ok for each in lake.frozen())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [5])
 def test_a_history(seed: int, tmp_path: Path, oracle: Oracle) -> None:
     _check(seed, 4, Place.at("sqlite", tmp_path / "lake"), oracle)

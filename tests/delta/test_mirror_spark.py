@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
 def test_a_table_that_spark_writes(tmp_path: Path, spark: "SparkSession", readers: Readers) -> None:
     url, data = f"sqlite:///{tmp_path}/lake.db", str(tmp_path / "data")
     with tidelake.connect(url, data, engine="spark", spark=spark) as lake:

@@ -41,7 +41,6 @@ def _assert_seen(lake: tidelake.Lake, seen: dict[int, list[int]]) -> None:
         assert keys == sorted(lake.known_at(at).table("t").to_arrow()["k"].to_pylist())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "count"),
     [

@@ -18,7 +18,6 @@ def on_spark(place: Place, lake: tidelake.Lake, spark: Any) -> Iterator[tidelake
         yield opened
 
 
-@pytest.mark.slow
 def test_made_and_read_on_spark(lake: tidelake.Lake, on_spark: tidelake.Lake) -> None:
     here = lake.create_table(
         "facts",

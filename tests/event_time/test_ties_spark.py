@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 NOON = "2024-03-12 12:00:00"
 
 
-@pytest.mark.slow
 @pytest.mark.spark
 def test_a_write_that_is_changed_in_its_transaction_keeps_its_turn(
     tmp_path: Path, spark: "SparkSession"

@@ -20,7 +20,6 @@ def by_spark(place: Place, spark: Any, since: int | None, **options: Any) -> lis
         return events(lake.table("t").changes(since, **options))
 
 
-@pytest.mark.slow
 def test_as_the_local_engine_tells_them(
     place: Place, lake: tidelake.Lake, duck: Duck, spark: Any
 ) -> None:

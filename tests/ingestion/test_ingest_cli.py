@@ -6,8 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 import tidelake
 from tidelake.testing.place import Place
 
@@ -17,7 +15,6 @@ def command(place: Place, *words: str) -> list[str]:
     return [*start, f"{place.data}/", "ingest", *words]
 
 
-@pytest.mark.slow
 def test_watch(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / "incoming"
     folder.mkdir()

@@ -84,7 +84,6 @@ def test_what_is_wrong_is_told_in_our_words(
     assert not place.unknown_files()
 
 
-@pytest.mark.slow
 def test_names_in_sql(session: Any, place: Place, lake: tidelake.Lake) -> None:
     table = lake.table("ns.t")
     with tidelake.spark.attach(session, lake) as attached:

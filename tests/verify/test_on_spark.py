@@ -9,7 +9,6 @@ from tidelake.testing.place import Place
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.slow
 def test_executors_read_and_the_report_is_the_same(spark: Any, place: Place) -> None:
     with place.open(engine="spark", spark=spark) as lake:
         table = lake.create_table("t", "id BIGINT, v DOUBLE", partition_by=["bucket(2, id)"])

@@ -53,7 +53,6 @@ def test_ten_thousand_columns(place: Place, lake: tidelake.Lake) -> None:
     assert lake.verify().ok
 
 
-@pytest.mark.slow
 def test_duckdb_reads_wide_tables(lake: tidelake.Lake, duck: Any) -> None:
     columns = wide(2_100, "INTEGER")
     t = lake.create_table("t", columns)

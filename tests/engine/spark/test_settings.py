@@ -133,7 +133,6 @@ def test_the_setting_is_switched_off_before_a_dataframe_runs(
         assert sorted(row.x for row in again.select("x").collect()) == [*range(9)]
 
 
-@pytest.mark.slow
 def test_nothing_is_set_for_columns_that_kept_their_names(without_ids: Any, place: Place) -> None:
     """Filters on floats are still not judged by statistics, which leave NaN out."""
     with place.open(engine="spark", spark=without_ids) as lake:

@@ -113,7 +113,6 @@ def check(lake: tidelake.Lake, spark: Any, seed: int, number: int) -> int:
     return len(texts)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_random(lake: tidelake.Lake, spark: Any, seed: int) -> None:
     with settings(spark, "America/New_York", ansi=False):
