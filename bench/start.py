@@ -9,6 +9,7 @@ from bench.timing import best_of, new_python
 _ROUNDS = 5
 _TARGET = 0.8
 _READ = "import sys, tidelake; lake = tidelake.connect(sys.argv[1]); lake.table('t').{method}()"
+_COMMAND = "import sys; from tidelake.cli import main; main([{words}, '--catalog', sys.argv[1]])"
 _PROGRAMS = {
     "python alone": "pass",
     "import sqlalchemy": "import sqlalchemy",
@@ -17,6 +18,9 @@ _PROGRAMS = {
     "import pandas": "import pandas",
     "import tidelake": "import tidelake",
     "tidelake: connect, count": _READ.format(method="count"),
+    "$ tidelake count t": _COMMAND.format(words="'count', 't'"),
+    "$ tidelake tables": _COMMAND.format(words="'tables'"),
+    "$ tidelake log": _COMMAND.format(words="'log'"),
     "tidelake: connect, to_arrow": _READ.format(method="to_arrow"),
     "tidelake: connect, to_pandas": _READ.format(method="to_pandas"),
 }

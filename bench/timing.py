@@ -61,7 +61,7 @@ def new_python(code: str, *arguments: str) -> dict[str, float]:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     command = [sys.executable, "-c", code, *arguments]
-    subprocess.run(command, cwd=ROOT, env=COMPILING, check=True)
+    subprocess.run(command, cwd=ROOT, env=COMPILING, check=True, stdout=subprocess.DEVNULL)
     wall = perf_counter() - start
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"wall": wall, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime}

@@ -1,5 +1,7 @@
 """A command is found by its name."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,3 +40,21 @@ def test_a_module_is_a_command_or_shared() -> None:
     names = {OTHER_NAMES.get(name, name) for name in main.commands}
     assert names.isdisjoint(SHARED)
     assert found == names | SHARED
+
+
+def test_a_command_does_not_wait_for_the_others(tmp_path: Path) -> None:
+    catalog = f"sqlite:///{tmp_path}/lake.db"
+    tidelake.connect(catalog).close()
+    program = (
+        "import atexit, sys; from tidelake.cli import main;"
+        " atexit.register(lambda: print(*sys.modules));"
+        f" main(['tables', '--catalog', {catalog!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert {"tidelake.cli.tables", "tidelake.lake.lake"} <= loaded
+    others = {f"tidelake.cli.{OTHER_NAMES.get(name, name)}" for name in main.commands}
+    assert loaded & others == {"tidelake.cli.tables"}
+    reports = {"tidelake.delta.values.reports", "tidelake.verify.values"}
+    assert loaded.isdisjoint({*reports, "duckdb", "pyarrow", "pandas"})

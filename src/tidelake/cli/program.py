@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -152,6 +152,31 @@ def commit_options(function: Function) -> Function:
         help="Refuse if the table has changed since this snapshot.",
     )
     return cast(Function, signature_options(once(expected(with_terms))))
+
+
+class Commands(MutableMapping[str, click.Command]):
+    """Commands by name. Each is loaded when somebody asks for it."""
+
+    def __init__(self, loaders: Mapping[str, Callable[[], click.Command]]) -> None:
+        self._loaders = dict(loaders)
+
+    def __getitem__(self, name: str) -> click.Command:
+        return self._loaders[name]()
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._loaders[name] = lambda: command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaders[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaders
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaders)
+
+    def __len__(self) -> int:
+        return len(self._loaders)
 
 
 class Program(click.Group):

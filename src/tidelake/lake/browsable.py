@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidelake.catalog.read import snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.errors import NotFound
-from tidelake.history.values import ConsumerState, LogEntry, checked_limit
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
 from tidelake.model.mirror import MirrorStatus
@@ -21,10 +20,10 @@ from tidelake.model.tag import Tag
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.session import Session
 from tidelake.session.source import Source
-from tidelake.tenants import own_log
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
+    from tidelake.history.values import ConsumerState, LogEntry
     from tidelake.session.drafting import DraftSession
 
 
@@ -105,6 +104,9 @@ class Browsable:
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
+        from tidelake.history.values import checked_limit
+        from tidelake.tenants import own_log
+
         return own_log.lake_log(self.session, checked_limit(limit))
 
     def table(self, name: str) -> Table:

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from tidelake.catalog import audit
 from tidelake.catalog.read import tags
-from tidelake.delta.values.reports import RecoverResult
 from tidelake.lake.keeper import Keeper
 from tidelake.model.closable import Closable
-from tidelake.model.mirror import MirrorStatus
-from tidelake.model.relocation import MoveResult
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
 from tidelake.session import leases
 from tidelake.session.reads import SNAPSHOT
-from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
-from tidelake.upkeep.values_health import Health, HealthLimits
-from tidelake.verify.values import VerifyReport
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
+    from tidelake.delta.values.reports import RecoverResult
     from tidelake.lake.transaction import Transaction
+    from tidelake.model.mirror import MirrorStatus
+    from tidelake.model.relocation import MoveResult
     from tidelake.model.sandbox import Sandbox
     from tidelake.session.formats import TableMirror
     from tidelake.tenants.values import Quota, TenantDrop, TenantLogin, TenantState
+    from tidelake.upkeep.values import CleanupResult, CompactResult, ExpireResult
+    from tidelake.upkeep.values_health import Health, HealthLimits
+    from tidelake.verify.values import VerifyReport
 
 
 class Lake(Keeper, Closable):

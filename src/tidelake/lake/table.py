@@ -11,10 +11,6 @@ from tidelake.coverage.requirement import check_kept, check_required, required_r
 from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
-from tidelake.event_time.explanation import Explanation
-from tidelake.event_time.values.plane import Plane
-from tidelake.event_time.values.rollup import Rollup
-from tidelake.history.values import LogEntry, checked_limit
 from tidelake.lake.scan import Scan
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
@@ -25,17 +21,20 @@ from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
-from tidelake.tenants.own_log import table_log
-from tidelake.upkeep.values import CompactResult
 
 if TYPE_CHECKING:
     from tidelake.event_time.belief_changes import BeliefChanges
+    from tidelake.event_time.explanation import Explanation
     from tidelake.event_time.history import History
     from tidelake.event_time.periods import Periods
+    from tidelake.event_time.values.plane import Plane
+    from tidelake.event_time.values.rollup import Rollup
     from tidelake.event_time.versions import Versions
     from tidelake.history.changes import Changes
     from tidelake.history.diff import TableDiff
     from tidelake.history.schema_steps import SchemaStep
+    from tidelake.history.values import LogEntry
+    from tidelake.upkeep.values import CompactResult
 
 
 class Table(TableCoverage, TableWrites, LazyRows):
@@ -104,6 +103,9 @@ class Table(TableCoverage, TableWrites, LazyRows):
     def log(self, limit: int | None = None) -> list[LogEntry]:
         """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
         have changed other tables too."""
+        from tidelake.history.values import checked_limit
+        from tidelake.tenants.own_log import table_log
+
         return table_log(self.source, checked_limit(limit))
 
     def schema_log(self) -> list[SchemaStep]:
