@@ -118,6 +118,22 @@ class Browsable:
                 raise self.session.view.unknown(reader, at, parsed)
         return Table(Source(self.session, parsed, self.session.pinned))
 
+    def __getitem__(self, name: str) -> Table:
+        return self.table(name)
+
+    __iter__ = None
+    """Else Python would ask for tables 0, 1, 2, …; `tables()` lists them."""
+
+    def __contains__(self, name: str) -> bool:
+        return self.exists(name)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a table of this name. Views are none."""
+        parsed = self.session.namespace.parse(name)
+        with self.session.reading() as reader:
+            at = self.session.at(reader)
+            return self.session.view.find(reader, at, "table", parsed) is not None
+
     def view(self, name: str) -> ViewInfo:
         """A view's definition; its rows come from `sql("SELECT * FROM …")`."""
         parsed = self.session.namespace.parse(name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tidelake.model.change import WriteResult
 from tidelake.model.predicate import Predicate
 from tidelake.model.terms import CommitTerms, Purpose, Terms
+from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ class TableWrites:
     source: Source
 
     def append(self, data: Any, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, or paths of Parquet, CSV
-        or JSON files. Columns are matched by name."""
+        """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, paths of Parquet, CSV or
+        JSON files, or a table, a scan or a query. Columns are matched by name."""
         from tidelake.write import rows as writes
 
-        known = hasattr(data, "__len__")  # a stream cannot be taken from the start again
+        # A stream cannot be taken from the start again, and other rows are read when asked for.
+        known = hasattr(data, "__len__") and not isinstance(data, LazyRows)
         return self._write(
             "append", terms, lambda tx: writes.append(tx, self.source.name, data), blind=known
         )

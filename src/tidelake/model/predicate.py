@@ -228,6 +228,10 @@ class Ref:
             raise Invalid("is_in takes a list of values, not one text", hint="write is_in([value])")
         return In(self.name, tuple(self._value(value) for value in values))
 
+    def isin(self, values: Iterable[object]) -> Predicate:
+        """As `is_in`: pandas calls it so."""
+        return self.is_in(values)
+
     def between(self, low: object, high: object) -> Predicate:
         """Both ends included."""
         return (self >= low) & (self <= high)

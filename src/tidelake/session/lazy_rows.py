@@ -39,13 +39,33 @@ class LazyRows(ABC):
         """How many rows."""
         return self._reading(self._default_engine(), ordered=False).count()
 
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        """True, with rows or without: nothing is read to find out."""
+        return True
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a stream of Arrow's C interface, which Polars, pandas, DuckDB, pyarrow and
+        Tidelake's own writes take as it is."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dicts, with the values that Arrow has for Python."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
     def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
         return self._reading(self._default_engine()).to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas frame that loses nothing."""
         return self._reading(self._default_engine()).to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
+        """The rows as a Polars frame."""
         return self._reading(self._default_engine()).to_polars()
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:

@@ -176,6 +176,18 @@ class Query:
     def to_arrow(self) -> Any:
         return self._read().to_arrow()
 
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dicts. Invalid if two columns have one name, as a dict would lose one."""
+        found = self.to_arrow()
+        if len(set(found.column_names)) < len(found.column_names):
+            raise Invalid("two columns of the query have one name", hint="rename one with AS")
+        rows: list[dict[str, Any]] = found.to_pylist()
+        return rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a stream of Arrow's C interface."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> Any:
         return self._read().to_pandas()
 
