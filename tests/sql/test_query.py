@@ -223,3 +223,12 @@ def test_on_spark(folder: Path, spark: object) -> None:
         wide = lake.sql("SELECT CASE WHEN i > 50 THEN 9007199254740993 END AS x FROM t").to_pandas()
         assert set(wide["x"].dropna()) == {9007199254740993}
         assert sorted(lake.sql("SELECT b FROM w").to_arrow()["b"].to_pylist()) == ["one", "zero"]
+
+
+@pytest.mark.parametrize("name", ["inlined_0", "incoming", "materialised"])
+def test_a_table_may_have_any_name(tmp_path: Path, name: str) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db", f"{tmp_path}/data") as lake:
+        lake.create_table(name, "id INTEGER, clock TIMETZ").append([{"id": 1, "clock": None}])
+        twice = f"SELECT a.id FROM {name} a JOIN {name} b USING (id)"
+        assert lake.sql(twice).to_arrow()["id"].to_pylist() == [1]
+        assert list(lake.sql(f"SELECT * FROM {name}").to_pandas()["id"]) == [1]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PYTHON_ONLY = {"variant", "timetz"}
+_WHOLE = "_tidelake_whole"
 
 
 def arrow_sql(sql: str, columns: Sequence[Column]) -> str:
@@ -122,8 +123,8 @@ def as_pandas(
     plain = [column for column in numbered if column not in objects]
     source = f"SELECT * FROM ({sql}) AS r({', '.join(c.name for c in numbered)})"
     if objects:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE materialised AS {source}", parameters)
-        source, parameters = "SELECT * FROM materialised", None
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_WHOLE} AS {source}", parameters)
+        source, parameters = f"SELECT * FROM {_WHOLE}", None
     chosen = ", ".join(column.name for column in plain) or "1 AS none"
     table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain), parameters)
     found = table.to_arrow_table()
@@ -133,7 +134,7 @@ def as_pandas(
         for name, column in zip(found.column_names, found.columns, strict=True)
     }
     for column in objects:
-        rows = connection.execute(f"SELECT {column.name} FROM materialised").fetchall()
+        rows = connection.execute(f"SELECT {column.name} FROM {_WHOLE}").fetchall()
         series[column.name] = _objects([row[0] for row in rows])
     frame = pandas.DataFrame({column.name: series[column.name] for column in numbered})
     frame.columns = pandas.Index([column.name for column in columns])

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
+_INCOMING = "_tidelake_incoming"
 
 
 class Workbench:
@@ -54,7 +55,7 @@ class Workbench:
         self.supply = Supply(connection)
         self._options = dict(storage_options)
         self.store = Store(storage_options, confinement)
-        self._names = (f"inlined_{n}" for n in count())
+        self._names = (f"_tidelake_inlined_{n}" for n in count())
 
     def run(
         self,
@@ -238,9 +239,9 @@ class Workbench:
 
     def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """A table of its own: joins push filters into scans that Arrow scans do not know."""
-        self.connection.register("incoming", rows)
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM incoming")
-        self.connection.unregister("incoming")
+        self.connection.register(_INCOMING, rows)
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM {_INCOMING}")
+        self.connection.unregister(_INCOMING)
 
 
 def _is_bytes(values: Sequence[object]) -> bool:
