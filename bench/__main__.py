@@ -1,8 +1,9 @@
-"""`python -m bench [PART …] [--json FILE]`: all parts, or some of them."""
+"""`python -m bench [PART …] [--json FILE] [--plots FOLDER]`: all parts, or some of them."""
 
 import argparse
 import json
 from pathlib import Path
+from time import perf_counter
 
 from bench import (
     as_of,
@@ -11,11 +12,13 @@ from bench import (
     coverage,
     expire,
     flight,
+    growth,
     import_delta,
     ingest,
     mirror,
     peers,
     plan,
+    plots,
     scan,
     spark_history,
     spark_memory,
@@ -24,6 +27,7 @@ from bench import (
     spark_write,
     sql_functions,
     start,
+    tables,
     web,
     write,
 )
@@ -52,6 +56,8 @@ PARTS = {
     "web": web.run,
     "flight": flight.run,
     "sql": sql_functions.run,
+    "tables": tables.run,
+    "growth": growth.run,
 }
 
 
@@ -59,6 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Tidelake and its peers")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also draw pictures there")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
     if unknown:
@@ -68,13 +75,17 @@ def main() -> None:
     print(", ".join(f"{name}: {value}" for name, value in about.items()), end="\n\n", flush=True)
     done = {}
     for name in options.parts or PARTS:
+        start = perf_counter()
         done[name] = PARTS[name](folder)
-        print(done[name].text(), flush=True)
+        print(done[name].text(), f"({perf_counter() - start:.0f} s)\n", sep="\n", flush=True)
     verdicts = [verdict.row() for part in done.values() for verdict in part.verdicts]
     print("\n".join(["Verdicts", "========", "", *aligned(verdicts)]))
     if options.json:
         parts = {name: part.json() for name, part in done.items()}
         options.json.write_text(json.dumps({"machine": about, "parts": parts}, indent=2))
+    if options.plots:
+        for path in plots.draw(done, about, options.plots):
+            print(path)
 
 
 def _folder() -> Path:

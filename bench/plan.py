@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from bench.catalogs import postgres_catalog, sqlite_catalog
 from bench.delta_log import delta_table
-from bench.report import Part, Verdict, milliseconds
+from bench.report import Curve, Part, Verdict, milliseconds
 from bench.timing import best_of, in_new_process
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -42,7 +42,18 @@ def run(folder: Path, sizes: tuple[int, ...] = SIZES) -> Part:
     part.notes = list(_NOTES)
     part.numbers = found
     part.verdicts = _verdicts(found)
+    part.curves = [_curve(found)]
     return part
+
+
+def _curve(found: dict[str, dict[str, Any]]) -> Curve:
+    lines = {
+        reader: [(int(size), taken["cold"] * 1000) for size, taken in times.items()]
+        for reader, times in found.items()
+        if "no zones" not in reader
+    }
+    title = "From a new process to the ten files that matter"
+    return Curve("planning-by-files", title, "files of the table", "milliseconds", lines)
 
 
 @contextmanager

@@ -32,6 +32,17 @@ class Verdict:
         return [self.word, self.what, value, f"{sign} {self.target:g} {self.unit}"]
 
 
+@dataclass(frozen=True)
+class Curve:
+    """How numbers grow with something: `name` is that of its picture, a line is a peer or a way."""
+
+    name: str
+    title: str
+    across: str
+    upward: str
+    lines: dict[str, list[tuple[float, float]]]
+
+
 @dataclass
 class Part:
     """A table of measurements, remarks on how they were made, and the verdicts."""
@@ -42,6 +53,7 @@ class Part:
     notes: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
+    curves: list[Curve] = field(default_factory=list)
 
     def text(self) -> str:
         lines = [self.title, "=" * len(self.title), "", *aligned([self.header, *self.rows]), ""]
@@ -72,12 +84,14 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """The machine in general words, and how busy it was."""
+    """The machine in general words, how busy it was, and the versions of all who took part."""
     import os
+    from importlib.metadata import version
 
     return {
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 1),
+        **{name: version(name) for name in ("tidelake", "duckdb", "pyarrow", "deltalake")},
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from bench.report import Part, Verdict, milliseconds
+from bench.report import Curve, Part, Verdict, milliseconds
 from bench.timing import ROOT, medians
 
 _ROWS = 200_000
@@ -167,6 +167,7 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
     from tests.servers.postgres import PostgresServer
 
     server = PostgresServer()
+    line: list[tuple[float, float]] = []
     try:
         for writers in _WRITERS:
             url = server.new_database()
@@ -177,9 +178,13 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
             what = f"one-row commits, PostgreSQL, {writers} writer{'s' * (writers > 1)}"
             part.rows.append([what, f"{speed:,.0f}", "-", "-", "/s"])
             part.numbers[what] = speed
+            line.append((writers, speed))
             part.verdicts.append(Verdict(what, speed, 500, at_most=False, unit="/s"))
     finally:
         server.stop()
+    title = "One-row commits a second on PostgreSQL, by the number of writers"
+    lines = {"Tidelake": line}
+    part.curves.append(Curve("commits-by-writers", title, "writers", "commits a second", lines))
 
 
 def _together(url: str, writers: int) -> float:
