@@ -71,7 +71,7 @@ test-stores: $(DATABASES) stores  ## the tests of other object stores: Google's,
 
 # With BENCH_JVM=1 also beside Delta's and Iceberg's own, from Maven Central.
 bench: $(INSTALLED) $(DATABASES) $(JAVA) $(if $(BENCH_JVM),$(PEERS_SPARK))  ## the benchmarks, as ratios
-	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS)
+	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS) --json .bench/last.json --plots .bench/plots
 
 pictures: $(INSTALLED) $(CHROMIUM)  ## the pictures of the page, for the documentation
 	$(BIN)/python -m tests.web.pictures docs/pictures

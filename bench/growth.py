@@ -13,7 +13,7 @@ _EVENTS = 50_000
 _KEYS = 5_000
 _ENTITIES = (100, 1_000, 10_000)
 _BUCKETS = 96
-_START = datetime(2024, 1, 1)
+_START = datetime(2008, 1, 1)
 _ROUNDS = 7
 
 
