@@ -116,7 +116,10 @@ class RecoveryTrial(MirrorTrial):
             mirror = sync(self.lake.session, table_id)
             with self.lake.session.reading() as reader:
                 sql = "SELECT table_uuid FROM ducklake_table WHERE table_id = :id"
-                uuid = str(reader.rows(sql, id=table_id)[0][0])
+                known = reader.rows(sql, id=table_id)
+            if not known:  # dropped, and all that had it has been expired
+                continue
+            uuid = str(known[0][0])
             self.witness.blocked.pop(uuid, None)
             if mirror is not None and mirror.status == "blocked":
                 self.witness.blocked[uuid] = mirror.snapshot_id

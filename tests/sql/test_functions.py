@@ -334,3 +334,21 @@ def test_rows_of_a_view_are_kept_where_they_are_joined(place: Facts) -> None:
     assert some.to_arrow().num_rows > 0
     assert frame.to_arrow().num_rows == count[0]
     lake.drop("passing")
+
+
+def test_rows_of_a_range_pass_and_those_behind_a_view_are_kept(place):
+    lake = place.lake
+    every = "facts FOR SYSTEM_TIME ALL"
+    assert read(f"SELECT * FROM {every}").is_passage
+    assert not read(f"SELECT * FROM {every} WHERE true").is_passage
+    assert not read(f"SELECT * FROM {every} AS a, {every} AS b").is_passage
+    asked, known = lake.sql(f"SELECT * FROM {every}"), rows(lake.table("facts").versions())
+    assert rows(asked) == known
+    assert rows(asked) == known
+    lake.create_view("pairs", "SELECT count(*) AS n FROM facts AS a, facts AS b")
+    lake.create_view("same", "SELECT a.* FROM facts AS a WHERE true")
+    assert rows(lake.sql("SELECT * FROM pairs FOR SYSTEM_TIME ALL")) == [(len(known) ** 2,)]
+    both = rows(lake.sql("SELECT * FROM same FOR SYSTEM_TIME ALL"))
+    lake.drop("pairs")
+    lake.drop("same")
+    assert both == known

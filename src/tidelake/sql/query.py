@@ -146,7 +146,9 @@ class Query:
             refuse_growth(asked.node, "a query whose rows are written")
         binding = QueryTables(self._clock, self.tables)
         edits, timed = binding.bind(asked, DEFAULT_SCHEMA, self._start(beside))
-        self._sources, self._is_passage = binding.sources, asked.is_passage
+        self._sources = binding.sources
+        stands_alone = bool(asked.calls) or not edits  # what is a view has been written anew
+        self._is_passage = asked.is_passage and stands_alone
         self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
         self._sql = self._whole_sql if self._written else apply_edits(asked.sql, edits)
         self._parameters = {} if self._written else asked.used(values)

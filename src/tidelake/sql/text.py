@@ -90,15 +90,15 @@ class Text:
 
     @property
     def is_passage(self) -> bool:
-        """Whether all of it is one call of a function, whose rows it goes through once: nothing
-        joins or filters them, which DuckDB would have the rows' source do."""
+        """Whether all of it is one table or one call of a function, whose rows it goes through
+        once: nothing joins or filters them, which DuckDB would have the rows' source do."""
         node = self.node
         parts = ("where_clause", "qualify", "sample")
         return (
-            len(self.calls) == 1
-            and not self.tables
+            len(self.calls) + len(self.tables) == 1
             and node["type"] == "SELECT_NODE"
-            and node["from_table"]["type"] == "TABLE_FUNCTION"
+            and node["from_table"]["type"] == ("TABLE_FUNCTION" if self.calls else "BASE_TABLE")
+            and not node["from_table"].get("sample")
             and not any(node.get(part) for part in parts)
             and all(each["type"] == "ORDER_MODIFIER" for each in node["modifiers"])
             and not any(each.get("class") == "SUBQUERY" for each in tree.walk(node))
