@@ -292,3 +292,15 @@ def test_it_says_what_it_is():
     text = repr(Coverage(of, Extent(ids, Range(HALF, HALF + 2)), table="t"))
     assert text.startswith("<Coverage t: 2 entities, 1970-01-01")
     assert "25.0 % of 4 buckets of 1h, 2 gaps" in text
+
+
+NARROW = (series("timestamp_ns", "1500 nanoseconds", "varchar"), HALF - 20)
+
+
+@pytest.mark.parametrize(("told_by", "origin"), [*PLACES, NARROW])
+def test_many_moments_are_those_of_each(told_by, origin):
+    """Also where buckets are no whole microseconds, and where Python's calendar ends."""
+    bounds = [origin + step for step in (0, 1, 3, 4, 11, SIZE - 1)]
+    numbers = [told_by.clock.number_of(bound) for bound in bounds]
+    assert told_by.moments(bounds) == [told_by.moment(number) for number in numbers]
+    assert told_by.moments([]) == []

@@ -7,16 +7,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from operator import and_, or_, sub
 from typing import TYPE_CHECKING, Any
 
 from tidelake.coverage.frame import Drawable, Intervals, Tabular, summary
 from tidelake.coverage.values.axis import span_of
-from tidelake.coverage.values.bitmaps import Buckets, runs
+from tidelake.coverage.values.bitmaps import Bounds, Buckets, bounds
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.extent import Extent
-from tidelake.coverage.values.interval import Interval, Length, at_least, at_most, interval, whole
+from tidelake.coverage.values.interval import (
+    Interval,
+    Length,
+    at_least,
+    at_most,
+    interval,
+    intervals,
+    whole,
+)
 from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent, quantity
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
@@ -114,7 +122,7 @@ class Coverage(Tabular, Drawable):
     @property
     def gaps(self) -> Intervals:
         """What is expected and not covered, entity by entity and in the order of time."""
-        return Intervals(self._series, (self._interval(*gap) for gap in self._gaps()))
+        return self._intervals(self._extent.missing_bounds)
 
     @property
     def longest_gap(self) -> Interval | None:
@@ -125,12 +133,7 @@ class Coverage(Tabular, Drawable):
     @property
     def runs(self) -> Intervals:
         """What is covered without a break, entity by entity and in the order of time."""
-        found = (
-            self._interval(first, end, entity)
-            for entity, ids in self._extent.buckets.items()
-            for first, end in runs(ids)
-        )
-        return Intervals(self._series, found)
+        return self._intervals(lambda entity: bounds(self._extent.buckets[entity]))
 
     @property
     def each(self) -> dict[Entity, Coverage]:
@@ -278,6 +281,13 @@ class Coverage(Tabular, Drawable):
         for entity in self._extent.buckets:
             for first, end in self._extent.missing(entity):
                 yield first, end, entity
+
+    def _intervals(self, stretches: Callable[[Entity], Bounds]) -> Intervals:
+        found = (
+            intervals(self._series, stretches(entity), None if self._merged else entity)
+            for entity in self._extent.buckets
+        )
+        return Intervals(self._series, chain.from_iterable(found))
 
     def _interval(self, first: int, end: int, entity: Entity) -> Interval:
         return interval(self._series, first, end, None if self._merged else entity)

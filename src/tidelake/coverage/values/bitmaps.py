@@ -10,6 +10,8 @@ from tidelake.coverage.values.piece import Piece
 from tidelake.errors import Corrupt, Invalid
 
 Buckets = BitMap64
+Bounds = tuple[list[int], list[int]]
+"""Stretches in order: the first id of each, and the one after its last."""
 LARGEST_PIECE = 1 << 20
 """Bytes that one bitmap may have where it is kept: what is larger comes in several pieces."""
 MOST = 1 << 36
@@ -68,13 +70,18 @@ class Stretches:
 
 def runs(buckets: Buckets) -> list[tuple[int, int]]:
     """Stretches of ids that follow each other: the first of each, and the one after its last."""
+    return list(zip(*bounds(buckets), strict=True))
+
+
+def bounds(buckets: Buckets) -> Bounds:
+    """Where these stretches begin, and where they have ended."""
     if not buckets:
-        return []
+        return [], []
     after = buckets.shift(1)
-    ends = list(after - buckets)
+    ends = (after - buckets).to_array().tolist()
     if buckets.max() == _LAST:
         ends.append(_LAST + 1)
-    return list(zip(buckets - after, ends, strict=True))
+    return (buckets - after).to_array().tolist(), ends
 
 
 def count_runs(buckets: Buckets) -> int:

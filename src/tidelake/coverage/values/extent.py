@@ -8,11 +8,12 @@ from functools import reduce
 from operator import and_, or_, sub
 
 from tidelake.coverage.values.bitmaps import (
+    Bounds,
     Buckets,
     Stretches,
+    bounds,
     count_runs,
     last_window,
-    runs,
     union,
     within,
 )
@@ -68,11 +69,15 @@ class Extent:
     def missing(self, entity: Entity) -> Iterator[tuple[int, int]]:
         """Stretches that are expected of an entity and not covered: the first id of each, and the
         one after its last."""
+        return zip(*self.missing_bounds(entity), strict=True)
+
+    def missing_bounds(self, entity: Entity) -> Bounds:
+        """Where these begin, and where they have ended."""
         if self.range is None:
-            return iter(())
+            return [], []
         expected = self.expected_of(entity)
         if expected is not None:
-            return iter(runs(expected - self.buckets[entity]))
+            return bounds(expected - self.buckets[entity])
         return spaces(self.buckets[entity], self.range.first, self.range.end)
 
     def count_missing(self, entity: Entity) -> int:

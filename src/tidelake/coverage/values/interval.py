@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
+from itertools import repeat
 from math import ceil, floor
-from operator import index
+from operator import index, sub
 from typing import SupportsIndex
 
-from tidelake.coverage.values.bitmaps import Buckets, runs
+from tidelake.coverage.values.bitmaps import Bounds, Buckets, bounds
 from tidelake.coverage.values.clock import COUNT, MONTHS, TIME, Clock
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
@@ -74,15 +75,36 @@ def interval(
     return Interval(start, stop, end - first if buckets is None else buckets, entity)
 
 
-def spaces(buckets: Buckets, first: int, end: int) -> Iterator[tuple[int, int]]:
+def intervals(series: Series, stretches: Bounds, entity: Entity | None) -> list[Interval]:
+    """Many stretches of ids that follow each other as intervals, each as if it were alone."""
+    firsts, ends = stretches
+    made = list(map(object.__new__, repeat(Interval, len(firsts))))
+    for put, values in (
+        (_START, series.moments(firsts)),
+        (_END, series.moments(ends)),
+        (_BUCKETS, map(sub, ends, firsts)),
+        (_ENTITY, repeat(entity)),
+    ):
+        deque(map(put, made, values), maxlen=0)
+    return made
+
+
+# What fills a slot of an interval that nobody has seen yet: three times as fast as one at a time.
+_START, _END, _BUCKETS, _ENTITY = (
+    getattr(Interval, name).__set__ for name in ("start", "end", "buckets", "entity")
+)
+
+
+def spaces(buckets: Buckets, first: int, end: int) -> Bounds:
     """What is not covered from one id on and before another. Requires buckets within these. It
     costs as much as there are runs, however long they are and the range is."""
-    for begin, stop in runs(buckets):
-        if first < begin:
-            yield first, begin
-        first = stop
-    if first < end:
-        yield first, end
+    begins, stops = bounds(buckets)
+    firsts, ends = [first, *stops], [*begins, end]
+    if firsts[-1] >= ends[-1]:
+        del firsts[-1], ends[-1]
+    if firsts and firsts[0] >= ends[0]:
+        del firsts[0], ends[0]
+    return firsts, ends
 
 
 def whole(value: object) -> int | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
-from operator import index
+from itertools import accumulate
+from operator import add, index, sub
 from typing import Any
 from uuid import UUID
 
-from tidelake.coverage.values.clock import COUNT, SIGN, Clock
+from tidelake.coverage.values.clock import COUNT, SIGN, TIME, Clock
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model.event_time import as_moment
 from tidelake.model.instant import of_date, parse_date
@@ -108,6 +110,28 @@ class Series:
         if self.time.type == "date":
             return found.date()
         return found.replace(tzinfo=UTC) if self.time.type == "timestamptz" else found
+
+    def moments(self, buckets: Sequence[int]) -> list[Moment]:
+        """When buckets begin, by their ids, of many that follow each other."""
+        if buckets and self.clock.kind == TIME and not self.clock.width % _MICROSECOND:
+            with suppress(OverflowError):
+                return self._moments_by_steps(buckets)
+        return [self.moment(self.clock.number_of(bucket)) for bucket in buckets]
+
+    def _moments_by_steps(self, buckets: Sequence[int]) -> list[Moment]:
+        """Each from the one before it. OverflowError if Python cannot hold all of them. Requires
+        buckets that are whole microseconds long."""
+        start = self.clock.start(self.clock.number_of(buckets[0]))
+        first = _EPOCH + timedelta(0, 0, start // _MICROSECOND)
+        if self.time.type == "timestamptz":
+            first = first.replace(tzinfo=UTC)
+        width = self.clock.width // _MICROSECOND
+        steps = list(map(sub, buckets[1:], buckets))
+        lengths = {step: timedelta(0, 0, step * width) for step in set(steps)}
+        found: list[datetime] = list(
+            accumulate(map(lengths.__getitem__, steps), add, initial=first)
+        )
+        return [each.date() for each in found] if self.time.type == "date" else [*found]
 
     def given(self, entity: object) -> Entity:
         """An entity as callers spell it: the value of one column, a tuple, or a dict by column."""
