@@ -129,8 +129,8 @@ def test_zones_are_really_skipped(
         lake.reindex()
         with lake.session.reading() as reader:
             schema = lake.table("t").schema
-            runs = zones.candidates(reader, 1, tidelake.col("i") == 17, schema)
-            everything = zones.candidates(reader, 1, tidelake.col("i") >= 0, schema)
+            runs = zones.ZoneMap(1).candidates(reader, tidelake.col("i") == 17, schema)
+            everything = zones.ZoneMap(1).candidates(reader, tidelake.col("i") >= 0, schema)
     assert runs == ((0, 3), (40, None))
     assert everything == ((0, 39), (40, None))
 
