@@ -17,7 +17,7 @@ _FLAT = ("connect", "log(10)")
 _MOST_OF_FLAT = 2
 _ONCE = ("verify", "expire")
 _NOTES = (
-    "milliseconds on SQLite, the least of three, each with a handle of its own; verify and expire once",
+    "milliseconds on SQLite, the least of three, each with its own handle; verify, expire once",
     f"a commit has {FILES_PER_COMMIT} files: a tenth as many snapshots as files; verify finds that"
     " none of them exists",
     "connect and log(10) show the same of every lake, so they should take the same time",
