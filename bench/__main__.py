@@ -10,6 +10,7 @@ from bench import (
     asof_join,
     compact,
     coverage,
+    curves,
     expire,
     flight,
     growth,
@@ -27,7 +28,11 @@ from bench import (
     spark_write,
     sql_functions,
     start,
+<<<<<<< HEAD
     tables,
+=======
+    stream,
+>>>>>>> refs/heads/scale
     web,
     write,
 )
@@ -47,6 +52,8 @@ PARTS = {
     "peers": peers.run,
     "compact": compact.run,
     "expire": expire.run,
+    "curves": curves.run,
+    "stream": stream.run,
     "as-of": as_of.run,
     "asof-join": asof_join.run,
     "coverage": coverage.run,

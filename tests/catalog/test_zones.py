@@ -10,6 +10,7 @@ import pytest
 import tidelake
 from tests.cases import every
 from tidelake.catalog.read import zones
+from tidelake.testing.faults import watch_database
 
 if TYPE_CHECKING:
     import duckdb
@@ -129,10 +130,34 @@ def test_zones_are_really_skipped(
         lake.reindex()
         with lake.session.reading() as reader:
             schema = lake.table("t").schema
-            runs = zones.candidates(reader, 1, tidelake.col("i") == 17, schema)
-            everything = zones.candidates(reader, 1, tidelake.col("i") >= 0, schema)
+            runs = zones.ZoneMap(1).candidates(reader, tidelake.col("i") == 17, schema)
+            everything = zones.ZoneMap(1).candidates(reader, tidelake.col("i") >= 0, schema)
     assert runs == ((0, 3), (40, None))
     assert everything == ((0, 39), (40, None))
+
+
+def test_zones_are_read_once_and_stay_true_as_files_come_and_go(
+    tmp_path: Path, new_duck: DuckFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zones, "WIDTH", 4)
+    statements = ["CALL lake.set_option('data_inlining_row_limit', 0)"]
+    statements += ["CREATE TABLE t (i INTEGER, f DOUBLE, s VARCHAR, ts TIMESTAMP)"]
+    run(new_duck, f"sqlite:{tmp_path}/c.db", tmp_path, [*statements, *map(insert, range(40))])
+    asked: list[str] = []
+    with tidelake.connect(f"sqlite:///{tmp_path}/c.db") as lake:
+        lake.reindex()
+        table = lake.table("t")
+        table.scan(where="i = 17").files()
+        with watch_database(lake, lambda what, text: what == "ask" and asked.append(text)):
+            assert len(table.scan(where="i = 18").files()) == 1
+        assert asked
+        assert not [sql for sql in asked if zones.TABLE in sql]
+        before = table.scan(where="i = 19").to_arrow().num_rows
+        table.append([{"i": 19, "f": 1.0, "s": "new", "ts": None}])
+        assert table.scan(where="i = 19").to_arrow().num_rows == before + 1
+        table.delete("i < 19")
+        assert table.scan(where="i = 18").to_arrow().num_rows == 0
+        assert table.scan(where="i = 19").to_arrow().num_rows == before + 1
 
 
 def test_scattered_zones_become_few_runs() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, time
+from functools import lru_cache
 
 Instant = int | float
 """Nanoseconds since 1970-01-01 00:00:00 (a time of day: since midnight), or ±infinity."""
@@ -29,6 +30,7 @@ def parse_date(text: str) -> Instant | None:
     return parse_moment(text, zoned=False) if ":" not in text else None
 
 
+@lru_cache(maxsize=8192)  # the same bounds are judged for one condition after the other
 def parse_moment(text: str, *, zoned: bool | None) -> Instant | None:
     """`YYYY-MM-DD[ (BC)][ HH:MM:SS[.f]][zone]`; None for anything else.
 

@@ -122,7 +122,7 @@ class DraftSession(Session):
     def last(self) -> int | None:
         return self.base
 
-    def at(self, _: Reader, /) -> int:
+    def at(self, _: Reader, _head: int | None = None, /) -> int:
         return self.base
 
     @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import files, inlined_data, zones
+from tidelake.catalog.read import files, inlined_data
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import ColumnHistory, column_history
 from tidelake.catalog.read.narrow import statistics_rules
+from tidelake.catalog.read.zones import ZoneMap, from_id
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.predicate import Predicate
@@ -84,6 +85,10 @@ class TableMeta:
     info: TableInfo
     history: ColumnHistory
     specs: Mapping[int, PartitionSpec]
+    zones: ZoneMap = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "zones", ZoneMap(self.info.id))
 
     @staticmethod
     def gather(reader: Reader, info: TableInfo) -> TableMeta:
@@ -182,7 +187,7 @@ def _pruned_files(
         return found, (), len(found)
     cut = files.Cut(
         tuple(statistics_rules(predicate, table.schema, reader.dialect)),
-        zones.from_id(zones.candidates(reader, table.id, predicate, table.schema), since),
+        from_id(facts.zones.candidates(reader, predicate, table.schema), since),
     )
     candidates = files.data_files(reader, at, table.id, table.path, cut)
     total = files.count(reader, at, table.id) if counted else len(candidates)

@@ -243,19 +243,20 @@ class Session:
         with self.database.reading() as reader:
             yield reader
 
-    def at(self, reader: Reader, /) -> int:
-        """The snapshot that is read unless another is asked for."""
+    def at(self, reader: Reader, head: int | None = None, /) -> int:
+        """The snapshot that is read unless another is asked for; `head` is the newest one, where
+        that is known."""
         if self.pinned is not None:
             snapshots.check_there(reader, self.pinned)
             return self.pinned
-        return snapshots.head_id(reader)
+        return snapshots.head_id(reader) if head is None else head
 
     def between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
         """The catalog's head, and the snapshot that is to be read."""
         head = snapshots.head_id(reader)
         if snapshot_id not in (None, head):
             snapshots.check_there(reader, snapshot_id or 0)
-        return head, self.at(reader) if snapshot_id is None else snapshot_id
+        return head, self.at(reader, head) if snapshot_id is None else snapshot_id
 
     def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
         """The snapshot of an id, a time or a tag; for a tenant, one of its own."""

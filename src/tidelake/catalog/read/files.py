@@ -169,11 +169,9 @@ def _has_all_statistics(reader: Reader, table_id: int, column_id: int, cut: Cut)
         "SELECT count(*) AS n FROM ducklake_file_column_stats"
         f" WHERE table_id = :id AND column_id = {column_id}{{}}"
     )
-    totals = [
-        reader.rows(f"SELECT sum(n) FROM ({_over(cut, part)}) AS runs", id=table_id)[0][0]
-        for part in (files, known)
-    ]
-    return bool(totals[0] == totals[1])
+    sums = (f"(SELECT sum(n) FROM ({_over(cut, part)}) AS runs)" for part in (files, known))
+    ((all_files, all_known),) = reader.rows(f"SELECT {', '.join(sums)}", id=table_id)
+    return bool(all_files == all_known)
 
 
 def among(ids: Collection[int], column: str = "data_file_id") -> str:

@@ -34,17 +34,39 @@ Range = tuple[int, int | None]
 EVERYTHING: Range = (0, None)
 
 
-def candidates(
-    reader: Reader, table_id: int, predicate: Predicate, schema: Schema
-) -> tuple[Range, ...]:
-    """Runs of ids of files that may hold wanted rows; the last is of those in no zone yet."""
-    if not reader.has_table(TABLE) or not (boundary := _boundary(reader, table_id)):
-        return (EVERYTHING,)
-    may_match = matcher(predicate, schema)
-    wanted = [column.id for column in schema if column.name in predicate.columns()]
-    known = _summaries(reader, table_id, wanted)
-    kept = [zone for zone, stats in sorted(known.items()) if may_match(stats)]
-    return (*_runs(kept), (boundary * WIDTH, None))
+class ZoneMap:
+    """The zones of a table, as they were when they were first asked for, column by column. They
+    stay true: files only ever leave them. Threads may share it."""
+
+    def __init__(self, table_id: int) -> None:
+        self._table_id = table_id
+        self._boundary: int | None = None
+        self._columns: dict[int, dict[int, ColumnStats]] = {}
+
+    def candidates(self, reader: Reader, predicate: Predicate, schema: Schema) -> tuple[Range, ...]:
+        """Runs of ids of files that may hold wanted rows; the last is of those in no zone yet."""
+        boundary = self._boundary
+        if boundary is None:
+            boundary = self._boundary = summarised_until(reader, self._table_id) // WIDTH
+        if not boundary:
+            return (EVERYTHING,)
+        may_match = matcher(predicate, schema)
+        wanted = [column.id for column in schema if column.name in predicate.columns()]
+        known = self._known(reader, wanted)
+        kept = [zone for zone in sorted(known[_HAS_FILES]) if may_match(_of_zone(known, zone))]
+        return (*_runs(kept), (boundary * WIDTH, None))
+
+    def _known(self, reader: Reader, wanted: Sequence[int]) -> dict[int, dict[int, ColumnStats]]:
+        """By column, what is known of each zone in which the table has files."""
+        known = self._columns
+        missing = [each for each in (_HAS_FILES, *wanted) if each not in known]
+        if missing:
+            known = self._columns = {**known, **_summaries(reader, self._table_id, missing)}
+        return {column_id: known[column_id] for column_id in (_HAS_FILES, *wanted)}
+
+
+def _of_zone(known: dict[int, dict[int, ColumnStats]], zone: int) -> dict[int, ColumnStats]:
+    return {column_id: zones[zone] for column_id, zones in known.items() if zone in zones}
 
 
 def from_id(runs: Sequence[Range], first: int) -> tuple[Range, ...]:
@@ -75,16 +97,16 @@ def _boundary(reader: Reader, table_id: int) -> int:
 def _summaries(
     reader: Reader, table_id: int, columns: Sequence[int]
 ) -> dict[int, dict[int, ColumnStats]]:
-    """The zones in which the table has files, with what is known of these columns there."""
-    listed = ", ".join(map(str, [_HAS_FILES, *columns]))
+    """By column, what is known of the zones in which the table has files."""
+    listed = ", ".join(map(str, columns))
     rows = reader.rows(
         "SELECT zone, column_id, min_value, max_value, null_count, value_count, contains_nan"
         f" FROM {TABLE} WHERE table_id = :id AND column_id IN ({listed})",
         id=table_id,
     )
-    found: dict[int, dict[int, ColumnStats]] = defaultdict(dict)
+    found: dict[int, dict[int, ColumnStats]] = {column_id: {} for column_id in columns}
     for zone, column_id, *values in rows:
-        found[zone][column_id] = _stats(values)
+        found[column_id][zone] = _stats(values)
     return found
 
 

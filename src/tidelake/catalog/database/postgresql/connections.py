@@ -82,6 +82,9 @@ class PostgreSQLDatabase(ServerDatabase):
                 driver.commit()
 
 
+_WORKERS_COST = 20_000
+"""PostgreSQL takes it for a thousand, a millisecond or so, and it is five: more than most of our
+statements take."""
 _PREPARED = 5000
 """psycopg gives up prepared statements beyond so many, and of one that is on its way through the
 pipeline it does so too soon: a restore has hundreds."""
@@ -89,6 +92,7 @@ pipeline it does so too soon: a restore has hundreds."""
 
 def _driver_options(url: CatalogUrl, tuning: Tuning, read_only: bool) -> dict[str, Any]:
     settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]
+    settings.append(f"-c parallel_setup_cost={_WORKERS_COST}")
     if read_only:
         settings.append("-c default_transaction_read_only=on")
     if url.schema:
