@@ -28,11 +28,8 @@ from bench import (
     spark_write,
     sql_functions,
     start,
-<<<<<<< HEAD
-    tables,
-=======
     stream,
->>>>>>> refs/heads/scale
+    tables,
     web,
     write,
 )
