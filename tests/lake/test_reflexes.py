@@ -86,3 +86,52 @@ def test_rows_of_a_transaction_are_taken_in_it(lake: tidelake.Lake) -> None:
         tx["empty"].append(tx["t"])
         assert len(tx["empty"]) == 4
     assert sorted(row["n"] for row in lake["empty"].to_dicts()) == [1, 2, 3, 4]
+
+
+def test_a_table_is_created_if_it_is_not_there(lake: tidelake.Lake) -> None:
+    before = len(lake.snapshots())
+    assert lake.create_table("t", "other INT", if_not_exists=True).to_dicts() == ROWS
+    assert len(lake.snapshots()) == before
+    with pytest.raises(Invalid, match="already"):
+        lake.create_table("t", "other INT")
+    with lake.transaction() as tx:
+        tx.create_table("fresh", "n INT", if_not_exists=True)
+        assert tx.create_table("fresh", "m INT", if_not_exists=True).schema.names == ["n"]
+    lake.create_view("v", "SELECT 1 AS n")
+    with pytest.raises(Invalid, match="view"):
+        lake.create_table("v", "n INT", if_not_exists=True)
+
+
+def test_what_a_table_was_declared_as(lake: tidelake.Lake) -> None:
+    t = lake.create_table(
+        "p",
+        "s VARCHAR, ts TIMESTAMP, x INT",
+        key="s",
+        event_time="ts",
+        entity="s",
+        bucket="1h",
+        overlap="reject",
+    )
+    lake["p"].evolve(rename={"s": "symbol"})
+    assert (t.key, t.event_time) == (("symbol",), "ts")
+    assert t.coverage_settings is not None
+    assert t.coverage_settings.entity == ("symbol",)
+    assert (t.coverage_settings.bucket, t.coverage_settings.overlap) == ("1h", "reject")
+    plain = lake["t"]
+    assert (plain.key, plain.event_time, plain.coverage_settings) == ((), None, None)
+
+
+def test_options_that_hold(lake: tidelake.Lake) -> None:
+    name = "data_inlining_row_limit"
+    assert lake.options()[name] == "10"
+    lake.create_schema("other")
+    lake.create_table("other.t", "n INT")
+    lake.set_option(name, 20)
+    lake.set_option(name, 30, schema="other")
+    lake.set_option(name, 40, table="t")
+    assert lake.options()[name] == "20"
+    assert lake.options(schema="other")[name] == "30"
+    assert lake.options(table="other.t")[name] == "30"
+    assert lake.options(table="t")[name] == "40"
+    assert lake.options(table="empty")[name] == "20"
+    assert "encrypted" not in lake.options()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tidelake.catalog.read import snapshots, tags
+from tidelake.catalog.read import options, snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.errors import NotFound
 from tidelake.lake.table import Table
@@ -134,6 +134,17 @@ class Browsable:
             at = self.session.at(reader)
             return self.session.view.find(reader, at, "table", parsed) is not None
 
+    def options(self, *, table: str | None = None, schema: str | None = None) -> dict[str, str]:
+        """The options that hold for the lake, or for a schema or a table of it, as they were set
+        with `set_option` there or above, or by default."""
+        self.session.namespace.check_owner("options")
+        if table is not None:
+            info = self.table(table).info
+            table_id, schema = info.id, info.name.schema
+        schema_id = None if schema is None else self.session.schema_id(schema)
+        with self.session.reading() as reader:
+            return options.in_force(reader, None if table is None else table_id, schema_id)
+
     def view(self, name: str) -> ViewInfo:
         """A view's definition; its rows come from `sql("SELECT * FROM …")`."""
         parsed = self.session.namespace.parse(name)
@@ -172,6 +183,7 @@ class Browsable:
         partition_by: str | Sequence[str] = (),
         sort_by: str | Sequence[str] = (),
         comment: str | None = None,
+        if_not_exists: bool = False,
         once: str | None = None,
         expected: int | str | datetime | None = None,
         author: str | None = None,
@@ -183,7 +195,8 @@ class Browsable:
         `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
         Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `knowledge_time`
         for history from before the lake, `entity`, `bucket` and `overlap` for series whose
-        coverage is kept.
+        coverage is kept. A table of this name is an error; with `if_not_exists` it is given as it
+        is, whatever its columns are.
         """
         from tidelake.write import definitions
 
@@ -193,14 +206,18 @@ class Browsable:
             "create_table",
             parsed,
             {"once": once, "expected": expected, "author": author, "message": message},
-            lambda tx: definitions.create_table(
-                tx,
-                parsed,
-                schema,
-                partition_by=partition_by,
-                sort_by=sort_by,
-                comment=comment,
-                settings=checked,
+            lambda tx: (
+                definitions.DONE
+                if if_not_exists and tx.has_table(parsed)
+                else definitions.create_table(
+                    tx,
+                    parsed,
+                    schema,
+                    partition_by=partition_by,
+                    sort_by=sort_by,
+                    comment=comment,
+                    settings=checked,
+                )
             ),
         )
         return self.table(name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidelake.coverage.requirement import check_kept, check_required, required_ratio
 from tidelake.coverage.table_coverage import TableCoverage
+from tidelake.coverage.values.coverage_settings import CoverageSettings
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.lake.scan import Scan
@@ -17,6 +18,7 @@ from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
+from tidelake.model.settings import Settings
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.lazy_rows import LazyRows
@@ -64,6 +66,26 @@ class Table(TableCoverage, TableWrites, LazyRows):
     @property
     def tags(self) -> dict[str, str]:
         return dict(self.info.tags)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that were declared as key; none if none were."""
+        info = self.info
+        names = {column.id: column.name for column in info.schema}
+        return tuple(names[each] for each in Settings.of(info.tags).key if each in names)
+
+    @property
+    def event_time(self) -> str | None:
+        """The column that was declared as event time, if one was."""
+        info = self.info
+        names = {column.id: column.name for column in info.schema}
+        declared = Settings.of(info.tags).event_time
+        return None if declared is None else names.get(declared)
+
+    @property
+    def coverage_settings(self) -> CoverageSettings | None:
+        """How the coverage of the table is kept; None if it is not."""
+        return CoverageSettings.of(self.info)
 
     @property
     def partitioning(self) -> PartitionSpec | None:

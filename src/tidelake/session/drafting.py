@@ -114,6 +114,11 @@ class DraftSession(Session):
 
     # What reads ask of a session.
 
+    def has_table(self, name: TableName) -> bool:
+        """Whether there is a table of this name, with what the transaction has done."""
+        with self.reading() as reader:
+            return self.view.find(reader, self.base, "table", name) is not None
+
     @property
     def committed(self) -> Session:
         return self._committed

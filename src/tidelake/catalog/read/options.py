@@ -37,16 +37,28 @@ class Options:
     rewrite_threshold: float = 0.3
 
 
-def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None = None) -> Options:
-    """The options that hold for a table: its own, its schema's, or the lake's."""
+def in_force(
+    reader: Reader, table_id: int | None = None, schema_id: int | None = None
+) -> dict[str, str]:
+    """What holds for a table, a schema or the lake, by name; only what can be set."""
+    known = _known(reader, table_id, schema_id)
+    return {name: known[name] for name in DEFAULTS}
+
+
+def _known(reader: Reader, table_id: int | None, schema_id: int | None) -> dict[str, str]:
     rows = reader.rows('SELECT "key", "value", "scope", scope_id FROM ducklake_metadata')
     rank = {None: 0, "schema": 1, "table": 2}
     applies = {None: None, "schema": schema_id, "table": table_id}
-    known = DEFAULTS | {
+    return DEFAULTS | {
         key: value
         for key, value, scope, scope_id in sorted(rows, key=lambda row: rank.get(row[2], 0))
         if scope is None or applies.get(scope) == scope_id
     }
+
+
+def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None = None) -> Options:
+    """The options that hold for a table: its own, its schema's, or the lake's."""
+    known = _known(reader, table_id, schema_id)
     try:
         return Options(
             int(known["data_inlining_row_limit"]),
