@@ -100,7 +100,8 @@ def write_files(
 
 
 def remove(tx: DraftSession, draft: TableDraft, job: Job, doomed: str, plan: ScanPlan) -> int:
-    """Stage the deletion of the rows that a kept relation points at; how many they are.
+    """Stage the deletion of the rows that a relation points at; how many they are. It is read more
+    than once, and must have the same rows each time.
 
     `plan` is the read that found them.
     """

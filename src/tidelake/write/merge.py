@@ -340,7 +340,7 @@ def _unmatched(work: _Work, sources: str) -> str:
 
 
 def _apply(tx: DraftSession, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
-    clauses = work.clauses
+    draft, clauses = work.draft, work.clauses
     relations = {"matched": clauses.matched}
     if clauses.orphaned:
         relations["orphaned"] = clauses.orphaned
@@ -354,14 +354,14 @@ def _apply(tx: DraftSession, job: Job, work: _Work, plan: Any, unmatched: str) -
         for place, clause in enumerate(listed, 1)
         if clause.kind == "update"
     ]
-    gone = job.keep("doomed", doomed)
-    staging.remove(tx, work.draft, job, "doomed", plan)
+    job.define("doomed", doomed)
+    gone = staging.remove(tx, draft, job, "doomed", plan)
     files, updated, inserted = [], 0, 0
     if changed:
-        updated = job.keep("changed", " UNION ALL ".join(changed))
-        files += staging.add(
-            tx, work.draft, job, "SELECT * FROM changed", count=updated, numbered=True
-        )
+        job.define("changed", " UNION ALL ".join(changed))
+        ends = any(clause.kind == "delete" for each in relations.values() for clause in each)
+        updated = job.rows("SELECT count(*) FROM changed")[0][0] if ends else gone
+        files += staging.add(tx, draft, job, "SELECT * FROM changed", count=updated, numbered=True)
     if clauses.unmatched:
         coming = " UNION ALL ".join(
             work.rows(job, clause, f"({unmatched}) WHERE {_ACTION} = {place}")
