@@ -296,5 +296,5 @@ def _cut(gaps: Iterator[Gap], most: int | None) -> Iterator[Gap]:
 def _positive(value: object, what: str) -> int:
     number = whole(value)
     if number is None or number < 1:
-        raise Invalid(f"{what} must be 1 or more, not {value!r}", hint="give a whole number")
+        raise Invalid(f"{what}={value!r} is not 1 or more", hint="give 1 or more")
     return number
