@@ -236,3 +236,9 @@ def test_the_demo_agrees_with_duckdb(tmp_path):
 @pytest.mark.spark
 def test_the_demo_on_spark_agrees_too(tmp_path):
     assert len(re.findall(r"yes +yes *$", run_demo(tmp_path, "--spark"), re.MULTILINE)) == 8
+
+
+def test_the_readme_is_short_and_has_one_picture():
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= 150
+    assert text.count("![") == 1

@@ -182,8 +182,10 @@ def test_new_tables_can_have_both(lake: tidelake.Lake) -> None:
 @pytest.mark.parametrize("kind", ["iceberg", "Delta", "delta,lines", ""])
 def test_formats_that_are_not_there(lake: tidelake.Lake, kind: str) -> None:
     for call in (lake.mirror, lake.mirrored):
-        with pytest.raises(Invalid, match=rf"of no kind '{kind}'.*there are: delta, lines"):
+        with pytest.raises(
+            Invalid, match=rf"unknown kind of mirror '{kind}'.*there are: delta, lines"
+        ):
             call("t", kind)
     for text in ("iceberg", "delta,iceberg", "delta, lines"):
-        with pytest.raises(Invalid, match="of no kind"):
+        with pytest.raises(Invalid, match="unknown kind of mirror"):
             lake.set_option("tidelake.mirror", text)

@@ -41,7 +41,7 @@ def test_a_damaged_lake_on_the_shell(patient):
     code, text = run(patient)
     assert code == 1
     assert "missing-files" in text
-    assert "to mend it" in text
+    assert "    fix: " in text
     code, text = run(patient, "--json")
     (problem,) = json.loads(text)["problems"]
     assert code == 1

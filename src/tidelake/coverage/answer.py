@@ -306,5 +306,5 @@ def _cut(gaps: Iterator[Gap], most: int | None) -> Iterator[Gap]:
 def _positive(value: object, what: str) -> int:
     number = whole(value)
     if number is None or number < 1:
-        raise Invalid(f"{what}={value!r} is no number of these", hint="give 1 or more")
+        raise Invalid(f"{what}={value!r} is not 1 or more", hint="give 1 or more")
     return number

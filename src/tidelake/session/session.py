@@ -146,7 +146,7 @@ class Session:
         """The one of this name."""
         known = {each.name: each for each in self.formats}
         if name not in known:
-            raise Invalid(f"mirrors are of no kind {name!r}", hint=f"there are: {', '.join(known)}")
+            raise Invalid(f"unknown kind of mirror {name!r}", hint=f"there are: {', '.join(known)}")
         return known[name]
 
     @property

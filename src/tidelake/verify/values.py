@@ -104,7 +104,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = f" ({self.where})" if self.where else ""
-        return f"{self.check}: {self.what}{where}\n    to mend it: {self.mend}"
+        return f"{self.check}: {self.what}{where}\n    fix: {self.mend}"
 
 
 @dataclass(frozen=True, slots=True)
