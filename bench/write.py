@@ -15,6 +15,7 @@ _ROWS = 200_000
 _MERGED = 2_000
 _ROUNDS = 9
 _COMMITS = 300
+_BUFFERED = 20_000
 _SERVED_COMMITS = 1_600
 _WRITERS = (1, 4, 16)
 _DDL = "id BIGINT, symbol VARCHAR, price DOUBLE, ts TIMESTAMP"
@@ -141,9 +142,14 @@ def _small_on_sqlite(part: Part, folder: Path) -> None:
                 _COMMITS // 2,
             ),
         }
+        buffered = _through_a_writer(table, row)
     part.rows.append(["one-row commits, SQLite", *(f"{n:,.0f}" for n in found.values()), "/s"])
     part.numbers["one-row commits, SQLite"] = found
+    what = "rows one by one through a writer, SQLite"
+    part.rows.append([what, f"{buffered:,.0f}", "-", "-", "/s"])
+    part.numbers[what] = buffered
     part.verdicts += [
+        Verdict(what, buffered, 5_000, at_most=False, unit="/s"),
         Verdict("one-row commits, SQLite", found["tidelake"], 300, at_most=False, unit="/s"),
         Verdict(
             "one-row commits, SQLite, against DuckDB",
@@ -152,6 +158,15 @@ def _small_on_sqlite(part: Part, folder: Path) -> None:
             at_most=False,
         ),
     ]
+
+
+def _through_a_writer(table: Any, row: dict[str, Any]) -> float:
+    """Rows a second, until the last is committed."""
+    start = perf_counter()
+    with table.writer() as writer:
+        for number in range(_BUFFERED):
+            writer.append({**row, "id": number})
+    return _BUFFERED / (perf_counter() - start)
 
 
 def _per_second(call: Callable[[], Any], times: int) -> float:

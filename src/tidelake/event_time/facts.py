@@ -111,19 +111,26 @@ def _rows(count: int) -> str:
 
 def put(tx: DraftSession, name: TableName, facts: Any) -> WriteResult:
     """Add facts, each of which must say what it is about and since when it holds."""
-    rows = [facts] if isinstance(facts, Mapping) else facts
-    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
-        raise Invalid(
-            f"put takes a dict, or a list of dicts, not {type(facts).__name__}",
-            hint="t.append(…) takes frames, Arrow data and files",
-        )
+    rows = dicts_of(facts, "put")
     draft = writes.writable(tx, name)
     event = EventTime.of(draft.after, tx.base)
-    complete = [_complete(draft.after.name, event, row) for row in rows]
+    complete = [complete_fact(draft.after.name, event, row) for row in rows]
     return replace(writes.append(tx, name, complete), operation="put")
 
 
-def _complete(name: TableName, event: EventTime, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def dicts_of(rows: Any, doing: str) -> Sequence[Mapping[str, Any]]:
+    """One dict, or a list of them, as several; Invalid for anything else."""
+    several = [rows] if isinstance(rows, Mapping) else rows
+    if isinstance(several, list | tuple) and all(isinstance(row, Mapping) for row in several):
+        return several
+    raise Invalid(
+        f"{doing} takes a dict, or a list of dicts, not {type(rows).__name__}",
+        hint="t.append(…) takes frames, Arrow data and files",
+    )
+
+
+def complete_fact(name: TableName, event: EventTime, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, which says that the key is there unless it says otherwise."""
     given = {fold(str(key)): value for key, value in row.items()}
     needed = names((*event.key, event.time))
     lacking = [each for each in needed if _is_nothing(given.get(fold(each)))]

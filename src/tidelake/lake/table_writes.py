@@ -17,6 +17,7 @@ from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.coverage.values.calendar import Calendar
+    from tidelake.lake.table_writer import TableWriter
     from tidelake.session.drafting import DraftSession
     from tidelake.write.merge import Merge
 
@@ -51,6 +52,24 @@ class TableWrites:
         return self._write(
             "put", terms, lambda tx: facts.put(tx, self.source.name, fact), blind=True
         )
+
+    def writer(
+        self,
+        *,
+        rows: int = 10_000,
+        bytes: int = 64 * 1024**2,  # noqa: A002
+        seconds: float = 1.0,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TableWriter:
+        """Take rows one by one, and commit many at once: `with t.writer() as w: w.put(row)`. They
+        are committed as soon as so many wait, or about so many bytes of them, or the first has
+        waited so long; by `w.flush()`; and at the end of the `with`. If its body raises, what waits
+        is not."""
+        from tidelake.lake.table_writer import Limits, TableWriter
+
+        terms = Terms(author=author, message=message)
+        return TableWriter(self.source, Limits(rows, bytes, seconds), terms)
 
     def end(self, key: Any, *, at: str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add the fact that a key is no more from a moment on. A key of one column may be given

@@ -39,11 +39,13 @@ def write(
     blind: bool = False,
     terms: Terms = NO_TERMS,
     purpose: Purpose = NO_PURPOSE,
+    token: str | None = None,
 ) -> WriteResult:
     """One write: part of the transaction if the session is one, else committed by itself, on the
     `terms` that its caller gives.
 
-    `blind`: it does not look at rows, so it may start from what the lake last knew.
+    `blind`: it does not look at rows, so it may start from what the lake last knew. `token` is
+    the commit token that it bears, for those who want to find it again.
     """
     if isinstance(session, DraftSession):
         terms.refuse_in_transaction()
@@ -51,7 +53,7 @@ def write(
     session.check_writable()
     guard = Guard.of(session, terms, purpose)
     done = guard.done_before(session)
-    return done or _Replay(session, operation, terms, guard, blind).run()
+    return done or _Replay(session, operation, terms, guard, blind, token).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class _Replay:
     terms: Terms
     guard: Guard
     blind: bool
+    token: str | None
 
     def run(self) -> WriteResult:
         """When somebody else's commit makes a write wrong it is simply done again on top of that:
@@ -76,7 +79,7 @@ class _Replay:
             try:
                 if attempts > _OPTIMISM and short:
                     return self._run_alone(attempts - 1)
-                tx = DraftSession(session, terms=self.terms, guard=self.guard, base=base)
+                tx = self._draft(base)
                 tx.do(self.operation)
                 result = land(tx)
                 return replace(result, attempts=result.attempts + attempts - 1)
@@ -93,6 +96,11 @@ class _Replay:
                 if isinstance(error, LostRace):
                     commit.wait(attempts)
 
+    def _draft(self, base: tuple[int, int] | None) -> DraftSession:
+        return DraftSession(
+            self.session, terms=self.terms, guard=self.guard, base=base, token=self.token
+        )
+
     def _done_meanwhile(self, error: BaseException) -> WriteResult | None:
         """What somebody else has done in the meantime under the same token: that alone may be why
         it failed here."""
@@ -103,7 +111,7 @@ class _Replay:
     def _run_alone(self, attempts: int) -> WriteResult:
         """A short write that others keep overtaking is done inside the lake's lock: only somebody
         who does not take it, as DuckDB, can still come first, and then it is a Conflict again."""
-        session, token = self.session, uuid.uuid4().hex
+        session, token = self.session, self.token or uuid.uuid4().hex
         tries: list[tuple[DraftSession, Change]] = []
 
         def change(_: int) -> Change:

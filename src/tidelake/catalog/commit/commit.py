@@ -114,7 +114,7 @@ def _attempt(
 ) -> tuple[Numbers, bool]:
     guard = wanted.guard
     with database.writing() as writer:
-        if again and (landed := _landed_before(writer, wanted)) is not None:
+        if again and (landed := landed_since(writer, wanted.token, wanted.since)) is not None:
             return landed, True
         if guard is not None:
             guard.begin(writer)
@@ -217,20 +217,21 @@ def _statistics(reader: Reader, table_id: int) -> TableStatistics:
     return TableStatistics.of(table_id, rows)
 
 
-def _landed_before(reader: Reader, wanted: CommitRequest) -> Numbers | None:
-    """The snapshot that an earlier attempt made, if its reply was lost."""
-    mark = _mark(wanted.token)
+def landed_since(reader: Reader, token: str, since: int) -> Numbers | None:
+    """The snapshot that an attempt with this commit token made, if it has: its reply may be lost.
+    Unavailable if nobody can tell."""
+    mark = _mark(token)
     row = reader.row(
         "SELECT s.snapshot_id, s.schema_version, s.next_catalog_id, s.next_file_id"
         " FROM ducklake_snapshot s JOIN ducklake_snapshot_changes c"
         " ON c.snapshot_id = s.snapshot_id"
         " WHERE s.snapshot_id > :since"
         f" AND substr(c.commit_extra_info, 1, {len(mark)}) = :mark",
-        since=wanted.since,
+        since=since,
         mark=mark,
     )
     if row is None:
-        _check_all_there(reader, wanted.since)
+        _check_all_there(reader, since)
     return Numbers(*row) if row else None
 
 
