@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from tidelake.cli.program import (
@@ -15,11 +12,7 @@ from tidelake.cli.program import (
     pass_options,
 )
 from tidelake.cli.render.stream import print_rows
-from tidelake.cli.row_options import limit_option, value_of
-from tidelake.model.names import fold
-
-if TYPE_CHECKING:
-    from tidelake.lake.table import Table
+from tidelake.cli.row_options import key_of, limit_option
 
 
 @click.command()
@@ -51,20 +44,4 @@ def history(
     with options.lake(known_at) as lake:
         found = lake.table(table)
         chosen = found if as_of is None else found.as_of(as_of)
-        print_rows(chosen.history(_key(found, key)), limit, options.as_json)
-
-
-def _key(table: Table, words: Sequence[str]) -> Any:
-    """A value, or values by column; each as the column has it, or as text if it is none."""
-    from tidelake.model.event_time import EventTime
-
-    event = EventTime.maybe(table.info)
-    columns = {fold(column.name): column for column in event.key} if event else {}
-    pairs = [word.partition("=") for word in words]
-    named = all(mark and fold(name) in columns for name, mark, _ in pairs)
-    if len(words) == 1 and len(columns) <= 1 and not named:
-        return value_of(next(iter(columns.values()), None), words[0])
-    if not all(mark for _, mark, _ in pairs):
-        listed = " ".join(f"{column.name}=…" for column in columns.values())
-        raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
-    return {name: value_of(columns.get(fold(name)), value) for name, _, value in pairs}
+        print_rows(chosen.history(key_of(found, key)), limit, options.as_json)

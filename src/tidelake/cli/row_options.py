@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli.render.stream import SHOWN
+from tidelake.model.names import fold
 from tidelake.model.types import INTEGERS, WIDE_INTEGERS
 
 if TYPE_CHECKING:
+    from tidelake.lake.table import Table
     from tidelake.model.schema import Column
 
 limit_option = click.option(
@@ -72,3 +74,19 @@ def value_of(column: Column | None, text: str) -> Any:
     except (ValueError, ArithmeticError):
         return text
     return {"true": True, "false": False}.get(text, text) if kind == "boolean" else text
+
+
+def key_of(table: Table, words: Sequence[str]) -> Any:
+    """A value, or values by column; each as the column has it, or as text if it is none."""
+    from tidelake.model.event_time import EventTime
+
+    event = EventTime.maybe(table.info)
+    columns = {fold(column.name): column for column in event.key} if event else {}
+    pairs = [word.partition("=") for word in words]
+    named = all(mark and fold(name) in columns for name, mark, _ in pairs)
+    if len(words) == 1 and len(columns) <= 1 and not named:
+        return value_of(next(iter(columns.values()), None), words[0])
+    if not all(mark for _, mark, _ in pairs):
+        listed = " ".join(f"{column.name}=…" for column in columns.values())
+        raise click.UsageError(f"give the KEY as {listed or 'NAME=VALUE pairs'}")
+    return {name: value_of(columns.get(fold(name)), value) for name, _, value in pairs}

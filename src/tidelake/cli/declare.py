@@ -1,0 +1,102 @@
+"""What a table is: `declare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
+from tidelake.cli.row_options import split_columns
+from tidelake.model.terms import CommitTerms
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+    from tidelake.lake.table import Table
+    from tidelake.model.change import WriteResult
+
+_BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
+
+
+@click.command()
+@click.argument("table")
+@click.option("--event-time", metavar="X", help="Since when a fact holds; with --key.")
+@click.option("--key", metavar="A,B", help="What a fact is about.")
+@click.option("--tombstone", metavar="X", help="The boolean that says: the key is no more.")
+@click.option("--valid-to", metavar="X", help="Until when a fact holds, where it is not null.")
+@click.option("--knowledge-time", metavar="X", help="When a row became known.")
+@click.option("--no-event-time", is_flag=True, help="No longer a table of facts in time.")
+@click.option("--bucket", metavar="WIDTH", help="Keep coverage in buckets of 1m, 1h, 1d …")
+@click.option("--entity", metavar="A,B", help="Whose coverage is kept.")
+@click.option("--clock", metavar="X", help="The time of coverage [default: the event time].")
+@click.option("--overlap", metavar="POLICY", help="allow, reject, skip or replace.")
+@click.option("--no-coverage", is_flag=True, help="Keep no coverage any more.")
+@click.option("--partition-by", metavar="KEY", multiple=True, help="A key; again for others.")
+@click.option("--no-partitions", is_flag=True, help="Partition new files no longer.")
+@click.option("--sort-by", metavar="KEY", multiple=True, help="A key; again for others.")
+@click.option("--no-sorting", is_flag=True, help="Sort new files no longer.")
+@click.option("--comment", metavar="TEXT", help="A comment; an empty one takes it away.")
+@commit_options
+@global_options
+@pass_options
+def declare(options: Options, /, table: str, terms: CommitTerms, **given: Any) -> None:
+    """Say what TABLE is: its key and event time, its coverage, how files are partitioned and
+    sorted. All in one snapshot. What is not named stays as it is.
+
+    \b
+    Example:
+        tidelake declare quotes --event-time ts --key symbol
+        tidelake declare bars --bucket 1m --entity symbol --clock ts --overlap reject
+        tidelake declare prices --partition-by "year(day)" --sort-by symbol
+    """
+    _check(given)
+
+    def change(lake: Lake) -> WriteResult:
+        with lake.transaction(**terms) as tx:
+            if not tx.is_done:
+                _declare(tx.table(table), given)
+        assert tx.result is not None
+        return tx.result
+
+    options.write(change)
+
+
+def _check(given: dict[str, Any]) -> None:
+    if not any(value not in (None, False, ()) for value in given.values()):
+        raise click.UsageError("Nothing to declare: give --event-time, --bucket or another.")
+    for name in _BESIDE_EVENT_TIME:
+        if given[name] and not given["event_time"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --event-time")
+    for name in ("entity", "clock", "overlap"):
+        if given[name] and not given["bucket"]:
+            raise click.UsageError(f"--{name} goes with --bucket")
+    for name, none in (
+        ("event_time", "no_event_time"),
+        ("bucket", "no_coverage"),
+        ("partition_by", "no_partitions"),
+        ("sort_by", "no_sorting"),
+    ):
+        if given[name] and given[none]:
+            said = [each.replace("_", "-") for each in (name, none)]
+            raise click.UsageError(f"--{said[0]} and --{said[1]} exclude each other")
+
+
+def _declare(table: Table, given: dict[str, Any]) -> None:
+    if given["event_time"] or given["no_event_time"]:
+        beside = {name: given[name] for name in _BESIDE_EVENT_TIME if given[name]}
+        if "key" in beside:
+            beside["key"] = split_columns(beside["key"])
+        table.set_event_time(given["event_time"], **beside)
+    if given["bucket"] or given["no_coverage"]:
+        table.set_coverage(
+            given["bucket"],
+            entity=split_columns(given["entity"]) if given["entity"] else (),
+            event_time=given["clock"],
+            overlap=given["overlap"],
+        )
+    if given["partition_by"] or given["no_partitions"]:
+        table.set_partitioning(list(given["partition_by"]))
+    if given["sort_by"] or given["no_sorting"]:
+        table.set_sorting(list(given["sort_by"]))
+    if given["comment"] is not None:
+        table.set_comment(given["comment"] or None)

@@ -1,0 +1,52 @@
+"""What is there no longer: `drop`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tidelake.cli import render
+from tidelake.cli.program import Options, commit_options, global_options, pass_options
+from tidelake.errors import TidelakeError
+from tidelake.model.terms import CommitTerms
+
+if TYPE_CHECKING:
+    from tidelake.lake.lake import Lake
+
+
+@click.command()
+@click.argument("name")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and drop nothing.")
+@commit_options
+@global_options
+@pass_options
+def drop(options: Options, name: str, dry_run: bool, terms: CommitTerms) -> None:
+    """Drop a table or a view. NAME stays readable with --known-at, and `undrop` brings it back.
+
+    \b
+    Example:
+        tidelake drop prices --dry-run
+        tidelake drop prices --message "no longer delivered"
+    """
+    if not dry_run:
+        options.write(lambda lake: lake.drop(name, **terms))
+        return
+    with options.lake() as lake:
+        is_view = _is_view(lake, name)
+        rows = None if is_view else lake.table(name).count()
+    if options.as_json:
+        kind = "view" if is_view else "table"
+        render.document({"dry_run": True, "name": name, "kind": kind, "rows": rows})
+    elif is_view:
+        render.line(f"the view {name} would be dropped")
+    else:
+        render.line(f"the table {name} would be dropped: {rows:,} {'row' if rows == 1 else 'rows'}")
+
+
+def _is_view(lake: Lake, name: str) -> bool:
+    try:
+        lake.view(name)
+    except TidelakeError:
+        return False
+    return True
