@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-share test-jvm test-stores stores bench pictures lint format lock clean setup maven-answers
+.PHONY: help demo test test-all test-share test-jvm test-stores stores bench pictures docs dist lint format lock clean setup maven-answers
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,15 @@ bench: $(INSTALLED) $(DATABASES) $(JAVA) $(if $(BENCH_JVM),$(PEERS_SPARK))  ## t
 
 pictures: $(INSTALLED) $(CHROMIUM)  ## the pictures of the page, for the documentation
 	$(BIN)/python -m tests.web.pictures docs/pictures
+
+docs: $(INSTALLED)  ## the documentation as a site, in build/site
+	$(BIN)/python -m docs.site build/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file mkdocs.yml
+
+dist: $(INSTALLED)  ## wheel and sdist, built and tried in empty environments
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m tests.dist dist
 
 lint: $(INSTALLED)  ## style, format and types
 	$(BIN)/ruff check .

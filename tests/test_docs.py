@@ -27,6 +27,7 @@ GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     *GUIDES,
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
@@ -242,3 +243,8 @@ def test_the_readme_is_short_and_has_one_picture():
     text = (ROOT / "README.md").read_text()
     assert text.count("\n") <= 150
     assert text.count("![") == 1
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    listed = set(re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert listed == {name(page) for page in PAGES}

@@ -1,0 +1,33 @@
+"""`python -m docs.site FOLDER`: the pages of the site, as they lie in the repository.
+
+The pages link to one another and to a few files beside them. So the folder has the same layout
+as the repository, with these files alone, and every link leads where it does there.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BESIDE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+LINKED = ("LICENSE", "examples")
+
+
+def gather(folder: Path) -> None:
+    """Put all pages and what they link to into a folder, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    ignored = shutil.ignore_patterns("__pycache__", "*.py")
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=ignored)
+    for name in BESIDE:
+        shutil.copy(ROOT / name, folder / name)
+    for name in LINKED:
+        path = ROOT / name
+        if path.is_dir():
+            shutil.copytree(path, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(path, folder / name)
+
+
+if __name__ == "__main__":
+    gather(Path(sys.argv[1]))
