@@ -19,12 +19,13 @@ from tidelake.testing.place import Place
 
 _ALLOWED = """
 close compact create_schema create_table create_view data_path drop drop_frozen drop_schema
-encrypted engine freeze frozen health known_at log mirror mirrored rename schemas snapshots sql
+encrypted engine exists freeze frozen health known_at log mirror mirrored rename schemas snapshots sql
 table tables transaction undrop url view views
 """
 _OF_THE_WHOLE = """
 across_tenants audit backup cleanup consumer consumer_group consumers create_tenant delta_versions
-diff drop_tenant erase erasures expire finish_erasures macros mirrors move names recover reindex
+diff drop_tenant erase erasures expire finish_erasures macros mirrors move names options recover
+reindex
 set_option set_quota set_retention share shares sync_mirrors tag tags tenant tenant_login tenants
 unshare untag verify
 """

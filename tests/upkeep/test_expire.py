@@ -257,16 +257,14 @@ def test_a_time_of_which_the_snapshot_is_gone_finds_no_other(lake: tidelake.Lake
 
 def test_a_commit_of_which_nobody_knows_is_not_made_twice(lake: tidelake.Lake) -> None:
     """Its reply was lost, and what landed since has been expired."""
-    from tidelake.catalog.commit.commit import CommitRequest, _landed_before
-    from tidelake.model.change import Change
+    from tidelake.catalog.commit.commit import landed_since
 
     grown(lake)
-    since = CommitRequest(lambda _: Change(0, 0, ""), "no such token", 2, ())
     with lake.session.reading() as reader:
-        assert _landed_before(reader, since) is None
+        assert landed_since(reader, "no such token", 2) is None
     lake.expire(keep_last=2)
     with lake.session.reading() as reader, pytest.raises(Unavailable, match="nobody can tell"):
-        _landed_before(reader, since)
+        landed_since(reader, "no such token", 2)
 
 
 def test_a_file_that_is_registered_twice_is_scheduled_when_nobody_reads_it(
