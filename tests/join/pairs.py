@@ -23,9 +23,11 @@ def joined(
     exact: bool = True,
     tolerance: Any = None,
     tombstone: str | None = None,
+    end: str | None = None,
     visible: Callable[[Row, Row], bool] | None = None,
 ) -> list[tuple[Row, Row | None]]:
-    """Every left row with its match; `right` must be in the order of its row ids."""
+    """Every left row with its match; `right` must be in the order of its row ids. `end` names the
+    column that says until when a right row holds."""
     found = []
     for mine in left:
         before, after = [], []
@@ -36,7 +38,10 @@ def joined(
                 continue
             if now is None or then is None or (visible and not visible(mine, theirs)):
                 continue
-            if then < now or (exact and then == now):
+            until = clock(theirs[end]) if end else None
+            if until is not None and until <= then:
+                continue
+            if (then < now or (exact and then == now)) and (until is None or now < until):
                 before.append((then, place))
             if then > now or (exact and then == now):
                 after.append((then, -place))

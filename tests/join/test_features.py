@@ -19,6 +19,8 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.testing.place import Place
 
 COLUMNS = "k VARCHAR NOT NULL, t TIMESTAMP NOT NULL, p BIGINT, gone BOOLEAN"
+TOLD = {"ratings": ("t", "p", "gone"), "notes": ("t", "p", "e")}
+"""What a join brings of a table, if not its time and number. Facts of notes end by themselves."""
 NAMES = ("prices", "ratings", "rates", "notes")
 JOINS = 20
 
@@ -35,7 +37,10 @@ class Market:
         for name in NAMES:
             ends = {} if name == "ratings" else {"tombstone": "gone"}
             self.lake.set_option("data_inlining_row_limit", self.chance.choice([0, 10]))
-            table = self.lake.create_table(name, COLUMNS, key="k", event_time="t", **ends)
+            columns = COLUMNS
+            if name == "notes":
+                columns, ends["valid_to"] = f"{COLUMNS}, e TIMESTAMP", "e"
+            table = self.lake.create_table(name, columns, key="k", event_time="t", **ends)
             self.tables[name] = Versions(table, self.chance)
 
     def live(self, steps: int) -> None:
@@ -47,6 +52,8 @@ class Market:
             number = self.chance.choice(alive)["p"] if alive else None
             if what == "append" or number is None:
                 facts = [versions.fact() for _ in range(self.chance.randrange(1, 5))]
+                if versions is self.tables["notes"]:
+                    facts = [{**fact, "e": self.end_of(fact)} for fact in facts]
                 versions.came(facts, table.append(facts).snapshot_id)
             elif what == "delete":
                 versions.ended(number, table.delete(f"p = {number}").snapshot_id)
@@ -55,6 +62,11 @@ class Market:
                 versions.updated(number, done.snapshot_id)
             else:
                 table.compact()
+
+    def end_of(self, fact: Row) -> datetime | None:
+        """Until when a fact holds: some have no end, a few none of the time."""
+        minutes = self.chance.choice([None, 0, 1, 3, 3, 8, 8])
+        return None if minutes is None else fact["t"] + timedelta(minutes=minutes)
 
     def labels(self) -> list[Row]:
         return self.labels_of(range(self.lake.snapshots()[-1].snapshot_id + 1))
@@ -106,13 +118,14 @@ def expected(market: Market, left: list[Row], wanted: dict[str, dict[str, Any]])
             on=[("k", "k")],
             times=("t", "t"),
             tombstone="gone" if ends else None,
+            end="e" if name == "notes" else None,
             direction=asked["direction"],
             exact=asked["allow_exact_matches"],
             tolerance=asked["tolerance"],
             visible=visible(asked["known_at"]),
         )
         for row, (mine, theirs) in zip(rows, pairs, strict=True):
-            for column in ("t", "p") if ends else ("t", "p", "gone"):
+            for column in TOLD.get(name, ("t", "p")):
                 row[f"{name}_{column}"] = theirs and theirs[column]
             row[f"{name}_age"] = theirs and (mine["t"] - theirs["t"]).total_seconds()
     return rows

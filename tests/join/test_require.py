@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 import tidelake
-from tidelake.errors import Incomplete, Invalid, Unsupported
+from tidelake.errors import Incomplete, Invalid
 
 LABELS = [{"k": "a", "at": datetime(2024, 3, 3, 12)}]
 
@@ -47,7 +47,7 @@ def test_frames_cannot_tell(lake: tidelake.Lake) -> None:
         tidelake.asof_join(LABELS, plain, left_time="at", require=1.0)
 
 
-def test_facts_that_end_by_themselves_are_refused(lake: tidelake.Lake) -> None:
+def test_facts_that_end_by_themselves_give_way_to_older_ones(lake: tidelake.Lake) -> None:
     t = lake.create_table(
         "ending",
         "k VARCHAR, ts TIMESTAMP, until TIMESTAMP, v INTEGER",
@@ -57,7 +57,10 @@ def test_facts_that_end_by_themselves_are_refused(lake: tidelake.Lake) -> None:
     )
     first, last = datetime(2024, 3, 1), datetime(2024, 3, 2)
     t.append([{"k": "a", "ts": first, "until": last, "v": 1}])
-    with pytest.raises(Unsupported, match="valid_to"):
-        tidelake.asof_join(LABELS, t, left_time="at").to_arrow()
+    join = tidelake.asof_join(LABELS, t.scan(columns=["k", "ts", "v"]), left_time="at")
+    assert join.to_arrow().column_names == ["k", "at", "ts", "v"]
+    assert join.to_arrow()["v"].to_pylist() == [None]
+    t.append([{"k": "a", "ts": datetime(2024, 2, 1), "until": None, "v": 2}])
+    assert join.to_arrow()["v"].to_pylist() == [2]
     found = tidelake.asof_join(LABELS, t.as_of("2024-03-01"), left_time="at").to_arrow()
     assert found["v"].to_pylist() == [1]

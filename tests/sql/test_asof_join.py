@@ -83,6 +83,14 @@ CASES: dict[str, Any] = {
     " left_time => 'made', right_time => 'ts')": lambda t: joined(
         t, t.sql("SELECT * FROM prices WHERE price < 9"), on="symbol", right_time="ts"
     ),
+    "asof_join((SELECT * FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM"
+    " labels)), (FROM prices WHERE symbol <> ')'), on => ['symbol'], left_time => 'made',"
+    " right_time => 'ts')": lambda t: joined(
+        t.sql("FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM labels)"),
+        t.sql("FROM prices WHERE symbol <> ')'"),
+        on="symbol",
+        right_time="ts",
+    ),
     "asof_join('labels', {'p': {'table': 'prices', 'columns': ['price'], 'tolerance': '1 day'},"
     " 'q': 'prices'}, left_time => 'made', known_at => 'seen', age => true)": lambda t: joined(
         t,

@@ -184,7 +184,8 @@ class AsofJoin(LazyRows):
         clock = clock_of(
             _time(self._left, left, wish.left_time), _time(side, columns, wish.right_time)
         )
-        end = event.tombstone if event else None
+        ends = event is not None and clock.times.right.name == event.time.name
+        stone, end = (event.tombstone, event.valid_to if ends else None) if event else (None, None)
         return JoinPlan(
             brought=(),
             keys=tuple(sorted(keys, key=lambda pair: pair.left.name)),
@@ -192,7 +193,8 @@ class AsofJoin(LazyRows):
             direction=wish.direction,
             exact=wish.exact,
             within=None if wish.tolerance is None else distance_within(clock, wish.tolerance),
-            tombstone=None if end is None else column_of(side, columns, end.name, "tombstone"),
+            tombstone=None if stone is None else column_of(side, columns, stone.name, "tombstone"),
+            end=None if end is None else column_of(side, columns, end.name, "valid_to"),
         )
 
     def _joined(self, job: Job, asked: JoinPass) -> str:
@@ -285,6 +287,9 @@ def _brought(plan: JoinPlan, right: Right, columns: Sequence[Column]) -> list[Co
         return [column_of(right.side, columns, name, "columns") for name in right.wish.columns]
     unseen = {pair.right.name for pair in plan.keys}
     unseen |= {plan.tombstone.name} if plan.tombstone else set()
+    asked = right.side.columns if isinstance(right.side, Rows) else None
+    if plan.end and asked is not None and fold(plan.end.name) not in map(fold, asked):
+        unseen.add(plan.end.name)
     return [column for column in columns if column.name not in unseen]
 
 

@@ -20,7 +20,8 @@ class JoinPlan:
     is what the column is called that tells how old the match is, if there is to be one, and
     `completeness` the one that tells how complete the side is, which is found out by another plan.
     `within` is the greatest distance that counts, in SQL; `known` is how a left row tells when it
-    knew, in SQL, and then right rows carry since and until when they were known.
+    knew, in SQL, and then right rows carry since and until when they were known. `end` is the
+    right side's column that says until when a row holds, if there is one.
     `untied` says that no two right rows have the same keys and time.
     """
 
@@ -31,6 +32,7 @@ class JoinPlan:
     exact: bool = True
     within: str | None = None
     tombstone: Column | None = None
+    end: Column | None = None
     known: str | None = None
     untied: bool = False
     number: int = 0
@@ -55,6 +57,12 @@ class JoinPlan:
         return keys, time, self.clock.kind, self.direction, self.exact, self.known
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether the nearest right row may be one that a left row must not have: it was not known,
+        or has ended by itself."""
+        return self.known is not None or self.end is not None
+
+    @property
     def is_native(self) -> bool:
         """Whether any engine brings both sides into their form alike."""
         return self.known is None and all(p.native for p in (*self.keys, self.clock.times))
@@ -72,7 +80,8 @@ class JoinPlan:
         """What is to be known of a right row once it has been found."""
         gone = ["gone"] if self.tombstone else []
         life = ["lo", "hi"] if self.known else []
-        return ["t", *gone, *life, *(name for name, _ in self.right_values)]
+        end = ["e"] if self.end else []
+        return ["t", *gone, *end, *life, *(name for name, _ in self.right_values)]
 
     @property
     def result(self) -> list[Column]:
@@ -119,7 +128,8 @@ class JoinPass:
     @property
     def is_flat(self) -> bool:
         """Whether a match is never compared with another, so that it need not be one value."""
-        return self.first.direction != "nearest" and self.first.known is None
+        compared = self.first.direction == "nearest" or any(plan.is_doubted for plan in self.plans)
+        return not compared
 
     @property
     def asked(self) -> list[str]:

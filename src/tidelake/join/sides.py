@@ -77,17 +77,11 @@ class Rows(Side):
 
     @property
     def event(self) -> EventTime | None:
-        """As of a moment there are no tombstones any more."""
+        """As of a moment nothing has ended any more."""
         with self.session.reading() as reader:
             found = EventTime.maybe(self.source.info(reader, self.source.at(reader)))
         state = self.source.as_of is not None
-        if found and found.valid_to is not None and self.what == "right" and not state:
-            raise Unsupported(
-                f"facts of {self.source.name} end by themselves (valid_to), which a point-in-time"
-                " join does not know",
-                hint="join it as of a moment: t.as_of(…); or ask lake.sql with FOR VALID_TIME",
-            )
-        return replace(found, tombstone=None) if found and state else found
+        return replace(found, tombstone=None, valid_to=None) if found and state else found
 
     @property
     def key(self) -> str | None:
@@ -112,11 +106,10 @@ class Rows(Side):
         if not numbered:
             return plan_read(self.source, ReadRequest(self.columns, self.where))
         wanted = list(self._names() if self.columns is None else self.columns)
-        event = self.event
-        if self.columns is not None and event and event.tombstone:
+        if self.columns is not None and (event := self.event):
             lowered = {fold(str(each)) for each in self.columns}
-            end = event.tombstone.name
-            wanted += [] if fold(end) in lowered else [end]
+            ends = (column.name for column in (event.tombstone, event.valid_to) if column)
+            wanted += [name for name in ends if fold(name) not in lowered]
         return plan_read(self.source, ReadRequest([*wanted, ROW_NUMBER], self.where))
 
     def _names(self) -> Sequence[str]:

@@ -5,7 +5,7 @@ other columns a0, a1, … on the left and b0, b1, … on the right. A match is f
 join, or where there is none by a window over all sides together: right sides that left rows ask
 in the same way are found in one pass. Where every left row has its own moment of knowing, the best
 of all versions that a fact ever had is looked up first; only left rows that could not know it are
-asked about again, one by one.
+asked about again, one by one. So are those whose match has ended by itself: an older one may hold.
 """
 
 from __future__ import annotations
@@ -42,11 +42,15 @@ def right_rows_sql(plan: JoinPlan) -> str:
         f"{plan.clock.reading(plan.clock.times.right)} AS t",
         f"{ROW_NUMBER} AS n",
         *([f"{quote(gone.name)} AS gone"] if gone else []),
+        *([f"{plan.clock.reading(plan.end)} AS e"] if plan.end else []),
         *(life if plan.known else ()),
         *(f"{quote(column.name)} AS {name}" for name, column in plan.right_values),
     ]
     needed = [*(pair.right for pair in plan.keys), plan.clock.times.right]
     there = dict.fromkeys(f"{quote(c.name)} IS NOT NULL" for c in needed if c.nullable)
+    if plan.end:
+        name, time = quote(plan.end.name), quote(plan.clock.times.right.name)
+        there[f"({name} IS NULL OR {name} > {time})"] = None
     where = f" WHERE {' AND '.join(there)}" if there else ""
     return f"SELECT {', '.join(chosen)} FROM {plan.right}{where}"
 
@@ -106,10 +110,10 @@ def _chained(
         match, found = _matched(place, plan), f"f{place}_{plan.number}"
         yield found, _by_asof(asked, plan, source, direction, match), [match]
         source = found
-        if plan.known:
+        if plan.is_doubted:
             yield from _best(asked, plan, found, direction, place)
             source = f"g{place}_{plan.number}"
-            yield source, _resolved(asked, [plan], found, there, place), [match]
+            yield source, _resolved(asked, [plan], found, there, (place, direction)), [match]
         there.append(match)
 
 
@@ -120,10 +124,11 @@ def _windowed(
     before, found = list(carried), f"f{place}"
     matches = [_matched(place, plan) for plan in asked.plans]
     yield found, _by_window(asked, source, direction, before, matches), matches
-    if asked.first.known:
+    if any(plan.is_doubted for plan in asked.plans):
         for plan in asked.plans:
-            yield from _best(asked, plan, found, direction, place)
-        yield f"g{place}", _resolved(asked, asked.plans, found, before, place), matches
+            if plan.is_doubted:
+                yield from _best(asked, plan, found, direction, place)
+        yield f"g{place}", _resolved(asked, asked.plans, found, before, (place, direction)), matches
 
 
 def _by_asof(asked: JoinPass, plan: JoinPlan, source: str, direction: str, match: str) -> str:
@@ -199,53 +204,67 @@ def _by_window(
     )
 
 
-def _is_seen(match: str) -> str:
-    """Whether a left row could know its match."""
-    return f"(f.{match}.lo <= f.w AND (f.{match}.hi IS NULL OR f.w < f.{match}.hi))"
+def _is_good(plan: JoinPlan, direction: str, left: str, right: str) -> str:
+    """Whether a left row could know a right one, which still holds. One that begins later does."""
+    tests = []
+    if plan.known:
+        tests.append(f"{right}.lo <= {left}.w AND ({right}.hi IS NULL OR {left}.w < {right}.hi)")
+    if plan.end and direction == "backward":
+        tests.append(f"({right}.e IS NULL OR {left}.t < {right}.e)")
+    return " AND ".join(tests) or "TRUE"
 
 
 def _best(
     asked: JoinPass, plan: JoinPlan, found: str, direction: str, place: int
 ) -> Iterator[Step]:
-    """The best that those rows could know that could not yet, or no longer, know their match. It
-    depends on what they ask by alone."""
+    """The best for those rows that could not yet, or no longer, know their match, or for which it
+    has ended. It depends on what they ask by alone."""
     match, keys = _matched(place, plan), asked.key_names
     ask, first, best = (f"{name}{place}_{plan.number}" for name in ("ask", "first", "best"))
     operator = ("<" if direction == "backward" else ">") + ("=" if plan.exact else "")
     sign, choose = ("", "max_by") if direction == "backward" else ("-", "min_by")
     groups = ", ".join(f"q.{name}" for name in asked.asked)
+    knows = " AND f.w IS NOT NULL" if plan.known else ""
     yield (
         ask,
         f"SELECT DISTINCT {', '.join(asked.asked)} FROM {found} AS f"
-        f" WHERE f.{match}.t IS NOT NULL AND f.w IS NOT NULL AND NOT {_is_seen(match)}",
+        f" WHERE f.{match}.t IS NOT NULL{knows}"
+        f" AND NOT ({_is_good(plan, direction, 'f', f'f.{match}')})",
         (),
     )
-    yield (
-        first,
-        f"SELECT {', '.join(keys)}, min(lo) AS lo FROM {plan.rows} GROUP BY {', '.join(keys)}",
-        (),
-    )
+    early = ""
+    if plan.known:
+        listed = ", ".join(keys)
+        yield first, f"SELECT {listed}, min(lo) AS lo FROM {plan.rows} GROUP BY {listed}", ()
+        early = f" JOIN {first} AS e ON {_same(keys, 'q', 'e')} AND e.lo <= q.w"
     yield (
         best,
         f"SELECT {groups}, {choose}({_packed(plan, 'r.')}, {{'t': r.t, 'n': {sign}r.n}}) AS m"
-        f" FROM {ask} AS q JOIN {first} AS e ON {_same(keys, 'q', 'e')} AND e.lo <= q.w"
-        f" JOIN {plan.rows} AS r ON {_same(keys, 'q', 'r')}"
-        f" AND r.t {operator} q.t AND r.lo <= q.w AND (r.hi IS NULL OR q.w < r.hi)"
+        f" FROM {ask} AS q{early} JOIN {plan.rows} AS r ON {_same(keys, 'q', 'r')}"
+        f" AND r.t {operator} q.t AND {_is_good(plan, direction, 'q', 'r')}"
         f" GROUP BY {groups}",
         (),
     )
 
 
 def _resolved(
-    asked: JoinPass, plans: Sequence[JoinPlan], found: str, carried: Sequence[str], place: int
+    asked: JoinPass,
+    plans: Sequence[JoinPlan],
+    found: str,
+    carried: Sequence[str],
+    step: tuple[int, str],
 ) -> str:
-    """Left rows with matches that they could know. What was found is gone through once more for
+    """Left rows with matches that they may have. What was found is gone through once more for
     each right side, and not once more for each that came before: Spark computes it every time."""
     chosen = [f"f.{name}" for name in [*asked.asked, *asked.value_names, *carried]]
-    joins = ""
+    joins, (place, direction) = "", step
     for plan in plans:
         match, best = _matched(place, plan), f"b{plan.number}"
-        chosen.append(f"CASE WHEN {_is_seen(match)} THEN f.{match} ELSE {best}.m END AS {match}")
+        if not plan.is_doubted:
+            chosen.append(f"f.{match}")
+            continue
+        good = _is_good(plan, direction, "f", f"f.{match}")
+        chosen.append(f"CASE WHEN {good} THEN f.{match} ELSE {best}.m END AS {match}")
         joins += (
             f" LEFT JOIN best{place}_{plan.number} AS {best} ON {_same(asked.asked, 'f', best)}"
         )

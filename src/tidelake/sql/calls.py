@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.literal import Value
-from tidelake.model.names import fold, quote
+from tidelake.model.names import fold, quote, text_literal
 from tidelake.syntax import tree
 from tidelake.syntax.harmless import refuse_harm
-from tidelake.syntax.tokens import Edit, Token, depths
+from tidelake.syntax.tokens import Edit, Token, apply_edits, depths, tokens
 from tidelake.syntax.tree import Node
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ FUNCTIONS = frozenset(
     }
 )
 _PLAIN = ("VARCHAR", "INTEGER", "BIGINT")
+_BEFORE = ("(", ",", "[", ":", "=>", ":=")
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES")
 _CONSTANT = "give values, or bind them as parameters"
 
 
@@ -119,6 +121,40 @@ def _known(argument: Argument, given: Mapping[str, Value]) -> object:
     if node.get("class") == "CONSTANT" and node["value"]["type"]["id"] in _PLAIN:
         return None if node["value"]["is_null"] else node["value"]["value"]
     return _UNKNOWN
+
+
+def with_texts(sql: str) -> str:
+    """The same query, in which sides of point-in-time joins that are queries in brackets are
+    texts: DuckDB lets a function have one such argument at most, and no moments in it."""
+    words, edits, at = tokens(sql), list[Edit](), 0
+    while at < len(words) - 1:
+        if words[at].word == "ASOF_JOIN" and words[at + 1].text == "(":
+            stop = at + _length(words[at + 1 :])
+            edits += _queries(sql, words[at + 1 : stop + 1])
+            at = stop
+        at += 1
+    return apply_edits(sql, edits) if edits else sql
+
+
+def _queries(sql: str, words: Sequence[Token]) -> Iterator[Edit]:
+    """Queries in brackets, where a value could stand, each as a text."""
+    at = 1
+    while at < len(words) - 1:
+        begins = words[at].kind == "sign" and words[at].text == "("
+        if begins and words[at - 1].text in _BEFORE and words[at + 1].word in _QUERIES:
+            stop = at + _length(words[at:]) - 1
+            first, last = words[at], words[stop]
+            yield Edit(first.start, last.end + 1, text_literal(sql[first.start + 1 : last.end]))
+            at = stop
+        at += 1
+
+
+def _length(words: Sequence[Token]) -> int:
+    """How many words there are up to the end of the bracket that the first one opens."""
+    for place, (token, depth) in enumerate(depths(words), start=1):
+        if depth == 1 and token.kind == "sign" and token.text == ")":
+            return place
+    return len(words)
 
 
 def calls(

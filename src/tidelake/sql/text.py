@@ -14,7 +14,7 @@ from typing import Any
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.names import fold
-from tidelake.sql.calls import Call, calls
+from tidelake.sql.calls import Call, calls, with_texts
 from tidelake.sql.clauses import (
     AFTER_A_TABLE,
     PORTION,
@@ -134,6 +134,7 @@ class Text:
 
 def read(text: str) -> Text:
     """NotSelect for what DuckDB reads and does not show."""
+    text = with_texts(text)
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
