@@ -19,8 +19,8 @@ from tidelake.testing.place import Place
 
 _ALLOWED = """
 close compact create_schema create_table create_view data_path drop drop_frozen drop_schema
-encrypted engine exists freeze frozen health known_at log mirror mirrored rename schemas snapshots sql
-table tables transaction undrop url view views
+encrypted engine exists freeze frozen health known_at log mirror mirrored rename schemas snapshots
+sql table tables transaction undrop url view views
 """
 _OF_THE_WHOLE = """
 across_tenants audit backup cleanup consumer consumer_group consumers create_tenant delta_versions
