@@ -208,7 +208,7 @@ def _sql(visit: Visit) -> None:
     lines = download.value.path().read_text().splitlines()
     assert lines[0] == "symbol,n"
     assert len(lines) == wanted.num_rows + 1
-    assert "GROUP BY symbol" in visit.page.inner_text(".code")
+    visit.sees(".code", "GROUP BY symbol")
 
 
 def _others(visit: Visit) -> None:

@@ -12,8 +12,8 @@ function moments(strips) {
   return (share) => write(first + (last - first) * Math.min(Math.max(share, 0), 1));
 }
 
-heat?.addEventListener("loaded", () => {
-  const strips = heat.querySelector(".heat");
+function listen() {
+  const strips = heat?.querySelector(".heat");
   if (!strips) return;
   const at = moments(strips);
   strips.querySelectorAll("svg").forEach((svg) => {
@@ -38,4 +38,8 @@ heat?.addEventListener("loaded", () => {
       location.search = String(found);
     });
   });
-});
+}
+
+// The strips may have come before this script.
+heat?.addEventListener("loaded", listen);
+listen();
