@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import duckdb
 
     from tidelake.scratch import Scratch
+
+
+_OLDEST_STORAGE = "v1.0.0"
 
 
 def interrupt_in(error: BaseException) -> BaseException | None:
@@ -22,6 +26,12 @@ def duckdb_version() -> str:
     return duckdb.__version__
 
 
+@cache
+def has_new_trees() -> bool:
+    """Whether this DuckDB serializes SQL as version 2 does: see `syntax/tree_forms.py`."""
+    return int(duckdb_version().split(".")[0]) >= 2
+
+
 def open_duckdb(
     database: str = ":memory:",
     *,
@@ -29,7 +39,8 @@ def open_duckdb(
     read_only: bool = False,
     unsigned: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """A DuckDB in UTC that downloads nothing, and spills into this folder or nowhere.
+    """A DuckDB in UTC that downloads nothing, and spills into this folder or nowhere. The files
+    that it makes can be opened by any version that Tidelake works with.
 
     If it takes extensions unsigned, loading one does not read all of its file first.
     """
@@ -43,6 +54,7 @@ def open_duckdb(
             "autoload_known_extensions": "false",
             "allow_unsigned_extensions": str(unsigned).lower(),
             "temp_directory": scratch.path if scratch else "",
+            "storage_compatibility_version": _OLDEST_STORAGE,
         },
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")

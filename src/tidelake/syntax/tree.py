@@ -1,20 +1,22 @@
 """What DuckDB's own parser makes of a text.
 
-Nodes are dictionaries, as `json_serialize_sql` gives them. No other parser agrees with DuckDB on
-all precedences, casts and operators, so what is concluded from SQL is concluded from these.
+Nodes are dictionaries, as `json_serialize_sql` of DuckDB 1.5 gives them. No other parser agrees
+with DuckDB on all precedences, casts and operators, so what is concluded from SQL is concluded
+from these.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.errors import Invalid, TidelakeError, Unsupported
+from tidelake.syntax import tree_forms
 
 if TYPE_CHECKING:
     import duckdb
@@ -160,6 +162,23 @@ def reference(name: str) -> Node:
     }
 
 
+def loaded(answer: str) -> Node:
+    """What `json_serialize_sql` said, in the one form whatever DuckDB said it."""
+    found: Node = json.loads(answer)
+    return tree_forms.older_form(found, types) if duck.has_new_trees() else found
+
+
+@cache
+def types() -> Mapping[str, str]:
+    """All names of DuckDB's own types, in small letters, and which type each stands for."""
+    return dict(
+        _asked(
+            "SELECT DISTINCT lower(type_name), logical_type FROM duckdb_types()"
+            " WHERE database_name = 'system' AND type_name != 'JSON'"
+        )
+    )
+
+
 @cache
 def aggregates() -> frozenset[str]:
     """Functions over many rows, under names that no function of one row has."""
@@ -194,7 +213,7 @@ def _parsed(texts: list[str], doing: str, hint: str) -> list[list[Node]]:
     calls = ", ".join(_SERIALIZED.format(place) for place in range(1, len(texts) + 1))
     try:
         (answers,) = _asked(f"SELECT {calls}", *texts)
-        found = [json.loads(answer) for answer in answers]
+        found = [loaded(answer) for answer in answers]
     except RecursionError:
         raise Invalid(f"{doing}: it is nested too deeply", hint="write it in parts") from None
     return [_statements(each, doing, hint) for each in found]

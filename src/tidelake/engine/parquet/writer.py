@@ -285,7 +285,7 @@ def _field_ids(column: Column) -> str:
 
 
 def _new_file(row: Any, target: Target, keys: int, carried: Carried) -> NewFile:
-    path, count, size, footer, statistics, partition = row
+    path, count, size, footer, statistics, partition = row[:6]  # DuckDB 2 tells more
     leaves = dict(_leaves(physical(c, target.physical) for c in target.columns))
     return NewFile(
         path=f"{target.path}{Path(path).name}",

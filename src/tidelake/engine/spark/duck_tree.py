@@ -11,7 +11,8 @@ from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.schema import Column
-from tidelake.syntax.tree import Node, replace_expressions
+from tidelake.syntax.tree import Node, loaded, replace_expressions
+from tidelake.syntax.tree_forms import own_form
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,7 +23,7 @@ _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "
 def tree_of(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
     """The node of one query; Unsupported if DuckDB does not put it into a tree."""
     row = connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()
-    found = json.loads(row[0]) if row else {}
+    found = loaded(row[0]) if row else {}
     if found.get("error", True) or len(found["statements"]) != 1:
         reason = found.get("error_message", "not one query")
         raise Unsupported(
@@ -54,8 +55,8 @@ def is_understood(connection: duckdb.DuckDBPyConnection, node: Node) -> bool:
 
 
 def _essence(node: Any) -> Any:
-    """Without what is spelled in two ways: places, TRUE as a literal or a cast, VALUES alone or in
-    a subquery."""
+    """Without what is spelled in two ways: places, operators as functions, TRUE as a literal or a
+    cast, VALUES alone or in a subquery."""
     if isinstance(node, list):
         return [_essence(each) for each in node]
     if not isinstance(node, dict):
@@ -67,12 +68,15 @@ def _essence(node: Any) -> Any:
         return _essence(node["child"]) if truth is None else {"value": truth}
     if node.get("class") == "CONSTANT" and node["value"]["type"]["id"] == "BOOLEAN":
         return {"value": node["value"].get("value")}
-    return {name: _essence(each) for name, each in node.items() if name != "query_location"}
+    return {name: _essence(each) for name, each in node.items() if name not in _SPELLING}
+
+
+_SPELLING = ("query_location", "is_operator")
 
 
 def sql_of(connection: duckdb.DuckDBPyConnection, node: Node) -> str:
     """The SQL of a query's node."""
-    statement = {"error": False, "statements": [{"node": node, "named_param_map": []}]}
+    statement = {"error": False, "statements": [{"node": own_form(node), "named_param_map": []}]}
     row = connection.execute("SELECT json_deserialize_sql($1)", [json.dumps(statement)]).fetchone()
     assert row is not None
     return str(row[0]).removesuffix(";")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidelake.catalog.database.failures import RACE, Failure, LostRace
-from tidelake.errors import Invalid, Unavailable
+from tidelake.errors import Invalid, Unavailable, Unsupported
 
 
 def failure_of(cause: Any) -> Failure | None:
@@ -20,6 +20,12 @@ def failure_of(cause: Any) -> Failure | None:
     if isinstance(cause, duckdb.IOException):
         if "not a valid DuckDB database" in str(cause):
             return Failure(Invalid, "is not a DuckDB database", "check the path")
+        if "version number" in str(cause):
+            return Failure(
+                Unsupported,
+                "was written by a newer DuckDB than the one that is installed",
+                "pip install --upgrade duckdb",
+            )
         return Failure(
             Unavailable,
             "cannot be opened",
