@@ -29,6 +29,10 @@ def duckdb_version() -> str:
 @cache
 def has_new_trees() -> bool:
     """Whether this DuckDB serializes SQL as version 2 does: see `syntax/tree_forms.py`."""
+    return _is_second()
+
+
+def _is_second() -> bool:
     return int(duckdb_version().split(".")[0]) >= 2
 
 
@@ -59,6 +63,25 @@ def open_duckdb(
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
+
+
+def settled(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The connection, with nothing left of the result of its last statement: DuckDB 2 registers
+    nothing before, and makes no relation."""
+    complete = getattr(connection, "complete", None)
+    if complete is not None:
+        complete()
+    return connection
+
+
+def arrow_source(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: object = None
+) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
+    """What gives the rows of a query as Arrow. DuckDB 2 would copy those of a result first; but a
+    relation gives other names to columns that are called alike."""
+    if _is_second():
+        return settled(connection).sql(sql, params=parameters)
+    return connection.execute(sql, parameters)
 
 
 def confine(connection: duckdb.DuckDBPyConnection, places: Iterable[str], memory: int) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tidelake.coverage.bucket_sql import as_id, number_sql, placed_sql
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.series import Series
+from tidelake.duck import arrow_source
 from tidelake.model.names import quote
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _grouped(
     sql = f"SELECT {', '.join([*keys, gathered])} FROM ({numbers}) AS b GROUP BY ALL"
     if not keys:
         sql += " HAVING count(*) > 0"
-    for batch in connection.execute(sql).to_arrow_reader(_BATCH):
+    for batch in arrow_source(connection, sql).to_arrow_reader(_BATCH):
         columns = [batch.column(place).to_pylist() for place in range(len(keys))]
         rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if keys else [()]
         for row, ids in zip(rows, sets(batch.column(len(keys))), strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tidelake.duck import arrow_source
 from tidelake.engine.durations import durations
 from tidelake.engine.local.reshape import Source, rebuild
 from tidelake.engine.times_of_day import odd_time
@@ -126,7 +127,8 @@ def as_pandas(
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {_WHOLE} AS {source}", parameters)
         source, parameters = f"SELECT * FROM {_WHOLE}", None
     chosen = ", ".join(column.name for column in plain) or "1 AS none"
-    table = connection.execute(arrow_sql(f"SELECT {chosen} FROM ({source})", plain), parameters)
+    numbers = arrow_sql(f"SELECT {chosen} FROM ({source})", plain)
+    table = arrow_source(connection, numbers, parameters)
     found = table.to_arrow_table()
     called = {each.name: column.name for each, column in zip(numbered, columns, strict=True)}
     series = {

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
+from tidelake.duck import arrow_source
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -29,7 +31,8 @@ def ids_of(work: Workbench, name: str) -> tuple[Ids, bool]:
     twice in the same life. They go by as they lie, some at a time: files have many."""
     found: dict[Span, BitMap64] = defaultdict(BitMap64)
     counts: Counter[Span] = Counter()
-    rows = work.connection.execute(f"SELECT born, died, id::BIGINT AS id FROM {name} WHERE id >= 0")
+    live = f"SELECT born, died, id::BIGINT AS id FROM {name} WHERE id >= 0"
+    rows = arrow_source(work.connection, live)
     for batch in rows.to_arrow_reader(_AT_ONCE):
         for span, ids in _by_span(batch):
             counts[span] += len(ids)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelake.duck import settled
 from tidelake.engine.incoming import csv_files
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.python_values import Number, json_text
@@ -133,7 +134,7 @@ def _shapes(
     import duckdb
 
     try:
-        relation = connection.sql(f"FROM {reading}")
+        relation = settled(connection).sql(f"FROM {reading}")
     except duckdb.PermissionException:
         raise
     except duckdb.Error as error:

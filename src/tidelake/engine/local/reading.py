@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from tidelake.duck import arrow_source, settled
 from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, columns_of_query
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Unsupported
@@ -49,7 +50,7 @@ class LocalReading:
         """A relation lives as long as its holder likes, and may spill for as long."""
         self._work.scratch.keep()
         with translate_duckdb_errors(self._doing):
-            return self._work.connection.sql(self._sql, params=self._parameters)
+            return settled(self._work.connection).sql(self._sql, params=self._parameters)
 
     def to_spark(self) -> NoReturn:
         raise Unsupported(
@@ -63,10 +64,9 @@ class LocalReading:
 
     def _arrow_table(self) -> pa.Table:
         sql = self._arrow_sql()
-        names = {fold(column.name) for column in self._described()}
-        if len(names) < len(self._described()):
+        if self._has_alike():
             return self._run(sql).to_arrow_table()
-        return self._work.connection.sql(sql, params=self._parameters).to_arrow_table()
+        return settled(self._work.connection).sql(sql, params=self._parameters).to_arrow_table()
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
@@ -75,7 +75,7 @@ class LocalReading:
         size = checked_rows(rows)
 
         def started() -> pa.RecordBatchReader:
-            return self._run(self._arrow_sql()).to_arrow_reader(size)
+            return self._source(self._arrow_sql()).to_arrow_reader(size)
 
         reader = self._work.run(self._doing, started)
         return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
@@ -90,8 +90,10 @@ class LocalReading:
         import pyarrow as pa
 
         def described() -> pa.Schema:
-            empty = self._run(f"SELECT * FROM ({self._arrow_sql()}) LIMIT 0")
-            return empty.to_arrow_table().schema
+            empty = f"SELECT * FROM ({self._arrow_sql()}) LIMIT 0"
+            return (
+                arrow_source(self._work.connection, empty, self._parameters).to_arrow_table().schema
+            )
 
         found = self._work.run(self._doing, described)
         names = [column.name for column in self._described()]  # a query around it renames some
@@ -118,6 +120,16 @@ class LocalReading:
         if self._columns is None:
             self._columns = columns_of_query(self._work.connection, self._sql, self._parameters)
         return self._columns
+
+    def _has_alike(self) -> bool:
+        """Whether columns are called alike."""
+        names = {fold(column.name) for column in self._described()}
+        return len(names) < len(self._described())
+
+    def _source(self, sql: str) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
+        if self._has_alike():
+            return self._run(sql)
+        return arrow_source(self._work.connection, sql, self._parameters)
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         """The query, or one around it."""

@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tidelake.duck import settled
 from tidelake.engine.local.errors import refusal_in
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Supply:
         stream = _Stream(reader, self._wanted)
         self._streams.append(stream)
         asking = pa.RecordBatchReader.from_batches(reader.schema, stream.batches())
-        self._connection.register(name, asking.__arrow_c_stream__())
+        settled(self._connection).register(name, asking.__arrow_c_stream__())
 
     def run(
         self,

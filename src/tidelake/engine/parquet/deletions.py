@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tidelake.duck import arrow_source
 from tidelake.engine.local.scan_sql import encrypted_deletions
 from tidelake.engine.parquet.footer_shape import shapes
 from tidelake.engine.parquet.puffin import positions as vector_positions
@@ -50,7 +51,8 @@ def deletions_sql(work: Workbench, files: Sequence[DataFile]) -> str:
 
 def batches(work: Workbench, files: Sequence[DataFile], rows: int) -> Iterator[pa.RecordBatch]:
     """The same as a stream of Arrow batches."""
-    yield from work.connection.execute(deletions_sql(work, files)).to_arrow_reader(rows)
+    found = arrow_source(work.connection, deletions_sql(work, files))
+    yield from found.to_arrow_reader(rows)
 
 
 def _own_branches(work: Workbench, file: DataFile) -> Iterator[str]:

@@ -295,7 +295,7 @@ def _new_file(row: Any, target: Target, keys: int, carried: Carried) -> NewFile:
         columns=tuple(
             _facts(*leaves[parts], found)
             for name, found in statistics.items()
-            if (parts := _parts(name)) in leaves
+            if (parts := _parts(name)) in leaves and "column_size_bytes" in found
         ),
         partition_values=partition_values(partition, keys) if keys else None,
         carries_row_ids=bool(carried),

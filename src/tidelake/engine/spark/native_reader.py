@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
+from tidelake.duck import arrow_source
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.spark.columns import field_of, lineage_field
 from tidelake.engine.spark.errors import translate_spark_errors
@@ -243,7 +244,8 @@ class NativeReader:
             with work.connection as connection, translate_duckdb_errors("cannot read deletes"):
                 work.reach(paths)
                 sql = work.deletes_sql(files, self._plan.snapshot_id)
-                found = connection.execute(f"SELECT DISTINCT {place} AS p FROM ({sql}) ORDER BY p")
+                distinct = f"SELECT DISTINCT {place} AS p FROM ({sql}) ORDER BY p"
+                found = arrow_source(connection, distinct)
                 return found.to_arrow_table().column(0).combine_chunks().cast(pa.int64())
         except TidelakeError:
             return None

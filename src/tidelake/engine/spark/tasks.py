@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tidelake.duck import arrow_source, settled
 from tidelake.engine.incoming.bring import bring
 from tidelake.engine.local.errors import refusal, translate_duckdb_errors
 from tidelake.engine.local.reading import LocalReading
@@ -151,7 +152,7 @@ class KeyQuery:
             for array in arrays:
                 data = pa.table([array], [column.name])
                 found = bring(work.connection, "arrow_rows", data, [column], table=self.table)
-                told = work.connection.execute(f"SELECT {key} AS k FROM ({found.sql})")
+                told = arrow_source(work.connection, f"SELECT {key} AS k FROM ({found.sql})")
                 yield told.to_arrow_table().column(0).combine_chunks().cast(pa.string())
 
 
@@ -169,7 +170,7 @@ class Deletion:
         file = self.files[pointers.column(0)[0].as_py()]
         with _one_thread(self.local, self.doing) as work:
             work.reach([self.target.path, file.path])
-            work.connection.register("pointers", pointers)
+            settled(work.connection).register("pointers", pointers)
             positions = f"SELECT {ROW_POSITION} AS pos FROM pointers"
             made = write_delete_file(work, self.target, file, positions, self.stamp)
         return pa.Table.from_batches([_told([made])])
