@@ -65,7 +65,7 @@ def open_duckdb(
     return connection
 
 
-def settled(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def settle(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """The connection, with nothing left of the result of its last statement: DuckDB 2 registers
     nothing before, and makes no relation."""
     complete = getattr(connection, "complete", None)
@@ -80,7 +80,7 @@ def arrow_source(
     """What gives the rows of a query as Arrow. DuckDB 2 would copy those of a result first; but a
     relation gives other names to columns that are called alike."""
     if _is_second():
-        return settled(connection).sql(sql, params=parameters)
+        return settle(connection).sql(sql, params=parameters)
     return connection.execute(sql, parameters)
 
 

@@ -99,6 +99,33 @@ def test_another_format_version(lake_path: Path) -> None:
         open_lake(lake_path)
 
 
+def test_a_catalog_that_comes_to_another_format_while_it_is_open(place) -> None:
+    """Nothing is written that the newer format would take for something else."""
+    with place.open() as lake:
+        table = lake.create_table("t", "a INTEGER")
+        table.append([{"a": 1}])
+        with lake.transaction() as tx:
+            tx.table("t").append([{"a": 2}])
+        _bring_to(place, "1.1")
+        for write in (
+            lambda: table.append([{"a": 3}]),
+            lambda: table.delete("a = 1"),
+            lambda: lake.create_table("u", "a INTEGER"),
+            lambda: lake.compact(),
+        ):
+            with pytest.raises(Unsupported, match=r"format 1\.1; Tidelake reads and writes 1\.0"):
+                write()
+    with pytest.raises(Unsupported, match=r"format 1\.1"):
+        place.open(read_only=True)
+    _bring_to(place, "1.0")
+    with place.open() as lake:
+        assert lake.table("t").to_dicts() == [{"a": 1}, {"a": 2}]
+
+
+def _bring_to(place: Place, version: str) -> None:
+    place.catalog("UPDATE ducklake_metadata SET value = ? WHERE key = 'version'", version)
+
+
 def test_a_locked_sqlite_file(lake_path: Path) -> None:
     other = sqlite3.connect(lake_path / "c.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")

@@ -15,7 +15,7 @@ from tidelake.coverage.values.bitmaps import Buckets, by_entity, count_runs
 from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.piece import Piece
 from tidelake.coverage.values.series import Series
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.model.names import quote
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _define(
 
 
 def _keep(work: Workbench, name: str, chosen: str, data: pa.Table) -> None:
-    settled(work.connection).register("_tidelake_stretches", data)
+    settle(work.connection).register("_tidelake_stretches", data)
     work.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {chosen} FROM _tidelake_stretches")
-    settled(work.connection).unregister("_tidelake_stretches")
+    settle(work.connection).unregister("_tidelake_stretches")
 
 
 def _ids(found: Iterable[Buckets]) -> pa.ChunkedArray:

@@ -162,7 +162,7 @@ def reference(name: str) -> Node:
     }
 
 
-def loaded(answer: str) -> Node:
+def unpack(answer: str) -> Node:
     """What `json_serialize_sql` said, in the one form whatever DuckDB said it."""
     found: Node = json.loads(answer)
     return tree_forms.older_form(found, types) if duck.has_new_trees() else found
@@ -213,7 +213,7 @@ def _parsed(texts: list[str], doing: str, hint: str) -> list[list[Node]]:
     calls = ", ".join(_SERIALIZED.format(place) for place in range(1, len(texts) + 1))
     try:
         (answers,) = _asked(f"SELECT {calls}", *texts)
-        found = [loaded(answer) for answer in answers]
+        found = [unpack(answer) for answer in answers]
     except RecursionError:
         raise Invalid(f"{doing}: it is nested too deeply", hint="write it in parts") from None
     return [_statements(each, doing, hint) for each in found]

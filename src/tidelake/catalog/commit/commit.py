@@ -26,6 +26,7 @@ from tidelake.catalog.database.database import Database, Reader, Writer
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.snapshots import as_instant
+from tidelake.catalog.read.tables import check_version
 from tidelake.errors import Corrupt, Unavailable
 from tidelake.model.change import Change
 
@@ -191,19 +192,21 @@ def _moment(writer: Writer, change: Change, last_time: datetime, clock: datetime
 def _read(
     reader: Reader, tables: Sequence[int]
 ) -> tuple[Numbers, datetime, datetime | None, dict[int, TableStatistics]]:
-    """The newest snapshot's counters and time, the server's clock where there is one, and the
-    statistics of the tables; all in one trip, because everybody else waits for it."""
+    """The newest snapshot's counters and time, the server's clock where there is one, the format,
+    and the statistics of the tables; all in one trip, because everybody else waits for it."""
     moment = reader.dialect.instant.format("snapshot_time")
     head = (
         f"SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, {moment},"
-        f" {reader.dialect.clock or 'NULL'} FROM ducklake_snapshot"
-        " ORDER BY snapshot_id DESC LIMIT 1"
+        f" {reader.dialect.clock or 'NULL'},"
+        ' (SELECT "value" FROM ducklake_metadata WHERE "key" = \'version\' AND "scope" IS NULL)'
+        " FROM ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"
     )
     queries = [TableStatistics.query(table_id) for table_id in tables]
     heads, *found = reader.rows_of([(head, {}), *queries])
     if not heads:
         raise Corrupt("the catalog has no snapshots", hint="restore it from a backup")
     row = heads[0]
+    check_version(row[6])  # another program may have brought it to a newer one
     clock = None if row[5] is None else as_instant(row[5])
     statistics = {
         table_id: TableStatistics.of(table_id, rows)

@@ -49,19 +49,23 @@ def lake_info(reader: Reader) -> LakeInfo:
     """Read and check the catalog's own description of itself."""
     rows = reader.rows('SELECT "key", "value" FROM ducklake_metadata WHERE "scope" IS NULL')
     known = {row[0]: row[1] for row in rows}
-    version = known.get("version")
-    if version != VERSION:
-        raise Unsupported(
-            f"this catalog is in DuckLake format {version}; Tidelake reads {VERSION}",
-            hint="upgrade Tidelake, or open the lake with a DuckDB that writes 1.0"
-            if version and version > VERSION
-            else "attach it once with DuckDB 1.5 (AUTOMATIC_MIGRATION) to bring it to 1.0",
-        )
+    check_version(known.get("version"))
     if "data_path" not in known:
         raise Corrupt("the catalog has no data_path", hint="restore ducklake_metadata")
     return LakeInfo(
         known["data_path"], known.get("created_by", ""), known.get("encrypted") == "true"
     )
+
+
+def check_version(version: str | None) -> None:
+    """Unsupported unless the catalog is in the one format that is tested."""
+    if version != VERSION:
+        raise Unsupported(
+            f"this catalog is in DuckLake format {version}; Tidelake reads and writes {VERSION}",
+            hint="upgrade Tidelake; until then read the lake with the DuckDB that made it so"
+            if version and version > VERSION
+            else "attach it once with DuckDB 1.5 (AUTOMATIC_MIGRATION) to bring it to 1.0",
+        )
 
 
 def join_path(parent: str, path: str | None, relative: object) -> str:

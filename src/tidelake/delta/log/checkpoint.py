@@ -19,7 +19,7 @@ from tidelake.delta.values.actions import (
     plainly,
 )
 from tidelake.delta.values.mirror import FIRST_ROW, ShownFiles
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Corrupt, TidelakeError
 from tidelake.model.names import quote, text_literal
@@ -79,7 +79,7 @@ Fields = Mapping[str, Any]
 
 def _shape(work: Workbench, source: str) -> dict[str, Fields]:
     """The fields of every kind of action, and what is below them."""
-    found = settled(work.connection).sql(f"SELECT * FROM {source}")
+    found = settle(work.connection).sql(f"SELECT * FROM {source}")
     return {name: _below(kind) for name, kind in zip(found.columns, found.types, strict=True)}
 
 

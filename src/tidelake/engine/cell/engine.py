@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.arrow_rows import sendable
 from tidelake.engine.cell.cell import Cell, Cells
 from tidelake.engine.cell.question import Question
@@ -122,7 +122,7 @@ class CellReading:
 
     def to_pandas(self) -> pandas.DataFrame:
         with closing(self._engine.workbench().connection) as connection:
-            settled(connection).register("rows", self.to_arrow())
+            settle(connection).register("rows", self.to_arrow())
             sql = "SELECT * FROM rows"
             return as_pandas(connection, sql, columns_of_query(connection, sql, None), None)
 

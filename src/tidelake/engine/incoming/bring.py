@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.incoming import from_dicts as incoming_rows
 from tidelake.engine.incoming import from_files as incoming_files
 from tidelake.engine.incoming.arrow_shapes import arrow_shape, cast_batches, readable, scan
@@ -261,13 +261,13 @@ class _Taking:
         if not whole:
             self._register(data)
             return IncomingData(sql, present, False)
-        settled(self.connection).register(self.name, data)
+        settle(self.connection).register(self.name, data)
         clean = not converted and not may_have_negative_zeros(data)
         return IncomingData(sql, present, True, has_no_negative_zeros=clean)
 
     def _register(self, reader: pa.RecordBatchReader) -> None:
         if self.supply is None:
-            settled(self.connection).register(self.name, reader)
+            settle(self.connection).register(self.name, reader)
         else:
             self.supply.register(self.name, reader)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.declare.arrow import arrow_schema, with_text_for_nulls
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.declare.ddl import from_duckdb_type
@@ -52,7 +52,7 @@ def source_columns(
             groups(connection, kind, found, "the new table", source)
             told = csv_files.options(source.csv).replace("all_varchar = true, ", "")
             how = f"union_by_name = true, {told}"
-        relation = settled(connection).sql(f"FROM {_READERS[kind]}([{names}], {how})")
+        relation = settle(connection).sql(f"FROM {_READERS[kind]}([{names}], {how})")
         return columns_of(dict(zip(relation.columns, relation.types, strict=True))), source
 
 
@@ -119,7 +119,7 @@ def described_columns(
         if not _is_array(connection, paths[0]):
             how += ", format = 'newline_delimited', ignore_errors = true"
     with translate_duckdb_errors(_DOING):
-        relation = settled(connection).sql(f"FROM {_READERS[kind]}([{listed}], {how})")
+        relation = settle(connection).sql(f"FROM {_READERS[kind]}([{listed}], {how})")
         types = {
             name: "VARCHAR" if str(found) == '"NULL"' else found
             for name, found in zip(relation.columns, relation.types, strict=True)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.declare.type_fit import INTEGERS, WIDE
 from tidelake.engine.incoming.arrow_shapes import scan
 from tidelake.engine.incoming.conform import converted_sql, default, filler_sql, unknown
@@ -94,7 +94,7 @@ def rows_sql(
     if len(rows) * len(plan.fields) <= _LITERALS:
         return f"{select} FROM {_values(plan, taken)}", present
     table = _arrow(plan, taken, taken.missing)
-    settled(connection).register(name, table)
+    settle(connection).register(name, table)
     return f"{select} FROM {scan(name, table.schema, table.column_names)}", present
 
 

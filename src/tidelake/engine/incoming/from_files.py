@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.incoming import csv_files
 from tidelake.engine.incoming.conform import DataShape
 from tidelake.engine.incoming.python_values import Number, json_text
@@ -134,7 +134,7 @@ def _shapes(
     import duckdb
 
     try:
-        relation = settled(connection).sql(f"FROM {reading}")
+        relation = settle(connection).sql(f"FROM {reading}")
     except duckdb.PermissionException:
         raise
     except duckdb.Error as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from tidelake.duck import arrow_source, settled
+from tidelake.duck import arrow_source, settle
 from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, columns_of_query
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Unsupported
@@ -50,7 +50,7 @@ class LocalReading:
         """A relation lives as long as its holder likes, and may spill for as long."""
         self._work.scratch.keep()
         with translate_duckdb_errors(self._doing):
-            return settled(self._work.connection).sql(self._sql, params=self._parameters)
+            return settle(self._work.connection).sql(self._sql, params=self._parameters)
 
     def to_spark(self) -> NoReturn:
         raise Unsupported(
@@ -66,7 +66,7 @@ class LocalReading:
         sql = self._arrow_sql()
         if self._has_alike():
             return self._run(sql).to_arrow_table()
-        return settled(self._work.connection).sql(sql, params=self._parameters).to_arrow_table()
+        return settle(self._work.connection).sql(sql, params=self._parameters).to_arrow_table()
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""

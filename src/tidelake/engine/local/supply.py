@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.local.errors import refusal_in
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Supply:
         stream = _Stream(reader, self._wanted)
         self._streams.append(stream)
         asking = pa.RecordBatchReader.from_batches(reader.schema, stream.batches())
-        settled(self._connection).register(name, asking.__arrow_c_stream__())
+        settle(self._connection).register(name, asking.__arrow_c_stream__())
 
     def run(
         self,

@@ -9,7 +9,7 @@ from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.local import scan_sql
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.object_stores import allow_remote, schemes_of
@@ -110,7 +110,7 @@ class Workbench:
             self.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {self.scan(rows)}")
         elif isinstance(rows, PassingRows):
             rows.begin()
-            settled(self.connection).register(name, rows)
+            settle(self.connection).register(name, rows)
         else:
             self._keep(quote(name), rows.to_batches())
 
@@ -179,7 +179,7 @@ class Workbench:
         for file in files:
             if file.encryption_key:
                 reading = scan_sql.encrypted_read(file.path, file.encryption_key)
-                found[file.path] = named_shape(settled(self.connection).sql(f"FROM {reading}"))
+                found[file.path] = named_shape(settle(self.connection).sql(f"FROM {reading}"))
         return found
 
     def deletes_sql(self, files: Sequence[DataFile], snapshot_id: int) -> str | None:
@@ -240,9 +240,9 @@ class Workbench:
 
     def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """A table of its own: joins push filters into scans that Arrow scans do not know."""
-        settled(self.connection).register(_INCOMING, rows)
+        settle(self.connection).register(_INCOMING, rows)
         self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM {_INCOMING}")
-        settled(self.connection).unregister(_INCOMING)
+        settle(self.connection).unregister(_INCOMING)
 
 
 def _is_bytes(values: Sequence[object]) -> bool:

@@ -11,7 +11,7 @@ from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value, sql_literal
 from tidelake.model.schema import Column
-from tidelake.syntax.tree import Node, loaded, replace_expressions
+from tidelake.syntax.tree import Node, replace_expressions, unpack
 from tidelake.syntax.tree_forms import own_form
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "
 def tree_of(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
     """The node of one query; Unsupported if DuckDB does not put it into a tree."""
     row = connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()
-    found = loaded(row[0]) if row else {}
+    found = unpack(row[0]) if row else {}
     if found.get("error", True) or len(found["statements"]) != 1:
         reason = found.get("error_message", "not one query")
         raise Unsupported(

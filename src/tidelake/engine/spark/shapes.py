@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tidelake.duck import settled
+from tidelake.duck import settle
 from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.model.literal import Value
 from tidelake.model.names import quote
@@ -31,7 +31,7 @@ class Shapes:
     def columns_of(
         self, sql: str, parameters: Mapping[str, Value] | None = None
     ) -> tuple[Column, ...]:
-        found = settled(self.connection).sql(sql, params=dict(parameters) if parameters else None)
+        found = settle(self.connection).sql(sql, params=dict(parameters) if parameters else None)
         return tuple(map(from_duckdb_type, found.columns, found.types))
 
     @property

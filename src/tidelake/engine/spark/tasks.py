@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tidelake.duck import arrow_source, settled
+from tidelake.duck import arrow_source, settle
 from tidelake.engine.incoming.bring import bring
 from tidelake.engine.local.errors import refusal, translate_duckdb_errors
 from tidelake.engine.local.reading import LocalReading
@@ -170,7 +170,7 @@ class Deletion:
         file = self.files[pointers.column(0)[0].as_py()]
         with _one_thread(self.local, self.doing) as work:
             work.reach([self.target.path, file.path])
-            settled(work.connection).register("pointers", pointers)
+            settle(work.connection).register("pointers", pointers)
             positions = f"SELECT {ROW_POSITION} AS pos FROM pointers"
             made = write_delete_file(work, self.target, file, positions, self.stamp)
         return pa.Table.from_batches([_told([made])])
