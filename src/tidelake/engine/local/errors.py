@@ -17,6 +17,7 @@ RESTORE = "the file is damaged; restore it from a copy or a backup"
 _VERIFY = "lake.verify(deep=True) says which it is; restore it from a copy or a backup"
 _NAMELESS = ("Out of buffer", "don't know what type:")
 """What DuckDB says of pages that make no sense, without the name of the file."""
+_BROKEN_STREAM = re.compile(r"get_next failed\(\):|reading the stream registered as '.*?' failed:")
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
 
@@ -53,8 +54,8 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
     text = str(error).strip().split("\n\nLINE")[0].split("\n\nDebug source:")[0]
     if told := refusal_in(text) or csv_problem(doing, text):
         return told
-    if "get_next failed" in text:
-        reason = text.split("get_next failed():", 1)[-1].split(" Detail: Python exception")[0]
+    if broken := _BROKEN_STREAM.search(text):
+        reason = text[broken.end() :].split(" Detail: Python exception")[0]
         return Invalid(f"{doing}: the data could not be read:{reason}", hint="check its source")
     if _OBSTORE in text:
         return _from_obstore(doing, text)

@@ -1,8 +1,8 @@
 """Object stores for DuckDB, in one of two ways.
 
-Its httpfs extension is the quick one, for S3 with keys that are known. All else goes through
-obstore, which has the credentials of every cloud and renews them: DuckDB's readers and writers then
-work on files that obstore opens.
+Its httpfs extension is the quick one, for S3 with keys that are known, if it is there for the
+DuckDB that is. All else goes through obstore, which has the credentials of every cloud and renews
+them: DuckDB's readers and writers then work on files that obstore opens.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidelake.duck import duckdb_version
 from tidelake.errors import Unsupported
 from tidelake.model.names import text_literal
 from tidelake.store.file_system import file_system
@@ -41,7 +42,7 @@ def allow_remote(
     for scheme in schemes:
         if scheme in ("http", "https"):
             _load_httpfs(connection, options)
-        elif kind_of(scheme) is S3 and (plain := _static_keys(options)) is not None:
+        elif _is_for_httpfs(scheme) and (plain := _static_keys(options)) is not None:
             _load_httpfs(connection, options)
             connection.execute(f"CREATE OR REPLACE SECRET tidelake ({_secret(plain)})")
         else:
@@ -62,30 +63,30 @@ def _static_keys(options: Mapping[str, str]) -> dict[str, str] | None:
 
 def _load_httpfs(connection: duckdb.DuckDBPyConnection, options: Mapping[str, str]) -> None:
     """It waits for a store that is busy: a tenth of a second at first, then twice as long."""
+    path = _httpfs()
+    if path is None:
+        raise Unsupported(
+            f"reading http:// and https:// needs the httpfs extension of DuckDB {duckdb_version()}",
+            hint="pip install 'tidelake[s3]' brings one for DuckDB 1.5",
+        )
     retries = int(float(options.get("max_retries", _RETRIES)))
     connection.execute(
-        f"LOAD {text_literal(str(_httpfs()))}; SET http_retries = {retries};"
-        " SET http_retry_backoff = 2"
+        f"LOAD {text_literal(str(path))}; SET http_retries = {retries}; SET http_retry_backoff = 2"
     )
 
 
-def _httpfs() -> Path:
-    import duckdb
+def _is_for_httpfs(scheme: str) -> bool:
+    return kind_of(scheme) is S3 and _httpfs() is not None
 
+
+def _httpfs() -> Path | None:
+    """The extension, if there is one for this DuckDB: not every version has one on PyPI."""
     spec = find_spec("duckdb_extension_httpfs")
-    version = f"v{duckdb.__version__}"
     if spec is None or spec.origin is None:
-        raise Unsupported(
-            "reading an object store needs DuckDB's httpfs extension",
-            hint="pip install 'tidelake[s3]'",
-        )
-    path = Path(spec.origin).parent / "extensions" / version / "httpfs.duckdb_extension"
-    if not path.exists():
-        raise Unsupported(
-            f"the installed httpfs extension was not built for DuckDB {version}",
-            hint=f"pip install duckdb-extension-httpfs=={duckdb.__version__}",
-        )
-    return path
+        return None
+    name = f"v{duckdb_version()}/httpfs.duckdb_extension"
+    path = Path(spec.origin).parent / "extensions" / name
+    return path if path.exists() else None
 
 
 def _secret(plain: Mapping[str, str]) -> str:
