@@ -62,6 +62,8 @@ def open_duckdb(
         },
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    if _is_second():  # views and defaults of lakes are older than its words for a lambda
+        connection.execute("SET GLOBAL lambda_syntax = 'ENABLE_SINGLE_ARROW'")
     return connection
 
 
