@@ -70,8 +70,11 @@ test-stores: $(DATABASES) stores  ## the tests of other object stores: Google's,
 	$(PYTEST) -m stores
 
 # With BENCH_JVM=1 also beside Delta's and Iceberg's own, from Maven Central.
+# Parts begin within BENCH_MINUTES; BENCH_MINUTES=60 is enough for all of them.
+BENCH_MINUTES ?= 8
 bench: $(INSTALLED) $(DATABASES) $(JAVA) $(if $(BENCH_JVM),$(PEERS_SPARK))  ## the benchmarks, as ratios
-	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS) --json .bench/last.json --plots .bench/plots
+	$(if $(BENCH_JVM),BENCH_JVM=$(BENCH_JVM) )$(BIN)/python -m bench $(PARTS) --minutes $(BENCH_MINUTES) \
+	  --json .bench/last.json --plots .bench/plots
 
 pictures: $(INSTALLED) $(CHROMIUM)  ## the pictures of the page, for the documentation
 	$(BIN)/python -m tests.web.pictures docs/pictures

@@ -1,11 +1,13 @@
 """The pictures of the benchmark."""
 
+import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
 from bench import plots
+from bench.__main__ import FIRST, PARTS, in_time
 from bench.report import Curve, Part, Verdict
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -59,3 +61,11 @@ def test_every_curve_is_a_picture_that_says_where_it_was_made(tmp_path: Path) ->
         ElementTree.fromstring(path.read_text())
         assert "cores 2" in path.read_text()
     assert "jvm" not in paths[1].read_text()
+
+
+def test_parts_begin_in_time_and_the_first_come_first():
+    clock = iter([0.0, 0.0, 100.0, 400.0, 500.0])
+    names = ["scan", "start", "tables", "web"]
+    assert list(in_time(names, 8, lambda: next(clock))) == ["tables", "scan", "start"]
+    assert sorted(in_time(list(PARTS), math.inf)) == sorted(PARTS)
+    assert set(FIRST) <= set(PARTS)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidelake.model.snapshot import Snapshot
     from tidelake.tenants.values import Quota
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Calendar",

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import shutil
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ import tidelake
 from tests.delta.agreement import assert_agree
 from tests.delta.readers import Readers
 from tidelake.catalog.read import registrations, tags, zones
+from tidelake.duck import open_duckdb
 from tidelake.lake.wiring import FEATURES
 from tidelake.testing.duck import duck_connection
 
@@ -40,6 +42,16 @@ def folder(tmp_path: Path) -> Path:
     with sqlite3.connect(tmp_path / "lake.db") as catalog:
         catalog.executescript((OLD / "catalog.sql").read_text().replace("{folder}", str(tmp_path)))
     return tmp_path
+
+
+@pytest.fixture
+def in_duckdb(tmp_path: Path) -> str:
+    """The same lake as 0.1 made it with a catalog in a DuckDB file."""
+    shutil.copytree(OLD / "duckdb" / "data", tmp_path / "data")
+    with open_duckdb(str(tmp_path / "lake.duckdb")) as catalog:
+        text = (OLD / "duckdb" / "catalog.sql").read_text()
+        catalog.execute(text.replace("{folder}", str(tmp_path)))
+    return f"duckdb:///{tmp_path}/lake.duckdb"
 
 
 def opened(folder: Path, **options: Any) -> tidelake.Lake:
@@ -74,6 +86,47 @@ def test_reading_tells_what_it_told_then_and_changes_nothing(folder, read_only):
         report = lake.verify(deep=True)
         assert report.ok, str(report)
     assert (folder / "lake.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_catalog_in_a_duckdb_file_too(in_duckdb, read_only):
+    with tidelake.connect(in_duckdb, read_only=read_only) as lake:
+        assert MADE.answers(lake) == ANSWERS
+        assert [(each.status, each.version) for each in lake.mirrors()] == [("active", 3)]
+        assert [tag.name for tag in lake.tags()] == ["before-the-end"]
+        assert lake.verify(deep=True).ok, str(lake.verify(deep=True))
+        assert_both_clocks(lake)
+    if not read_only:
+        with tidelake.connect(in_duckdb) as lake:
+            lake.table("facts").put([{"k": 1, "at": MADE.START + timedelta(days=9), "v": "new"}])
+            lake.table("prices").append(MADE.prices(7))
+            lake.compact()
+            assert_both_clocks(lake)
+            assert lake.verify(deep=True).ok, str(lake.verify(deep=True))
+
+
+def test_both_clocks_with_its_rollup_and_its_inlined_rows(folder):
+    with sqlite3.connect(folder / "lake.db") as catalog:
+        inlined = catalog.execute("SELECT count(*) FROM ducklake_inlined_data_2_2").fetchone()
+    assert inlined == (7,)
+    with opened(folder) as lake:
+        assert_both_clocks(lake)
+
+
+def assert_both_clocks(lake: tidelake.Lake) -> None:
+    """States of the facts by event time, as they were known before the late one came and after."""
+    facts = lake.table("facts")
+    assert len(facts.rollups()) == 1
+    late = max(int(said.rpartition(" ")[2]) for said in ANSWERS if said.startswith("facts at"))
+    for hours, day in ((1, 0), (36, 1), (60, 2)):
+        state = facts.as_of(MADE.START + timedelta(hours=hours))
+        known = {1: f"1.{day}", 2: f"2.{day}"}
+        assert values(state) == {**known, 3: "late"}
+        assert values(state.known_at(late - 1)) == known
+
+
+def values(state: tidelake.Table) -> dict[int, str]:
+    return {row["k"]: row["v"] for row in state.to_arrow().to_pylist()}
 
 
 def test_an_append_goes_to_its_mirror(folder):

@@ -1,6 +1,7 @@
 """How the lake beside this file was made, by Tidelake 0.1: run it with that version, in an empty
 folder. `catalog.sql` is its catalog, in which {folder} stands for where it was; `data` are its
-files, and `answers.json` what it said when it was asked.
+files, and `answers.json` what it said when it was asked. In `duckdb` are the same for a catalog in
+a DuckDB file, with the text of each value; it gave the same answers.
 """
 
 import hashlib
