@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from bench.report import Curve, Part, Verdict
@@ -148,7 +149,10 @@ def _picture(title: str, made: str, body: Sequence[str], height: int, width: int
             f'<rect class="background" width="{width}" height="{height}"/>',
             f'<text class="title" x="16" y="24">{escape(title)}</text>',
             *body,
-            f'<text class="small" x="16" y="{height - 10}">{escape(made)}</text>',
+            *(
+                f'<text class="small" x="16" y="{height - 10 - 12 * above}">{escape(line)}</text>'
+                for above, line in enumerate(reversed(wrap(made, width // 6)))
+            ),
             "</svg>",
             "",
         ]

@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -89,9 +90,21 @@ def machine() -> dict[str, Any]:
     from importlib.metadata import version
 
     return {
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 1),
-        **{name: version(name) for name in ("tidelake", "duckdb", "pyarrow", "deltalake")},
+        **{name: version(name) for name in _MEASURED},
     }
+
+
+def _processor() -> str:
+    """As Linux calls it, or whatever else is known."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown")
+
+
+_MEASURED = ("tidelake", "duckdb", "pyarrow", "deltalake", "pyiceberg", "pyspark")

@@ -127,10 +127,10 @@ def _pairs(node: Node) -> Node:
     """Queries are put together two by two; what stands behind the last goes for all."""
     if not node.get("children"):
         return node
-    *before, last = node.pop("children")
-    first = before[0]
-    if len(before) > 1:
-        first = _pairs({**node, "modifiers": [], "cte_map": {"map": []}, "children": before})
+    first, *after = node.pop("children")
+    last = after[0]
+    if len(after) > 1:
+        last = _pairs({**node, "modifiers": [], "cte_map": {"map": []}, "children": after})
     return {**node, "left": first, "right": last}
 
 
