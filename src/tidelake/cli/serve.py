@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 @global_options
 @pass_options
 def serve(options: Options, /, **given: Any) -> None:
-    """Serve the lake: its page, Arrow Flight SQL, metrics and health, until Ctrl-C.
+    """Serve the lake: page, Arrow Flight SQL, metrics.
+
+    Serve the lake: its page, Arrow Flight SQL, metrics and health, until Ctrl-C.
 
     On this machine alone nobody needs a token. Any other address needs TLS and tokens. Options
     can stand in the part [serve] of tidelake.toml too. Logs are lines of JSON on standard error.
