@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
+from subprocess import DEVNULL
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -215,7 +216,7 @@ def show_page(folder: Path, day: date) -> None:
             until_drawn = ["--virtual-time-budget=10000", f"--screenshot={picture}"]
             command = [browser, *look, *until_drawn, f"{address}clocks?{urlencode(asked)}"]
             with suppress(subprocess.TimeoutExpired):
-                subprocess.run(command, capture_output=True, timeout=20, check=False)
+                subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=20, check=False)
             if picture.exists():
                 say(f"A picture of it: {picture}")
 
