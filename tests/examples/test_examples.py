@@ -51,3 +51,11 @@ def test_examples_are_short_enough_to_read():
     shown = {"demo.py", "market.py"}
     lines = {each.name: each.read_text().count("\n") for each in EXAMPLES.glob("*.py")}
     assert {name: n for name, n in lines.items() if n > 160 and name not in shown} == {}
+
+
+def test_drawings_of_the_documentation_are_as_the_script_draws_them():
+    from docs.drawings import DRAWINGS
+
+    pictures = EXAMPLES.parent / "docs" / "pictures"
+    for name, draw in DRAWINGS.items():
+        assert (pictures / f"{name}.svg").read_text(encoding="utf-8") == draw(), name
