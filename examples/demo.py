@@ -216,7 +216,7 @@ def show_page(folder: Path, day: date) -> None:
             until_drawn = ["--virtual-time-budget=10000", f"--screenshot={picture}"]
             command = [browser, *look, *until_drawn, f"{address}clocks?{urlencode(asked)}"]
             with suppress(subprocess.TimeoutExpired):
-                subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=20, check=False)
+                subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=10, check=False)
             if picture.exists():
                 say(f"A picture of it: {picture}")
 
