@@ -24,6 +24,7 @@ from tidelake.plan.where import Where
 _BEST = "_tidelake_best"
 _VOLATILE = ("random", "uuid", "nextval", "currval", "setseed", "current_", "sleep", "write_log")
 _PLACE = "_tidelake_place"
+_KEPT_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class AsOfPlan:
 
     `parts` read, together, every row that may be the fact that holds; each gives the columns that
     `wanted` names. `where` is what is left to ask of the winners, `predicate` the same; `asked` is
-    the whole condition. Where a `rollup` is used, the first part reads it. `keeps_ended`: keys
-    that are no more come too, each as the tombstone that ended it.
+    the whole condition. Where a `rollup` is used, the first part reads it, the second facts about
+    later times, and all others what came since. `keeps_ended`: keys that are no more come too,
+    each as the tombstone that ended it.
     """
 
     as_of: int
@@ -67,6 +69,15 @@ class AsOfPlan:
         """The table's own files that are read."""
         own = self.parts[1:] if self.rollup else self.parts
         return tuple(file for part in own for file in part.files)
+
+    @property
+    def follows_rollup(self) -> bool:
+        """Whether there is a rollup, and every other fact is later than all that it has."""
+        return self.rollup is not None and all(part.is_empty for part in self.parts[2:])
+
+    def bytes_after(self, first: int) -> int:
+        """How large what the parts read from a place on is."""
+        return sum(file.bytes for part in self.parts[first:] for file in part.files)
 
     @property
     def inlined(self) -> tuple[InlinedRows, ...]:
@@ -147,23 +158,43 @@ def _with_condition(part: ScanPlan, condition: Predicate) -> ScanPlan:
     return replace(part, where=where.sql, predicate=where.predicate)
 
 
-def winners_sql(plan: AsOfPlan, relation: str) -> str:
+def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     """Of every key the fact that holds, unless it says that the key is no more: the columns that
-    the plan's parts give. The SQL is DuckDB's; `relation` may be a subquery, and stands twice.
+    the plan's parts give. The SQL is DuckDB's; `relations` are subqueries, one for each part.
 
-    The latest time of every key is found by the keys and times alone, and what is left then is
-    about one row for each key: it costs a third of carrying all columns to the greatest.
+    The latest time of every key is found by the keys and times alone; what is left then is about
+    one row for each key, of which row ids choose. Where all else is later than the rollup, keys of
+    which there is something else take it, and all others what the rollup has. Few rows are read
+    once and kept; of many, it is cheaper to read keys and times first and then all again.
     """
-    keys = ", ".join(quote(column.name) for column in plan.event.key)
-    time = quote(plan.event.time.name)
-    end = _alive(plan)
+    first = 1 if plan.follows_rollup else 0
+    facts = _numbered(relations[first:])
+    keys, time = ", ".join(quote(column.name) for column in plan.event.key), plan.event.time.name
+    latest = f"SELECT {keys}, max({quote(time)}) AS {quote(time)} FROM _tidelake_facts"
+    kept = "MATERIALIZED" if plan.bytes_after(first) <= _KEPT_BYTES else "NOT MATERIALIZED"
+    wanted, end = ", ".join(map(quote, plan.wanted)), _alive(plan)
+    alive = f" WHERE {end}" if end else ""
+    rest = ""
+    if first:
+        rolled_up = f"{relations[0]} AS _tidelake_rollup ANTI JOIN _tidelake_latest"
+        rest = f" UNION ALL SELECT {wanted} FROM {rolled_up} USING ({keys}){alive}"
     return (
-        f"SELECT {', '.join(map(quote, plan.wanted))} FROM (SELECT *, row_number() OVER"
-        f" (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
-        f" FROM {relation} AS _tidelake_facts SEMI JOIN (SELECT {keys}, max({time}) AS {time}"
-        f" FROM {relation} AS _tidelake_times GROUP BY {keys}) AS _tidelake_latest"
-        f" USING ({keys}, {time})) AS _tidelake_ranked"
-        f" WHERE {_PLACE} = 1{f' AND {end}' if end else ''}"
+        f"WITH _tidelake_facts AS {kept} ({facts}),"
+        f" _tidelake_latest AS MATERIALIZED ({latest} GROUP BY {keys}),"
+        " _tidelake_last AS MATERIALIZED (SELECT * FROM _tidelake_facts SEMI JOIN _tidelake_latest"
+        f" USING ({keys}, {quote(time)})), _tidelake_best AS (SELECT max({_PLACE}) AS {_PLACE}"
+        f" FROM _tidelake_last GROUP BY {keys}) SELECT {wanted} FROM _tidelake_last"
+        f" SEMI JOIN _tidelake_best USING ({_PLACE}){alive}{rest}"
+    )
+
+
+def _numbered(relations: Sequence[str]) -> str:
+    """All facts, each with a place that no other has: they are in the order of row ids, and a row
+    that comes from two relations has two."""
+    count = len(relations)
+    return " UNION ALL ".join(
+        f"SELECT *, {ROW_NUMBER} * {count} + {number} AS {_PLACE} FROM {relation} AS _tidelake_part"
+        for number, relation in enumerate(relations)
     )
 
 
