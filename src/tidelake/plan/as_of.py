@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.comparable import domain
-from tidelake.model.event_time import EventTime
+from tidelake.model.event_time import EventTime, names
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Compare, Not, Opaque, Or, Predicate
@@ -162,40 +162,32 @@ def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     """Of every key the fact that holds, unless it says that the key is no more: the columns that
     the plan's parts give. The SQL is DuckDB's; `relations` are subqueries, one for each part.
 
-    The latest time of every key is found by the keys and times alone; what is left then is about
-    one row for each key, of which row ids choose. Where all else is later than the rollup, keys of
-    which there is something else take it, and all others what the rollup has. Few rows are read
-    once and kept; of many, it is cheaper to read keys and times first and then all again.
+    The latest time of every key is found by keys and times alone, and then the rows that have it.
+    Only if these are more than the keys are there two of one time, and row ids choose. Where all
+    else is later than the rollup, keys of which there is something else take it, and all others
+    what the rollup has. Few rows are read once and kept; of many, it is cheaper to read keys and
+    times first, and then all again.
     """
     first = 1 if plan.follows_rollup else 0
-    facts = _numbered(relations[first:])
-    keys, time = ", ".join(quote(column.name) for column in plan.event.key), plan.event.time.name
-    latest = f"SELECT {keys}, max({quote(time)}) AS {quote(time)} FROM _tidelake_facts"
+    keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
+    time, end = quote(plan.event.time.name), _alive(plan)
     kept = "MATERIALIZED" if plan.bytes_after(first) <= _KEPT_BYTES else "NOT MATERIALIZED"
-    wanted, end = ", ".join(map(quote, plan.wanted)), _alive(plan)
-    alive = f" WHERE {end}" if end else ""
-    rest = ""
+    ranked = f"row_number() OVER (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
+    sql = (
+        f"WITH _tidelake_facts AS {kept} ({' UNION ALL '.join(relations[first:])}),"
+        f" _tidelake_latest AS MATERIALIZED (SELECT {keys}, max({time}) AS {time}"
+        f" FROM _tidelake_facts GROUP BY {keys}), _tidelake_last AS MATERIALIZED"
+        f" (SELECT * FROM _tidelake_facts SEMI JOIN _tidelake_latest USING ({keys}, {time})),"
+        " _tidelake_ties AS MATERIALIZED (SELECT (SELECT count(*) FROM _tidelake_last) <>"
+        f" (SELECT count({time}) FROM _tidelake_latest) AS tied) SELECT {wanted}"
+        f" FROM _tidelake_last, _tidelake_ties WHERE NOT tied{f' AND {end}' if end else ''}"
+        f" UNION ALL SELECT {wanted} FROM (SELECT *, {ranked} FROM _tidelake_last, _tidelake_ties"
+        f" WHERE tied) AS _tidelake_ranked WHERE {_PLACE} = 1{f' AND {end}' if end else ''}"
+    )
     if first:
-        rolled_up = f"{relations[0]} AS _tidelake_rollup ANTI JOIN _tidelake_latest"
-        rest = f" UNION ALL SELECT {wanted} FROM {rolled_up} USING ({keys}){alive}"
-    return (
-        f"WITH _tidelake_facts AS {kept} ({facts}),"
-        f" _tidelake_latest AS MATERIALIZED ({latest} GROUP BY {keys}),"
-        " _tidelake_last AS MATERIALIZED (SELECT * FROM _tidelake_facts SEMI JOIN _tidelake_latest"
-        f" USING ({keys}, {quote(time)})), _tidelake_best AS (SELECT max({_PLACE}) AS {_PLACE}"
-        f" FROM _tidelake_last GROUP BY {keys}) SELECT {wanted} FROM _tidelake_last"
-        f" SEMI JOIN _tidelake_best USING ({_PLACE}){alive}{rest}"
-    )
-
-
-def _numbered(relations: Sequence[str]) -> str:
-    """All facts, each with a place that no other has: they are in the order of row ids, and a row
-    that comes from two relations has two."""
-    count = len(relations)
-    return " UNION ALL ".join(
-        f"SELECT *, {ROW_NUMBER} * {count} + {number} AS {_PLACE} FROM {relation} AS _tidelake_part"
-        for number, relation in enumerate(relations)
-    )
+        rollup = f"{relations[0]} AS _tidelake_rollup ANTI JOIN _tidelake_latest USING ({keys})"
+        sql += f" UNION ALL SELECT {wanted} FROM {rollup}{f' WHERE {end}' if end else ''}"
+    return sql
 
 
 def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:

@@ -34,7 +34,7 @@ _LINEAGE_FIELDS = {
     "_ducklake_internal_row_id": ROW_ID_FIELD,
     "_ducklake_internal_snapshot_id": ROW_SNAPSHOT_FIELD,
 }
-_ROWS_AT_ONCE = 122_880
+_ROWS_AT_ONCE = 40_960
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # Fields of Parquet delete files: the position, and the snapshot that deleted it.
@@ -279,7 +279,10 @@ def _lineage(group: ScanGroup, row_id: str, snapshot: str) -> dict[str, str]:
 
 def _of_file(values: Sequence[int | None]) -> str:
     """What is known of the file that a row is in."""
-    listed = ", ".join("NULL" if value is None else str(value) for value in values)
+    told = ["NULL" if value is None else str(value) for value in values]
+    if len(told) == 1:
+        return f"CAST({told[0]} AS BIGINT)"
+    listed = ", ".join(told)
     return f"([{listed}]::BIGINT[])[CAST(f.file_index AS BIGINT) + 1]"
 
 
