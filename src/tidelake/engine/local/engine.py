@@ -49,6 +49,7 @@ class LocalEngine:
         self.confinement = confinement
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
+        self._numbered: set[tuple[str, int]] = set()
         self.store = Store(self.options, confinement)
         tell_after_fork(self)
 
@@ -78,7 +79,8 @@ class LocalEngine:
                 scratch = Scratch(self._temp_directory)
                 self._duck = self._opened(scratch), scratch
             connection, scratch = self._duck
-            return Workbench(connection.cursor(), self.options, scratch, self.confinement)
+            walls, known = self.confinement, self._numbered
+            return Workbench(connection.cursor(), self.options, scratch, walls, known)
 
     def _opened(self, scratch: Scratch) -> duckdb.DuckDBPyConnection:
         """What is confined can reach its stores from the beginning, and later no others."""
@@ -103,7 +105,9 @@ class LocalEngine:
             sql = work.scan(plan)
         return LocalReading(work, sql, f"cannot read {plan.table}", _output_columns(plan))
 
-    def batches(self, plan: ScanPlan, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, plan: ScanPlan | AsOfPlan, rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
         """The plan's rows as a stream of Arrow batches."""
         return iter(self.read(plan).to_batches(rows))
 

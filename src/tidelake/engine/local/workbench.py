@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from tidelake.duck import settle
 from tidelake.engine.local import scan_sql
+from tidelake.engine.local.empty_file import empty_file
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reshape import Source
@@ -37,6 +39,7 @@ _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
 _INCOMING = "_tidelake_incoming"
+_MOST_KNOWN = 100_000
 
 
 class Workbench:
@@ -49,8 +52,12 @@ class Workbench:
         storage_options: Mapping[str, str],
         scratch: Scratch,
         confinement: Confinement | None = None,
+        numbered: set[tuple[str, int]] | None = None,
     ) -> None:
+        """`numbered` are files, by path and size, of which it is known that they have field ids;
+        others are added."""
         self.connection = connection
+        self._numbered = set() if numbered is None else numbered
         self.scratch = scratch
         self._confinement = confinement
         self.supply = Supply(connection)
@@ -121,10 +128,7 @@ class Workbench:
         self.reach(file.path for file in plan.files)
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
-        branches = [
-            scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
-            for group in scan_sql.arrange(plan, found)
-        ]
+        branches = [self._branch(plan, group) for group in scan_sql.arrange(plan, found)]
         branches += [
             scan_sql.inlined_branch(plan, inlined, self._register(inlined))
             for inlined in plan.inlined
@@ -132,9 +136,13 @@ class Workbench:
         ]
         return scan_sql.scan_sql(plan, branches)
 
+    def _branch(self, plan: ScanPlan, group: scan_sql.ScanGroup) -> str:
+        if group.is_one_large_file and self._confinement is None:
+            group = replace(group, beside=empty_file(self.connection, self.scratch))
+        return scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
+
     def _state(self, plan: AsOfPlan) -> str:
-        facts = " UNION ALL ".join(self.scan(part) for part in plan.parts)
-        return state_sql(plan, winners_sql(plan, f"({facts})"))
+        return state_sql(plan, winners_sql(plan, [f"({self.scan(part)})" for part in plan.parts]))
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""
@@ -162,6 +170,7 @@ class Workbench:
         """
         numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
         suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
+        suspects = [f for f in suspects if (f.path, f.bytes) not in self._numbered]
         look_first(self.store, [f.path for f in suspects if "/ducklake-" not in f.path])
         found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
         for path, fields in found.items():
@@ -171,6 +180,9 @@ class Workbench:
                     " columns cannot be told apart",
                     hint="register the file again with DuckDB's ducklake_add_data_files",
                 )
+        if len(self._numbered) > _MOST_KNOWN:
+            self._numbered.clear()
+        self._numbered.update((file.path, file.bytes) for file in suspects)
 
     def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
         plain = [file.path for file in files if not file.encryption_key]
