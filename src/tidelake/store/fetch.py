@@ -18,7 +18,7 @@ _BLOCK = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class LocalCopy:
     """A file that is whole: its checksum is that of what is in it."""
 
     path: str
@@ -27,7 +27,7 @@ class Fetched:
 
 def fetch(
     store: Store, wanted: Sequence[tuple[str, int]], draft: Callable[[], str]
-) -> Iterator[Fetched | None]:
+) -> Iterator[LocalCopy | None]:
     """For each object with its size a new file, in their order; None where it could not be had as
     it should be. `draft` names files."""
     with ThreadPoolExecutor(_AT_ONCE) as files, ThreadPoolExecutor(_AT_ONCE) as parts:
@@ -40,7 +40,7 @@ def fetch(
 
 def _fetch(
     store: Store, wanted: tuple[str, int], path: str, parts: ThreadPoolExecutor
-) -> Fetched | None:
+) -> LocalCopy | None:
     """An error of the store is left to whoever reads the object there: its words are better."""
     import obstore
 
@@ -60,7 +60,7 @@ def _fetch(
                 file.write(begin)
             finally:
                 _all_done(asked)
-        return Fetched(path, checksum(path))
+        return LocalCopy(path, checksum(path))
     except Exception:
         Path(path).unlink(missing_ok=True)
         return None
