@@ -150,7 +150,7 @@ def find_coverage(
     pieces += beside.pieces
     wanted = None if texts is None else set(texts)
     others = (
-        (0, p.entity, p.buckets, p.first - SIGN, p.last - SIGN, p.count)
+        (0, p.entity, p.first - SIGN, p.last - SIGN, p.count, p.buckets)
         for p in pieces
         if wanted is None or p.entity in wanted
     )

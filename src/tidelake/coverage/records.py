@@ -199,7 +199,7 @@ def bitmaps(
     these are looked up."""
     if not files:
         return []
-    columns = "data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count"
+    columns = "data_file_id, entity, first_bucket, last_bucket, bucket_count, buckets"
     inside = among(files) if few_files else ""
     if entities is None:
         rows = _held(reader, scope, at, columns, inside, everybody=True)

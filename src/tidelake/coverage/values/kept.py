@@ -11,15 +11,18 @@ from typing import TypeVar
 from tidelake.coverage.values.bitmaps import Buckets, unpack
 from tidelake.coverage.values.clock import SIGN
 
-KeptPiece = tuple[int, str, bytes, int, int, int]
-"""As a row of the catalog: a file, an entity, the bitmap, its first bucket and its last, both by
-number, and how many there are."""
+KeptPiece = tuple[int, str, int, int, int, bytes]
+"""As a row of the catalog: a file, an entity, the first bucket and the last, both by number, how
+many there are, and the bitmap."""
+_COOKIE = slice(12, 14)
+_COOKIES = (b"\x3a\x30", b"\x3b\x30")
+"""How the first part of a 64-bit Roaring bitmap begins, behind their number and its own."""
 Key = TypeVar("Key")
 
 
 class KeptSet:
     """Buckets in pieces. How many they are, the first and the last are known without looking into
-    them, unless pieces overlap."""
+    them, unless pieces overlap, or one of them is no bitmap."""
 
     __slots__ = ("_ends", "_made", "_pieces", "_size")
 
@@ -32,7 +35,7 @@ class KeptSet:
     @property
     def buckets(self) -> Buckets:
         if self._made is None:
-            found = [unpack(piece[2]) for piece in self._pieces]
+            found = [unpack(piece[5]) for piece in self._pieces]
             self._made = found[0] if found else Buckets()
             for each in found[1:]:
                 self._made |= each
@@ -53,8 +56,9 @@ class KeptSet:
 
     def _count(self) -> None:
         if self._pieces and self._made is None:
-            _, _, _, firsts, lasts, counts = zip(*self._pieces, strict=True)
-            if all(map(lt, lasts, firsts[1:])) or _are_apart(firsts, lasts):
+            _, _, firsts, lasts, counts, bitmaps = zip(*self._pieces, strict=True)
+            sound = all(data[_COOKIE] in _COOKIES for data in bitmaps)
+            if sound and (all(map(lt, lasts, firsts[1:])) or _are_apart(firsts, lasts)):
                 self._size = sum(counts)
                 self._ends = min(firsts) + SIGN, max(lasts) + SIGN
                 return
