@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidelake.errors import Invalid
 from tidelake.lake.address import Address
-from tidelake.store.cache import MOST, FileCache
+
+if TYPE_CHECKING:
+    from tidelake.store.cache import FileCache
 
 FOLDER_VARIABLE = "TIDELAKE_CACHE_DIR"
 SIZE_VARIABLE = "TIDELAKE_CACHE_SIZE"
+_MOST = 10 * 1000**3
+"""Bytes, where nobody says how many."""
 
 
 def file_cache(
@@ -22,13 +27,15 @@ def file_cache(
     if place is None:
         return None
     sizes = (size, settings.cache_size, os.environ.get(SIZE_VARIABLE) or None)
-    said = next((each for each in sizes if each is not None), MOST)
+    said = next((each for each in sizes if each is not None), _MOST)
+    from tidelake.store.cache import FileCache
+
     return FileCache(str(place), _checked(said), settings.storage_options)
 
 
 def _checked(size: int | str) -> int:
     if isinstance(size, bool) or not str(size).isdecimal() or not int(size):
         raise Invalid(
-            f"cache_size={size!r} is not a number of bytes", hint=f"for example {MOST}, 10 GB"
+            f"cache_size={size!r} is not a number of bytes", hint=f"for example {_MOST}, 10 GB"
         )
     return int(size)

@@ -27,7 +27,6 @@ from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
 from tidelake.session.features import FeatureSet
-from tidelake.session.neighbours import check_free, mark
 from tidelake.session.session import Session
 from tidelake.store.files import Store
 
@@ -140,6 +139,8 @@ def open_lake(settings: Address, wishes: Wishes) -> Lake:
             )
             session.is_marked = marked
             if not exists:
+                from tidelake.session.neighbours import mark
+
                 mark(session)
             return Lake(as_guest(session, wishes.sandbox))
         except BaseException:
@@ -221,6 +222,8 @@ def _create(database: Database, settings: Address, *, wanted: bool | None, share
     if wanted is None:
         _check_empty(database)
     if not share:
+        from tidelake.session.neighbours import check_free
+
         try:
             check_free(Store(settings.storage_options), place)
         except Invalid:

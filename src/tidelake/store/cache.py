@@ -29,8 +29,6 @@ from tidelake.scratch import Scratch
 from tidelake.store.fetch import checksum, fetch
 from tidelake.store.files import Store, is_local
 
-MOST = 10 * 1000**3
-"""Bytes, where nobody says how many."""
 _LARGEST_SHARE = 2
 _LOOK_AGAIN = 20
 _AT_ONCE = 4

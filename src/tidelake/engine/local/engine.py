@@ -20,7 +20,6 @@ from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
-from tidelake.store.cache import FileCache
 from tidelake.store.files import Store
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local.job import LocalJob
     from tidelake.engine.local.selection import Selection
+    from tidelake.store.cache import FileCache
 
 
 class LocalEngine:

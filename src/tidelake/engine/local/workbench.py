@@ -27,12 +27,13 @@ from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
-from tidelake.store.cache import FileCache, Links
 from tidelake.store.files import Store, is_local
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from tidelake.store.cache import FileCache, Links
 
 
 _PATIENCE_S = 0.2
