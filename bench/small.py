@@ -1,4 +1,4 @@
-"""Reads of tables that were written in small steps: many small files, and many rows in the catalog."""
+"""Reads of tables that were written in small steps: many small files, or rows in the catalog."""
 
 import shutil
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def run(folder: Path, files: int = _FILES, inlined: int = _INLINED) -> Part:
         ratio = found["Tidelake"] / found[_PEER]
         part.verdicts.append(Verdict(f"{what}, against {_PEER}", ratio, 1))
     part.notes = [
-        "all columns as an Arrow table, by a new lake, or a new DuckDB; SQLite, files on a local disk",
+        "all columns as an Arrow table, by a new lake, or a new DuckDB; SQLite, a local disk",
         f"rows of the catalog: as {_AT_ONCE:,} at a time were written by DuckDB",
     ]
     return part

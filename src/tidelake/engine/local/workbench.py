@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
+from operator import itemgetter
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -254,7 +255,7 @@ class Workbench:
 
         name = next(self._names)
         width = len(inlined.columns) + 2
-        values = list(zip(*inlined.rows, strict=True))
+        values = [list(map(itemgetter(place), inlined.rows)) for place in range(width)]
         kinds = [
             pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
             for index in range(width)
@@ -277,4 +278,4 @@ def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
 
 
 def _is_bytes(values: Sequence[object]) -> bool:
-    return any(isinstance(value, bytes) for value in values)
+    return bytes in set(map(type, values))
