@@ -21,7 +21,7 @@ from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.bitmaps import pieces as pieces_of
 from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.from_text import buckets_of_texts
-from tidelake.coverage.values.kept import KeptSets
+from tidelake.coverage.values.kept_sets import KeptSets
 from tidelake.coverage.values.piece import FileCoverage, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Denied, Unavailable

@@ -16,7 +16,7 @@ from tidelake.coverage.values.calendars import Calendars
 from tidelake.coverage.values.clock import COUNT, SIGN, Clock
 from tidelake.coverage.values.extent import Expected, Extent
 from tidelake.coverage.values.interval import Interval, Range
-from tidelake.coverage.values.kept import KeptSet, KeptSets
+from tidelake.coverage.values.kept_sets import KeptSet, KeptSets
 from tidelake.coverage.values.series import Entity, Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment, moment_text

@@ -18,7 +18,7 @@ from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.tables import visible
 from tidelake.coverage.values.clock import SIGN
-from tidelake.coverage.values.kept import KeptPiece
+from tidelake.coverage.values.kept_sets import KeptPiece
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 from tidelake.coverage.values.series import hash_of
 

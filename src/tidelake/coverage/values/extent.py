@@ -18,7 +18,7 @@ from tidelake.coverage.values.bitmaps import (
     within,
 )
 from tidelake.coverage.values.interval import Range, spaces
-from tidelake.coverage.values.kept import KeptSet, KeptSets
+from tidelake.coverage.values.kept_sets import KeptSet, KeptSets
 from tidelake.coverage.values.series import Entity
 
 Operation = Callable[[Buckets, Buckets], Buckets]

@@ -6,7 +6,7 @@ import pytest
 
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import SIGN
-from tidelake.coverage.values.kept import KeptPiece, KeptSet, KeptSets
+from tidelake.coverage.values.kept_sets import KeptPiece, KeptSet, KeptSets
 from tidelake.errors import Corrupt
 
 
