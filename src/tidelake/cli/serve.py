@@ -53,7 +53,8 @@ def serve(options: Options, /, **given: Any) -> None:
             --tls-cert cert.pem --tls-key key.pem
     """
     require("ui", "tidelake serve", "starlette", "uvicorn", "prometheus_client")
-    from tidelake.lake.connect import Wishes, open_lake, resolve
+    from tidelake.lake.address import resolve
+    from tidelake.lake.connect import Wishes, open_lake
     from tidelake.web.logs import write_logs
     from tidelake.web.serve import serve as run
     from tidelake.web.settings import ServeSettings

@@ -7,12 +7,10 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from tidelake.coverage.requirement import check_kept, check_required, required_ratio
-from tidelake.coverage.table_coverage import TableCoverage
-from tidelake.coverage.values.coverage_settings import CoverageSettings
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
 from tidelake.lake.scan import Scan
+from tidelake.lake.table_coverage import TableCoverage
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
@@ -25,6 +23,7 @@ from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
+    from tidelake.coverage.values.coverage_settings import CoverageSettings
     from tidelake.event_time.belief_changes import BeliefChanges
     from tidelake.event_time.explanation import Explanation
     from tidelake.event_time.history import History
@@ -85,6 +84,8 @@ class Table(TableCoverage, TableWrites, LazyRows):
     @property
     def coverage_settings(self) -> CoverageSettings | None:
         """How the coverage of the table is kept; None if it is not."""
+        from tidelake.coverage.values.coverage_settings import CoverageSettings
+
         return CoverageSettings.of(self.info)
 
     @property
@@ -185,7 +186,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         may be given as it is, else as a dict."""
         from tidelake.event_time.history import history_of
 
-        check_required(self.source)
+        self._check_required()
         return history_of(self.source, key)
 
     def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
@@ -228,7 +229,7 @@ class Table(TableCoverage, TableWrites, LazyRows):
         corrections and deletes are what makes the difference."""
         from tidelake.event_time.belief_changes import belief_changes_of
 
-        check_required(self.source)
+        self._check_required()
         return belief_changes_of(self.source, since)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
@@ -349,6 +350,8 @@ def _requiring(source: Source, require: float | bool | None) -> Source:
     """With what must be there for rows to be read; Invalid if nobody could tell whether it is."""
     if require is None:
         return source
+    from tidelake.coverage.requirement import check_kept, required_ratio
+
     wanted = required_ratio(require)
     check_kept(source)
     return replace(source, required=wanted)

@@ -24,8 +24,11 @@ def greatest(column_type: str, texts: Sequence[str | None]) -> str | None:
 
 def _places(column_type: str, texts: Sequence[str | None]) -> dict[str, Point]:
     """Where each text is in the order of its type; nothing if that is not known of all."""
+    different = dict.fromkeys(texts)
+    if None in different:
+        return {}
     found: dict[str, Point] = {}
-    for text in dict.fromkeys(texts):
+    for text in different:
         point = exact_point(column_type, text)
         if text is None or point is None:
             return {}

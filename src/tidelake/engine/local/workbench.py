@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
+from operator import itemgetter
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,13 @@ from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
-from tidelake.store.files import Store
+from tidelake.store.files import Store, is_local
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from tidelake.store.cache import FileCache, Links
 
 
 _PATIENCE_S = 0.2
@@ -52,6 +55,7 @@ class Workbench:
         storage_options: Mapping[str, str],
         scratch: Scratch,
         confinement: Confinement | None = None,
+        cache: FileCache | None = None,
         numbered: set[tuple[str, int]] | None = None,
     ) -> None:
         """`numbered` are files, by path and size, of which it is known that they have field ids;
@@ -63,6 +67,9 @@ class Workbench:
         self.supply = Supply(connection)
         self._options = dict(storage_options)
         self.store = Store(storage_options, confinement)
+        self._cache = cache
+        self._links: Links | None = None
+        self.is_far = False
         self._names = (f"_tidelake_inlined_{n}" for n in count())
 
     def run(
@@ -125,6 +132,7 @@ class Workbench:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
+        plan = self._brought_near(plan)
         self.reach(file.path for file in plan.files)
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
@@ -141,6 +149,23 @@ class Workbench:
             group = replace(group, beside=empty_file(self.connection, self.scratch))
         return scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
 
+    def _brought_near(self, plan: ScanPlan) -> ScanPlan:
+        """With copies of its files, and of their delete files, where there are some."""
+        mine = [file for file in plan.files if file.mapping_id is None]
+        if self._cache is None or all(is_local(file.path) for file in mine):
+            return plan
+        self._links = self._links or self._cache.links(self)
+        wanted = [(file.path, file.bytes) for file in mine]
+        wanted += [(gone.path, gone.bytes) for file in mine for gone in file.deletes]
+        near = self._cache.near(self.store, wanted, self._links)
+        return replace(plan, files=tuple(_moved(file, near) for file in plan.files))
+
+    def keep(self) -> None:
+        """Until the program ends: somebody reads of whose end we hear nothing."""
+        self.scratch.keep()
+        if self._links is not None:
+            self._links.keep()
+
     def _state(self, plan: AsOfPlan) -> str:
         return state_sql(plan, winners_sql(plan, [f"({self.scan(part)})" for part in plan.parts]))
 
@@ -148,8 +173,9 @@ class Workbench:
         """Let the connection open these paths, wherever they are."""
         if self._confinement is not None:
             self._confinement.check(paths, to_read=True)
-        else:
-            allow_remote(self.connection, schemes_of(paths), self._options)
+        elif schemes := schemes_of(paths):
+            self.is_far = True
+            allow_remote(self.connection, schemes, self._options)
 
     def reach_unknown(self, paths: Iterable[str]) -> None:
         """The same for files of others, or patterns of them, which are looked at first."""
@@ -240,7 +266,7 @@ class Workbench:
 
         name = next(self._names)
         width = len(inlined.columns) + 2
-        values = list(zip(*inlined.rows, strict=True))
+        values = [list(map(itemgetter(place), inlined.rows)) for place in range(width)]
         kinds = [
             pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
             for index in range(width)
@@ -257,5 +283,10 @@ class Workbench:
         settle(self.connection).unregister(_INCOMING)
 
 
+def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
+    deletes = tuple(replace(each, path=near.get(each.path, each.path)) for each in file.deletes)
+    return replace(file, path=near.get(file.path, file.path), deletes=deletes)
+
+
 def _is_bytes(values: Sequence[object]) -> bool:
-    return any(isinstance(value, bytes) for value in values)
+    return bytes in set(map(type, values))

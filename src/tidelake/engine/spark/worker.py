@@ -42,6 +42,7 @@ class Worker:
     def _like(self, local: LocalEngine) -> LocalEngine:
         if self._kept is None or self._kept[0] != local.identity:
             self._forget()
+            local.is_alone = False
             with local.workbench().connection as connection:
                 if local.confinement is None:  # else nobody can change its settings
                     connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
