@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -124,6 +125,11 @@ class KeptSession:
 
 
 def _insert(table: str, columns: Sequence[str]) -> str:
+    return _insert_of(table, tuple(columns))
+
+
+@lru_cache(maxsize=256)
+def _insert_of(table: str, columns: tuple[str, ...]) -> str:
     return f"{insert_into(table, columns)} ({', '.join('?' * len(columns))})"
 
 
