@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -23,7 +22,6 @@ _ROUNDS = 9
 _COMMITS = 300
 _BUFFERED = 20_000
 _SERVED_COMMITS = 1_600
-_SERVED_ROUNDS = 3
 _WRITERS = (1, 4, 16, 64)
 _SHARE = 0.6
 _DDL = "id BIGINT, symbol VARCHAR, price DOUBLE, ts TIMESTAMP"
@@ -245,10 +243,7 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
     lines: dict[str, list[tuple[float, float]]] = {kind: [] for kind in _KINDS}
     try:
         for writers in _WRITERS:
-            found = {
-                kind: median(_served(server, folder, writers, kind) for _ in range(_SERVED_ROUNDS))
-                for kind in _KINDS
-            }
+            found = {kind: _served(server, folder, writers, kind) for kind in _KINDS}
             ours = found["tidelake"]
             what = f"one-row commits, PostgreSQL, {writers} writer{'s' * (writers > 1)}"
             part.rows.append([what, f"{ours:,.0f}", "-", "-", "/s"])
