@@ -13,7 +13,6 @@ from tidelake.catalog.database.postgresql.session import PostgreSQLSession, Prep
 from tidelake.catalog.database.postgresql.walls import ROLE
 from tidelake.catalog.database.server import ServerDatabase
 from tidelake.catalog.database.url import CatalogUrl
-from tidelake.errors import TidelakeError
 from tidelake.model.extras import require
 from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
@@ -75,17 +74,14 @@ class PostgreSQLDatabase(ServerDatabase):
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[PostgreSQLSession]:
+        """What is not committed is undone when the pool takes the connection back."""
         with self._free(self._engine.raw_connection) as pooled:
             driver: Any = pooled.driver_connection
             prepared = pooled.info.setdefault(_PREPARED, Prepared())
             is_guest = ROLE.fullmatch(driver.info.user) is not None
             session = (GuestSession if is_guest else PostgreSQLSession)(driver, prepared, begin)
-            try:
-                yield session
-                session.end()
-            except TidelakeError:
-                driver.rollback()
-                raise
+            yield session
+            session.end()
 
 
 _WORKERS_COST = 20_000
