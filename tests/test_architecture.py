@@ -62,6 +62,7 @@ OWNERS = {
     "h11": {"web"},
     "hypothesis": {"testing/histories/machine"},
     "jinja2": {"web"},
+    "numpy": {"coverage"},
     "obstore": {"store"},
     "opentelemetry": {"web/traces"},
     "pandas": {"engine"},
