@@ -9,7 +9,7 @@ from typing import Any
 from tidelake.catalog.database import server
 from tidelake.catalog.database.postgresql.ear import CommitEar
 from tidelake.catalog.database.postgresql.guest_session import GuestSession
-from tidelake.catalog.database.postgresql.session import PostgreSQLSession, Prepared
+from tidelake.catalog.database.postgresql.session import PostgreSQLSession, Statements
 from tidelake.catalog.database.postgresql.walls import ROLE
 from tidelake.catalog.database.server import ServerDatabase
 from tidelake.catalog.database.url import CatalogUrl
@@ -77,7 +77,7 @@ class PostgreSQLDatabase(ServerDatabase):
         """What is not committed is undone when the pool takes the connection back."""
         with self._free(self._engine.raw_connection) as pooled:
             driver: Any = pooled.driver_connection
-            prepared = pooled.info.setdefault(_PREPARED, Prepared())
+            prepared = pooled.info.setdefault(_PREPARED, Statements())
             is_guest = ROLE.fullmatch(driver.info.user) is not None
             session = (GuestSession if is_guest else PostgreSQLSession)(driver, prepared, begin)
             yield session

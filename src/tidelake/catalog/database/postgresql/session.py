@@ -36,7 +36,7 @@ def channel(schema: int | None) -> str:
     return quote(f"tidelake_{schema}")
 
 
-class Prepared:
+class Statements:
     """The statements that one connection has prepared: those that have come before, with values of
     the same types."""
 
@@ -81,7 +81,7 @@ class PostgreSQLSession:
     one trip: the first with BEGIN, the last with COMMIT. So its errors come later too. Requires,
     after an error of the database, that the connection is closed."""
 
-    def __init__(self, driver: Any, prepared: Prepared, begin: str) -> None:
+    def __init__(self, driver: Any, prepared: Statements, begin: str) -> None:
         self._driver = driver
         self._prepared = prepared
         self._waiting: list[tuple[Marks, Sequence[object]]] = [(_as_it_is(begin), ())]
