@@ -50,7 +50,7 @@ class LocalJob(Closable):
         self._work = workbench()
         self._doing = doing
         self._csv: tuple[CsvSource, ...] = ()
-        self._zeros: dict[str, bool] = {}
+        self._brought: dict[str, IncomingData] = {}
 
     def close(self) -> None:
         self._work.supply.close()
@@ -138,7 +138,7 @@ class LocalJob(Closable):
                 supply=self._work.supply,
             )
             self._csv += found.csv
-            self._zeros[found.sql] = not found.has_no_negative_zeros
+            self._brought[found.sql] = found
             return found
 
     def columns(self, data: Any) -> tuple[Column, ...]:
@@ -182,9 +182,14 @@ class LocalJob(Closable):
 
         def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
-            zeros = self._zeros.get(sql, True)
+            brought = self._brought.get(sql)
             return write_files(
-                self._work, sql, target, carries_row_ids=carries_row_ids, zeros=zeros
+                self._work,
+                sql,
+                target,
+                carries_row_ids=carries_row_ids,
+                zeros=brought is None or not brought.has_no_negative_zeros,
+                into_one=brought is not None and _fits_one(brought, target),
             )
 
         def undo(files: tuple[NewFile, ...]) -> None:
@@ -253,6 +258,14 @@ class LocalJob(Closable):
                 partition=target.partitioning,
                 **options,
             )
+
+
+def _fits_one(brought: IncomingData, target: Target) -> bool:
+    """Whether all of it is one file's worth, for certain. DuckDB makes row groups of one file on
+    all cores, which it does not where it keeps to a size."""
+    if target.partitioning is not None or target.sorting:
+        return False
+    return brought.bytes is not None and brought.bytes <= target.file_bytes
 
 
 def _paths(data: Any) -> list[str]:

@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -132,16 +133,20 @@ def _insert(
 ) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
     """Statements, and the values for each time that they run. A statement for many rows takes half
     as long for each of them."""
-    one = f"({', '.join('?' * len(columns))})"
     at_once = max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(columns)))
     whole = len(rows) - len(rows) % at_once
     if whole:
-        many = ", ".join([one] * at_once)
         starts = range(0, whole, at_once)
         parts = [tuple(chain.from_iterable(rows[n : n + at_once])) for n in starts]
-        yield f"{insert_into(table, columns)} {many}", parts
+        yield _insert_of(table, tuple(columns), at_once), parts
     if whole < len(rows):
-        yield f"{insert_into(table, columns)} {one}", [tuple(row) for row in rows[whole:]]
+        yield _insert_of(table, tuple(columns), 1), [tuple(row) for row in rows[whole:]]
+
+
+@lru_cache(maxsize=256)
+def _insert_of(table: str, columns: tuple[str, ...], rows: int) -> str:
+    one = f"({', '.join('?' * len(columns))})"
+    return f"{insert_into(table, columns)} {', '.join([one] * rows)}"
 
 
 class SQLiteDatabase:
