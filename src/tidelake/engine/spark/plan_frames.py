@@ -59,24 +59,28 @@ class PlanFrames:
         self._opens: dict[tuple[str, str], bool] = {}
         self._have_us: bool | None = None
 
-    def relation(self, rows: ScanPlan | AsOfPlan | RowSource) -> Relation:
+    def relation(
+        self, rows: ScanPlan | AsOfPlan | RowSource, among: DataFrame | None = None
+    ) -> Relation:
         """The rows on Spark, and their columns."""
         if isinstance(rows, ScanPlan | AsOfPlan):
-            return Relation(self.frame(rows), spark_arrow.output_columns(rows))
+            return Relation(self.frame(rows, among), spark_arrow.output_columns(rows))
         frame = rows.to_spark(self.spark)
         return Relation(frame, tuple(spark_columns(frame)))
 
-    def frame(self, plan: ScanPlan | AsOfPlan) -> DataFrame:
-        """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
+    def frame(self, plan: ScanPlan | AsOfPlan, among: DataFrame | None = None) -> DataFrame:
+        """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog. Rows
+        may be left out whose values are not `among` these, by the names of columns."""
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
         self._check(plan)
         where = self.condition(plan)
         speaks = plan.where is None or where is not None
         native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
-        parts = self._native_parts(plan, native, uris, where)
+        parts = self._native_parts(plan, native, uris, where, among)
         if others:
-            parts.append(spark_arrow.read_files(self.spark, self.local, plan, others))
+            read = spark_arrow.read_files(self.spark, self.local, plan, others)
+            parts.append(read if among is None else read.join(among, among.columns, "left_semi"))
         if any(inlined.rows for inlined in plan.inlined) or not parts:
             parts.append(spark_arrow.read_inlined(self.spark, self.local, plan))
         names = [backtick(name) for name in plan.output]
@@ -140,6 +144,7 @@ class PlanFrames:
         files: Sequence[DataFile],
         uris: dict[str, str],
         where: str | None,
+        among: DataFrame | None,
     ) -> list[DataFrame]:
         if not files:
             return []
@@ -154,7 +159,7 @@ class PlanFrames:
         if some := ways["remaining"]:
             parts.append(reader.remaining(some))
         if traced := ways["traced"]:
-            parts.append(reader.traced(traced, lineage))
+            parts.append(reader.traced(traced, lineage, among))
         return [part.where(where) for part in parts] if where else parts
 
     def condition(self, plan: ScanPlan | AsOfPlan) -> str | None:
