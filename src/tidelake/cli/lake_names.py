@@ -77,7 +77,7 @@ def _asked(context: click.Context, question: Callable[[Lake], list[str]]) -> lis
 def _is_file(catalog: str | None, data_path: str | None) -> bool:
     from tidelake.catalog.database.address import parse_url
     from tidelake.errors import TidelakeError
-    from tidelake.lake.connect import resolve
+    from tidelake.lake.address import resolve
 
     try:
         address = resolve(catalog, data_path, None)

@@ -41,7 +41,7 @@ class LakeChoice:
 
 
 def checks(choice: LakeChoice) -> Iterator[Check]:
-    from tidelake.lake.connect import resolve
+    from tidelake.lake.address import resolve
 
     try:
         resolve(choice.catalog, choice.data_path, None)
