@@ -393,7 +393,7 @@ def test_a_pinned_lake_refuses_and_a_read_only_one_too(lake: tidelake.Lake) -> N
         ("COMMENT ON VIEW v IS 'x'", Unsupported, "COMMENT ON VIEW"),
         ("COMMENT ON TABLE t IS x", Unsupported, "in quotes"),
         ("TRUNCATE t", Unsupported, "TRUNCATE"),
-        ("CALL something()", Unsupported, "CALL"),
+        ("CALL something()", NotFound, "no procedure something"),
         ("BEGIN", Unsupported, "BEGIN is not supported"),
         ("COPY t TO 'x.csv'", Unsupported, "COPY"),
         ("ATTACH 'x.db'", Unsupported, "ATTACH"),
