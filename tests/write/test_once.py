@@ -17,7 +17,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Conflict, Invalid, NotFound
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.change import WriteResult
 from tidelake.testing.faults import Meanwhile, watch_database
@@ -112,7 +112,7 @@ def public(face: type) -> set[str]:
 
 def test_every_write_is_tried_here() -> None:
     assert public(TableWrites) == TABLE.keys()
-    assert public(Browsable) == LAKE.keys()
+    assert public(Changeable) == LAKE.keys()
 
 
 def some_of_them(*names: str) -> list[Any]:

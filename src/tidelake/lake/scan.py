@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidelake.coverage.requirement import asked_entities, at_newest, check_complete, completeness
 from tidelake.engine import Engine, Reading
-from tidelake.errors import Unsupported
+from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
 from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
+from tidelake.model.names import quote
+from tidelake.model.paths import fields_at, is_path, path_sql
 from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.lazy_rows import ROWS, Asked, LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The columns of the table that are read, and what is wanted of them."""
+
+    columns: tuple[str, ...]
+    sql: str
 
 
 class Scan(LazyRows):
@@ -41,7 +51,28 @@ class Scan(LazyRows):
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
-        return plan_read(self.source, ReadRequest(self.columns, self.where, counted=counted))
+        chosen = self._selection()
+        columns = self.columns if chosen is None else chosen.columns
+        return plan_read(self.source, ReadRequest(columns, self.where, counted=counted))
+
+    def _selection(self) -> _Selection | None:
+        """If fields of structs are wanted: which columns are read for them, and what of those."""
+        if self.columns is None or not any("." in str(name) for name in self.columns):
+            return None
+        with self.source.session.reading() as reader:
+            schema = self.source.info(reader, self.source.at(reader)).schema
+        paths = [name for name in self.columns if is_path(schema, name)]
+        if not paths:
+            return None
+        found = {name: fields_at(schema, name) for name in paths}
+        read = [found[name][0].name if name in found else name for name in self.columns]
+        parts = [
+            f"{path_sql(found[name])} AS {quote(name)}" if name in found else quote(name)
+            for name in self.columns
+        ]
+        if len(set(self.columns)) < len(self.columns):
+            raise Invalid(f"a column is named twice in columns={list(self.columns)!r}")
+        return _Selection(tuple(dict.fromkeys(read)), f"SELECT {', '.join(parts)} FROM {ROWS}")
 
     def _complete(self) -> Scan:
         """A scan of the same, of which it is sure by now that it is as complete as required."""
@@ -83,7 +114,15 @@ class Scan(LazyRows):
         return int(self.source.session.engine.read(self.plan()).count())
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
-        return engine.read(self.plan())
+        chosen = self._selection()
+        if chosen is None:
+            return engine.read(self.plan())
+        return engine.query(chosen.sql, {ROWS: self.plan()})
+
+    def _asked(self) -> Asked:
+        chosen = self._selection()
+        sql = f"SELECT * FROM {ROWS}" if chosen is None else chosen.sql
+        return Asked(sql, {ROWS: self.plan()})
 
     def __repr__(self) -> str:
         return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"

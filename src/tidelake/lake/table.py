@@ -21,7 +21,7 @@ from tidelake.model.schema import Schema
 from tidelake.model.settings import Settings
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.model.terms import CommitTerms, Purpose, Terms
-from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.lazy_rows import ROWS, Asked, LazyRows
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
@@ -243,6 +243,9 @@ class Table(TableCoverage, TableWrites, LazyRows):
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
         return engine.read(self.scan().plan())
+
+    def _asked(self) -> Asked:
+        return Asked(f"SELECT * FROM {ROWS}", {ROWS: self.scan().plan()})
 
     def clone(
         self,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine import Engine, Reading
+from tidelake.engine.row_source import Tables, pass_on
+from tidelake.errors import Invalid, NotFound
+from tidelake.model.literal import Value
+from tidelake.model.names import fold, quote, split_dotted
+from tidelake.model.numpy_scalar import python_value
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -13,6 +21,23 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
+
+
+ROWS = "_tidelake_rows"
+HEAD = 5
+_ORDER = re.compile(
+    r"(?P<name>.+?)(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Rows as a SELECT in DuckDB's SQL over relations, and the values of its parameters."""
+
+    sql: str
+    tables: Tables
+    parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
 class LazyRows(ABC):
@@ -34,6 +59,28 @@ class LazyRows(ABC):
 
     def _on_spark(self, spark: Any) -> Engine:
         return self._session.spark_engine(spark)
+
+    def _asked(self) -> Asked:
+        """The rows as a query, to stand in a larger one."""
+        return Asked(f"SELECT * FROM {ROWS}", {ROWS: pass_on(self)})
+
+    def column_types(self) -> dict[str, Any]:
+        """Their columns, as create_table takes them."""
+        asked = self._asked()
+        return dict(self._default_engine().described(asked.sql, asked.tables, asked.parameters))
+
+    def order_by(self, *columns: str) -> Excerpt:
+        """The rows in an order: of a column, or of several, each with `DESC` and `NULLS FIRST` if
+        wanted. Nulls come last otherwise."""
+        return Excerpt(self).order_by(*columns)
+
+    def limit(self, rows: int) -> Excerpt:
+        """At most so many of the rows: the first, if they have an order."""
+        return Excerpt(self).limit(rows)
+
+    def head(self, rows: int = HEAD) -> Excerpt:
+        """As `limit`: a few rows to look at."""
+        return self.limit(rows)
 
     def count(self) -> int:
         """How many rows."""
@@ -80,3 +127,82 @@ class LazyRows(ABC):
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
         the active one."""
         return self._reading(self._on_spark(spark), ordered=False).to_spark()
+
+
+class Excerpt(LazyRows):
+    """Some of other rows, and in an order. Immutable; nothing is read until rows are asked for."""
+
+    def __init__(
+        self, rows: LazyRows, order: tuple[str, ...] = (), most: int | None = None
+    ) -> None:
+        self._rows = rows
+        self._order = order
+        self._most = most
+
+    def order_by(self, *columns: str) -> Excerpt:
+        if not columns or not all(isinstance(each, str) and each.strip() for each in columns):
+            raise Invalid(
+                f"order_by{columns!r} names no column", hint='order_by("symbol", "ts DESC")'
+            )
+        return Excerpt(self if self._most is not None else self._rows, columns, None)
+
+    def limit(self, rows: int) -> Excerpt:
+        wanted = python_value(rows)
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+            raise Invalid(f"limit({rows!r}) is no number of rows", hint="give 0 or more")
+        most = wanted if self._most is None else min(wanted, self._most)
+        return Excerpt(self._rows, self._order, most)
+
+    def _default_engine(self) -> Engine:
+        return self._rows._default_engine()
+
+    def _local_engine(self) -> Engine:
+        return self._rows._local_engine()
+
+    def _on_spark(self, spark: Any) -> Engine:
+        return self._rows._on_spark(spark)
+
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
+        asked = self._asked_on(engine, ordered=ordered or self._most is not None)
+        return engine.query(asked.sql, asked.tables, asked.parameters)
+
+    def _asked(self) -> Asked:
+        return self._asked_on(self._default_engine(), ordered=True)
+
+    def _asked_on(self, engine: Engine, *, ordered: bool) -> Asked:
+        inner = self._rows._asked()
+        sql = f"SELECT * FROM ({inner.sql}) AS _tidelake_all"
+        if ordered and self._order:
+            columns = engine.described(inner.sql, inner.tables, inner.parameters)
+            names = [name for name, _ in columns]
+            sql += f" ORDER BY {', '.join(_order_sql(each, names) for each in self._order)}"
+        if self._most is not None:
+            sql += f" LIMIT {self._most}"
+        return Asked(sql, inner.tables, inner.parameters)
+
+    def __repr__(self) -> str:
+        order = f" by {', '.join(self._order)}" if self._order else ""
+        most = "" if self._most is None else f", at most {self._most}"
+        return f"<Rows of {self._rows!r}{order}{most}>"
+
+
+def _order_sql(given: str, names: Sequence[str]) -> str:
+    """One key of an order; a column whose name looks like one is meant itself."""
+    is_name = fold(given) in map(fold, names)
+    parts = None if is_name else _ORDER.fullmatch(given.strip())
+    written = _column_sql(parts["name"] if parts else given, names)
+    if written is None:
+        raise NotFound(f"no column {given!r} to order by", hint=f"there are: {', '.join(names)}")
+    way = (parts["way"] or "asc") if parts else "asc"
+    nulls = (parts["nulls"] or "last") if parts else "last"
+    return f"{written} {way.upper()} NULLS {nulls.upper()}"
+
+
+def _column_sql(given: str, names: Sequence[str]) -> str | None:
+    """A column, or a field of a struct in it."""
+    for parts in ((given,), split_dotted(given)):
+        same = [name for name in names if parts and fold(name) == fold(parts[0])]
+        exact = [name for name in same if name == parts[0]]
+        if found := (exact or same):
+            return ".".join(quote(part) for part in ("_tidelake_all", found[0], *parts[1:]))
+    return None
