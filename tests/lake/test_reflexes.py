@@ -296,3 +296,25 @@ def test_fields_that_are_not_there(people: tidelake.Table) -> None:
     assert people.scan(columns=["a.b"]).to_arrow().column_names == ["a.b"]
     with pytest.raises(Invalid, match="twice"):
         people.scan(columns=["who.name", "who.name"]).to_arrow()
+
+
+def test_who_did_it_is_told_of_every_write(lake: tidelake.Lake) -> None:
+    lake.set_option("data_inlining_row_limit", 0, author="ann")
+    lake["t"].append(ROWS, author="bob", message="more")
+    lake["t"].append(ROWS, author="bob", message="more")
+    assert lake["t"].compact(author="cid", message="nightly").snapshots
+    lake.tag("kept", author="dan")
+    lake.untag("kept", author="eve")
+    lake.expire(keep_last=1, author="fay")
+    lake.cleanup(older_than="0s", author="gus")
+    told = {(each.action, each.actor) for each in lake.audit()}
+    expected = {
+        ("set option", "ann"),
+        ("tag", "dan"),
+        ("untag", "eve"),
+        ("expire", "fay"),
+        ("cleanup", "gus"),
+    }
+    assert told >= expected
+    last = lake.log()[-1]
+    assert (last.author, last.message) == ("cid", "nightly")

@@ -42,7 +42,13 @@ class Lake(Keeper, Closable):
         return type(self), (self.session,)
 
     def set_option(
-        self, name: str, value: object, *, table: str | None = None, schema: str | None = None
+        self,
+        name: str,
+        value: object,
+        *,
+        table: str | None = None,
+        schema: str | None = None,
+        author: str | None = None,
     ) -> None:
         """Set one of DuckLake's options for the lake, a schema or a table, such as
         `data_inlining_row_limit` or `target_file_size`. `tidelake.mirror` is `delta` where new
@@ -51,7 +57,7 @@ class Lake(Keeper, Closable):
 
         self.session.namespace.check_owner("set_option")
         of = None if table is None else self.session.namespace.parse(table)
-        set_option(self.session, name, value, table=of, schema=schema)
+        set_option(self.session, name, value, table=of, schema=schema, author=author)
 
     def transaction(
         self,
@@ -111,15 +117,18 @@ class Lake(Keeper, Closable):
                 audit.put(writer, tags.audit_record("tag", made))
             return made
 
-    def untag(self, name: str) -> Tag:
-        """Forget a tag; its snapshot may expire then. Gives what it was."""
+    def untag(self, name: str, *, author: str | None = None) -> Tag:
+        """Forget a tag; its snapshot may expire then. Gives what it was. `author` is for the
+        audit."""
         self.session.namespace.check_whole("untag")
         self.session.namespace.check_role("write")
         self.session.check_not_closed()
         with self.session.database.writing() as writer:
             audit.ensure(writer)
             gone = tags.remove(writer, name)
-            audit.put(writer, tags.audit_record("untag", replace(gone, author=None, message=None)))
+            audit.put(
+                writer, tags.audit_record("untag", replace(gone, author=author, message=None))
+            )
             return gone
 
     @overload
@@ -176,7 +185,9 @@ class Lake(Keeper, Closable):
         places = [from_delta] if isinstance(from_delta, str) else from_delta
         return recover(self.session, places, history=history, dry_run=dry_run)
 
-    def compact(self, *, dry_run: bool = False) -> CompactResult:
+    def compact(
+        self, *, dry_run: bool = False, author: str | None = None, message: str | None = None
+    ) -> CompactResult:
         """Compact every table, as `Table.compact` does."""
         from tidelake.upkeep.compact import compact_all
 
@@ -185,7 +196,9 @@ class Lake(Keeper, Closable):
             self.session.check_writable()
         with self.session.reading() as reader:
             found = self.session.view.names(reader, self.session.at(reader), "table")
-        return compact_all(self.session, [name for _, name in found], dry_run=dry_run)
+        names = [name for _, name in found]
+        terms = Terms(author=author, message=message)
+        return compact_all(self.session, names, dry_run=dry_run, terms=terms)
 
     def expire(
         self,
@@ -194,6 +207,7 @@ class Lake(Keeper, Closable):
         *,
         dry_run: bool = False,
         force: bool = False,
+        author: str | None = None,
     ) -> ExpireResult:
         """Forget snapshots, and all that no other snapshot sees: those committed before a moment
         (`older_than`, also as a span such as "7 days") that are not among the last `keep_last`.
@@ -212,7 +226,12 @@ class Lake(Keeper, Closable):
         if older_than is None and keep_last is None:
             older_than = expiry_moment(self.session)
         return expire(
-            self.session, older_than=older_than, keep_last=keep_last, dry_run=dry_run, force=force
+            self.session,
+            older_than=older_than,
+            keep_last=keep_last,
+            dry_run=dry_run,
+            force=force,
+            author=author,
         )
 
     def move(self, data_path: str | Path, *, force: bool = False) -> MoveResult:
@@ -230,6 +249,7 @@ class Lake(Keeper, Closable):
         *,
         orphans: bool = True,
         dry_run: bool = False,
+        author: str | None = None,
     ) -> CleanupResult:
         """Remove files that no snapshot needs since a moment (`older_than`, also as a span; without
         it the lake's option `delete_older_than`, 2 days), and `orphans` as old: files under the
@@ -245,7 +265,9 @@ class Lake(Keeper, Closable):
         self.session.namespace.check_owner("cleanup")
         if not dry_run:
             self.session.check_writable()
-        return cleanup(self.session, older_than=older_than, orphans=orphans, dry_run=dry_run)
+        return cleanup(
+            self.session, older_than=older_than, orphans=orphans, dry_run=dry_run, author=author
+        )
 
     def health(self, limits: HealthLimits | None = None) -> Health:
         """What is worth a look, and what to do about it: small files, deleted rows, snapshots that

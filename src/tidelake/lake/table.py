@@ -287,7 +287,9 @@ class Table(TableCoverage, TableWrites, LazyRows):
         self.source.check_unpinned()
         return recompute(self.source.session, self.source.name)
 
-    def compact(self, *, dry_run: bool = False) -> CompactResult:
+    def compact(
+        self, *, dry_run: bool = False, author: str | None = None, message: str | None = None
+    ) -> CompactResult:
         """Put small files together, rewrite those that are mostly deleted, and take rows out of
         the catalog into files. What any snapshot sees stays exactly as it is. Then make the
         rollups that are due, if the table has a policy for them.
@@ -298,7 +300,8 @@ class Table(TableCoverage, TableWrites, LazyRows):
 
         self.source.session.namespace.check_role("maintain")
         self.source.check_unpinned()
-        return compact(self.source.session, self.source.name, dry_run=dry_run)
+        terms = Terms(author=author, message=message)
+        return compact(self.source.session, self.source.name, dry_run=dry_run, terms=terms)
 
     @overload
     def rollup(self, as_of: str | date) -> Rollup: ...
