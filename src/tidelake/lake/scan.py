@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tidelake.coverage.requirement import asked_entities, at_newest, check_complete, completeness
 from tidelake.engine import Engine, Reading
@@ -13,12 +14,15 @@ from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
 from tidelake.model.names import quote
 from tidelake.model.paths import fields_at, is_path, path_sql
-from tidelake.model.predicate import Predicate
+from tidelake.model.predicate import Always, And, Opaque, Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import ROWS, Asked, LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,19 @@ class Scan(LazyRows):
         chosen = self._selection()
         sql = f"SELECT * FROM {ROWS}" if chosen is None else chosen.sql
         return Asked(sql, {ROWS: self.plan()})
+
+    def _arrow_schema(self) -> pa.Schema:
+        """Of no rows, for which no file is looked at."""
+        return self._narrowed(None, Always(False)).to_arrow().schema
+
+    def _narrowed(self, columns: Sequence[str] | None, where: Predicate | None) -> LazyRows:
+        chosen = self._selection()
+        if chosen is not None:
+            return super()._narrowed(columns, where)
+        own = Opaque(self.where) if isinstance(self.where, str) else self.where
+        both = tuple(each for each in (own, where) if each is not None)
+        condition = And(both) if len(both) > 1 else (both[0] if both else None)
+        return Scan(self.source, self.columns if columns is None else columns, condition)
 
     def __repr__(self) -> str:
         return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"

@@ -11,7 +11,7 @@ from tidelake.coverage.requirement import check_kept, check_required, required_r
 from tidelake.coverage.table_coverage import TableCoverage
 from tidelake.coverage.values.coverage_settings import CoverageSettings
 from tidelake.engine import Engine, Reading
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, Unsupported
 from tidelake.lake.scan import Scan
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
@@ -21,10 +21,14 @@ from tidelake.model.schema import Schema
 from tidelake.model.settings import Settings
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
 from tidelake.model.terms import CommitTerms, Purpose, Terms
+from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import ROWS, Asked, LazyRows
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
+
     from tidelake.event_time.belief_changes import BeliefChanges
     from tidelake.event_time.explanation import Explanation
     from tidelake.event_time.history import History
@@ -246,6 +250,26 @@ class Table(TableCoverage, TableWrites, LazyRows):
 
     def _asked(self) -> Asked:
         return Asked(f"SELECT * FROM {ROWS}", {ROWS: self.scan().plan()})
+
+    def to_pyarrow_dataset(self) -> pyarrow.dataset.Dataset:
+        """The table's files as they are, as pyarrow's own dataset, at this moment for good.
+        Unsupported where they do not serve so: rows were deleted or are in the catalog, columns
+        were renamed, or files are encrypted, others', or in an object store. `to_dataset` always
+        serves."""
+        from tidelake.engine.dataset import files_dataset
+
+        if self.source.session.is_sandbox:
+            raise Unsupported("a sandbox gives no files", hint="to_dataset() gives rows")
+        plan = self.scan().plan()
+        if not isinstance(plan, ScanPlan) or plan.where is not None:
+            raise Unsupported("no file has a state of a moment", hint="to_dataset() gives rows")
+        return files_dataset(plan, self._arrow_schema())
+
+    def _arrow_schema(self) -> pa.Schema:
+        return self.scan()._arrow_schema()
+
+    def _narrowed(self, columns: Sequence[str] | None, where: Predicate | None) -> LazyRows:
+        return self.scan(columns, where)
 
     def clone(
         self,

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tidelake.engine import Engine, Reading
 from tidelake.engine.row_source import Tables, pass_on
@@ -14,6 +14,7 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, split_dotted
 from tidelake.model.numpy_scalar import python_value
+from tidelake.model.predicate import Predicate
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
+    import pyarrow.dataset
 
 
 ROWS = "_tidelake_rows"
@@ -111,17 +113,55 @@ class LazyRows(ABC):
         """The rows as a pandas frame that loses nothing."""
         return self._reading(self._default_engine()).to_pandas()
 
-    def to_polars(self) -> polars.DataFrame:
-        """The rows as a Polars frame."""
-        return self._reading(self._default_engine()).to_polars()
+    @overload
+    def to_polars(self, *, lazy: Literal[False] = False) -> polars.DataFrame: ...
+
+    @overload
+    def to_polars(self, *, lazy: Literal[True]) -> polars.LazyFrame: ...
+
+    def to_polars(self, *, lazy: bool = False) -> polars.DataFrame | polars.LazyFrame:
+        """The rows as a Polars frame; a `lazy` one reads the columns and rows that it needs when
+        it is collected."""
+        if not lazy:
+            return self._reading(self._default_engine()).to_polars()
+        from tidelake.engine.export import lazy_polars
+
+        return lazy_polars(self.to_dataset())
+
+    def to_dataset(self) -> pyarrow.dataset.Dataset:
+        """A dataset of pyarrow's for engines that read such: DataFusion, DuckDB, Polars and others
+        then ask for the columns and rows that they need, and files are skipped as by a scan. Each
+        read of it is one of these rows as they are by then."""
+        from tidelake.engine.dataset import RowsDataset
+
+        return RowsDataset(self._arrow_schema(), self._read_narrowed, repr(self))
+
+    def _arrow_schema(self) -> pa.Schema:
+        return self.limit(0).to_arrow().schema
+
+    def _narrowed(self, columns: Sequence[str] | None, where: Predicate | None) -> LazyRows:
+        """Some columns of the rows that meet a condition."""
+        return _Narrowed(self, columns, where)
+
+    def _read_narrowed(
+        self, columns: Sequence[str] | None, where: Predicate | None
+    ) -> pa.RecordBatchReader:
+        return self._narrowed(columns, where).to_batches()
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
         """A stream of Arrow batches, read in this process."""
         return self._reading(self._local_engine()).to_batches(rows)
 
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run."""
-        return self._reading(self._local_engine()).to_duckdb()
+    def to_duckdb(
+        self, connection: duckdb.DuckDBPyConnection | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        """A DuckDB relation, not yet run. On a `connection` of your own it can be joined with what
+        that has; its rows come as Arrow then, and the connection gets access to nothing else."""
+        if connection is None:
+            return self._reading(self._local_engine()).to_duckdb()
+        from tidelake.engine.export import relation_on
+
+        return relation_on(connection, self.to_dataset())
 
     def to_spark(self, spark: Any = None) -> Any:
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
@@ -184,6 +224,35 @@ class Excerpt(LazyRows):
         order = f" by {', '.join(self._order)}" if self._order else ""
         most = "" if self._most is None else f", at most {self._most}"
         return f"<Rows of {self._rows!r}{order}{most}>"
+
+
+class _Narrowed(LazyRows):
+    """Some columns of other rows, and those that meet a condition."""
+
+    def __init__(
+        self, rows: LazyRows, columns: Sequence[str] | None, where: Predicate | None
+    ) -> None:
+        self._rows = rows
+        self._columns = columns
+        self._where = where
+
+    def _default_engine(self) -> Engine:
+        return self._rows._default_engine()
+
+    def _local_engine(self) -> Engine:
+        return self._rows._local_engine()
+
+    def _asked(self) -> Asked:
+        inner = self._rows._asked()
+        listed = "*" if self._columns is None else ", ".join(map(quote, self._columns))
+        sql = f"SELECT {listed} FROM ({inner.sql}) AS _tidelake_all"
+        if self._where is not None:
+            sql += f" WHERE {self._where.sql()}"
+        return Asked(sql, inner.tables, inner.parameters)
+
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+        asked = self._asked()
+        return engine.query(asked.sql, asked.tables, asked.parameters)
 
 
 def _order_sql(given: str, names: Sequence[str]) -> str:
