@@ -32,7 +32,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 }
 _OPERATOR = re.compile(r" (==|!=|<=|>=|<|>) ")
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SET = re.compile(r", \{value_set=[^\[]*:\[(.*?)\], null_matching_behavior=\w+\}\)", re.DOTALL)
+_SET = re.compile(r", \{value_set=[^\n]*?:\[(.*?)\], null_matching_behavior=\w+\}\)", re.DOTALL)
 _SHORT = 200
 _NATURAL = pa.null()
 """Of a decimal number: as many digits as it has."""
