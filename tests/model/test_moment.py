@@ -14,7 +14,7 @@ import tidelake
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.age import moment_before
 from tidelake.model.event_time import as_moment
-from tidelake.model.moment import settled
+from tidelake.model.moment import from_now
 from tidelake.model.tag import checked_name, parse_moment
 
 NOW = datetime(2024, 3, 31, 12, tzinfo=UTC)
@@ -35,18 +35,18 @@ NOW = datetime(2024, 3, 31, 12, tzinfo=UTC)
     ],
 )
 def test_spans_from_now(text: str, found: datetime) -> None:
-    assert settled(text, NOW) == found
+    assert from_now(text, NOW) == found
 
 
 @pytest.mark.parametrize("other", ["nowhere", "eod", "2024-03-01", "- 1h", 7, None, "know - 1h"])
 def test_all_else_stays(other: object) -> None:
-    assert settled(other, NOW) is other
+    assert from_now(other, NOW) is other
 
 
 @pytest.mark.parametrize("text", ["now - yesterday", "now - 1", "now + 9000 years", "now - -1h"])
 def test_what_is_no_span_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        settled(text, NOW)
+        from_now(text, NOW)
 
 
 def test_both_clocks_and_ages_know_now() -> None:

@@ -20,7 +20,7 @@ import pytest
 
 import tidelake
 from tidelake import col
-from tidelake.engine.arrow_filter import understood
+from tidelake.engine.arrow_filter import as_condition
 from tidelake.errors import Denied, Invalid, Unsupported
 
 START = datetime(2024, 1, 1)
@@ -251,7 +251,7 @@ def test_what_is_understood_is_the_same_expression(
 ) -> None:
     t = lake["t"]
     dataset = t.to_dataset()
-    found = understood(expression, dataset.schema)
+    found = as_condition(expression, dataset.schema)
     assert (found is not None) is is_known
     plain = [name for name in dataset.schema.names if name != "x"]
     memory = pa.dataset.dataset(t.to_arrow())
@@ -291,7 +291,7 @@ def test_random_filters_of_pyarrow(lake: tidelake.Lake) -> None:
             expression = chance.choice([expression & other, expression | other])
             if "is_in" not in str(expression):  # a null is not in a list, and not not in it, in SQL
                 expression = chance.choice([expression, ~expression])
-        known += understood(expression, dataset.schema) is not None
+        known += as_condition(expression, dataset.schema) is not None
         wanted = memory.to_table(columns=["n", "s"], filter=expression)
         found = dataset.to_table(columns=["n", "s"], filter=expression)
         assert rows_of(found) == rows_of(wanted), expression

@@ -17,7 +17,7 @@ from tidelake.coverage.frame import Tabular, as_table
 from tidelake.errors import Invalid
 from tidelake.history import log
 from tidelake.history.values import LogEntry, checked_limit
-from tidelake.model.moment import settled
+from tidelake.model.moment import from_now
 from tidelake.model.names import TableName
 from tidelake.model.namespace import Namespace
 from tidelake.model.numpy_scalar import python_value
@@ -82,7 +82,7 @@ def audit_trail(
 def _moment(given: str | datetime | None, name: str) -> datetime | None:
     if given is None:
         return None
-    found = settled(python_value(given))
+    found = from_now(python_value(given))
     try:
         moment = datetime.fromisoformat(found) if isinstance(found, str) else found
         if isinstance(moment, date) and not isinstance(moment, datetime):

@@ -51,7 +51,7 @@ class _Unknown(Exception):
     """What is not understood."""
 
 
-def understood(expression: Any, schema: pa.Schema) -> Predicate | None:
+def as_condition(expression: Any, schema: pa.Schema) -> Predicate | None:
     """The condition that means the same in SQL; None if nobody can tell."""
     for types in _WAYS:
         reader = _Reader(str(expression), schema, types)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.dataset
 
-from tidelake.engine.arrow_filter import check_same, understood
+from tidelake.engine.arrow_filter import as_condition, check_same
 from tidelake.errors import Invalid, Unsupported
 from tidelake.model.predicate import Predicate
 from tidelake.plan.scan import ScanPlan
@@ -21,8 +21,8 @@ _BATCH = 122_880
 class RowsDataset(pyarrow.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
     """Every scan is planned anew: columns that are not asked for are not read, and a filter skips
     files as the condition of a scan does. It means what it means in SQL: NaN is greater than any
-    number, and null is neither in a list nor not. What is not understood is applied by pyarrow, to
-    all rows, or refused where that would mean another thing."""
+    number, and null is neither in a list nor not. What is not understood is applied by pyarrow,
+    to all rows, or refused where that would mean another thing."""
 
     def __init__(self, schema: pa.Schema, read: Read, told: str) -> None:  # no super().__init__()
         self._own_schema = schema
@@ -46,7 +46,7 @@ class RowsDataset(pyarrow.dataset.Dataset):  # type: ignore[misc]  # pyarrow has
     ) -> Any:
         """A scan that begins when its rows are asked for. Options of threads and memory are of no
         use here."""
-        where = None if filter is None else understood(filter, self._own_schema)
+        where = None if filter is None else as_condition(filter, self._own_schema)
         left = filter if where is None else None
         if left is not None:
             check_same(left, self._own_schema)

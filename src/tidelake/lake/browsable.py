@@ -19,7 +19,7 @@ from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
-    from tidelake.history.values import ConsumerState, LogEntry
+    from tidelake.history.values import ConsumerState, Log
 
 
 class Browsable:
@@ -96,13 +96,13 @@ class Browsable:
             at = self.session.at(reader)
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
 
-    def log(self, limit: int | None = None) -> list[LogEntry]:
+    def log(self, limit: int | None = None) -> Log:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
-        from tidelake.history.values import checked_limit
+        from tidelake.history.values import Log, checked_limit
         from tidelake.tenants import own_log
 
-        return own_log.lake_log(self.session, checked_limit(limit))
+        return Log(own_log.lake_log(self.session, checked_limit(limit)))
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""

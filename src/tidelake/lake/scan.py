@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidelake.coverage.requirement import asked_entities, at_newest, check_complete, completeness
+from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
@@ -17,7 +18,7 @@ from tidelake.model.paths import fields_at, is_path, path_sql
 from tidelake.model.predicate import Always, And, Opaque, Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.lazy_rows import ROWS, Asked, LazyRows
+from tidelake.session.lazy_rows import ROWS, LazyRows, Subquery
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
 
@@ -123,10 +124,15 @@ class Scan(LazyRows):
             return engine.read(self.plan())
         return engine.query(chosen.sql, {ROWS: self.plan()})
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> Subquery:
         chosen = self._selection()
         sql = f"SELECT * FROM {ROWS}" if chosen is None else chosen.sql
-        return Asked(sql, {ROWS: self.plan()})
+        return Subquery(sql, {ROWS: self.plan()})
+
+    def _sheet(self) -> Sheet:
+        columns = None if self.columns is None else ", ".join(self.columns)
+        told = Sheet.of(repr(self.source), columns=columns, where=self.where)
+        return told.with_note("head() reads a few rows, explain() tells which files")
 
     def _arrow_schema(self) -> pa.Schema:
         """Of no rows, for which no file is looked at."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 
 from tidelake.errors import Invalid
-from tidelake.model.moment import settled, shifted
+from tidelake.model.moment import from_now, shift
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.span import Span
 
@@ -18,7 +18,7 @@ _HINT = (
 def moment_before(now: datetime, older_than: object, *, name: str = "older_than") -> datetime:
     """The moment that `older_than` draws the line at; one without a zone is in UTC, and a date is
     its midnight."""
-    older_than = settled(python_value(older_than), now)
+    older_than = from_now(python_value(older_than), now)
     if isinstance(older_than, datetime) and older_than == older_than:
         return older_than.replace(tzinfo=older_than.tzinfo or UTC).astimezone(UTC)
     if (span := Span.maybe(older_than)) is not None:
@@ -49,6 +49,6 @@ def _earlier(now: datetime, span: Span, given: object, name: str) -> datetime:
         raise Invalid(f"{name}={given!r} is in the future", hint=_HINT)
     Span(0, span.nanoseconds).length(given, name)
     try:
-        return shifted(now, span, -1, str(given))
+        return shift(now, span, -1, str(given))
     except Invalid:
         raise Invalid(f"{name}={given!r} is before the first year", hint=_HINT) from None

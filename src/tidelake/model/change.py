@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tidelake.coverage.values.piece import Covers
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import Sheet
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -356,7 +358,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult:
+class WriteResult(Drawable):
     """What a write did. `snapshot_id` is None inside a transaction that has not committed;
     `operation` is None where the changes themselves say what it was.
 
@@ -375,3 +377,13 @@ class WriteResult:
     duplicate: bool = False
     commit_ms: float = 0.0
     operation: str | None = None
+
+    def _sheet(self) -> Sheet:
+        where = "not committed yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
+        counts = {
+            name: f"{count:,}"
+            for name in ("inserted", "updated", "deleted", "files", "bytes")
+            if (count := getattr(self, name))
+        }
+        again = "yes: it had been done before" if self.duplicate else None
+        return Sheet.of(f"{self.operation or 'write'}: {where}", **counts, duplicate=again)

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.literal import Value
-from tidelake.model.moment import settled
+from tidelake.model.moment import from_now
 from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import And, Compare, IsNull, Or, Predicate
@@ -166,7 +166,7 @@ def moment_text(moment: int) -> str:
 
 
 def _parsed(value: object) -> int | float | None:
-    value = settled(python_value(value))
+    value = from_now(python_value(value))
     if isinstance(value, str):
         found = instant.parse_moment(value, zoned=None)
         if found is not None:

@@ -14,7 +14,7 @@ _FROM_NOW = re.compile(r"\s*now\s*(?:([+-])\s*(\S.*?))?\s*", re.IGNORECASE | re.
 Given = TypeVar("Given")
 
 
-def settled(given: Given, now: datetime | None = None) -> Given | datetime:
+def from_now(given: Given, now: datetime | None = None) -> Given | datetime:
     """A text that tells a moment from now on, as that moment; anything else as it is. Whoever asks
     later must keep what comes of it: the next call has another now."""
     match = _FROM_NOW.fullmatch(given) if isinstance(given, str) else None
@@ -27,10 +27,10 @@ def settled(given: Given, now: datetime | None = None) -> Given | datetime:
     span = Span.maybe(written)
     if span is None or span.nanoseconds < 0:
         raise Invalid(f"{given!r}: {written!r} is not a span of time", hint=HINT)
-    return shifted(at, span, 1 if sign == "+" else -1, str(given))
+    return shift(at, span, 1 if sign == "+" else -1, str(given))
 
 
-def shifted(now: datetime, span: Span, sign: int, given: str) -> datetime:
+def shift(now: datetime, span: Span, sign: int, given: str) -> datetime:
     """A span after or before a moment. A month before the 31st is the last day of a shorter one."""
     years, month = divmod(now.year * 12 + now.month - 1 + sign * span.months, 12)
     rest = Span(0, span.nanoseconds).length(given, "span")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import MOST_ROWS, Sheet
 from tidelake.engine import Engine, Reading
+from tidelake.engine.export import lazy_polars, relation_on
 from tidelake.engine.row_source import Tables, pass_on
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.literal import Value
@@ -34,7 +37,7 @@ _ORDER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Subquery:
     """Rows as a SELECT in DuckDB's SQL over relations, and the values of its parameters."""
 
     sql: str
@@ -42,7 +45,7 @@ class Asked:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
-class LazyRows(ABC):
+class LazyRows(Drawable):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
 
     _session: Session
@@ -62,9 +65,13 @@ class LazyRows(ABC):
     def _on_spark(self, spark: Any) -> Engine:
         return self._session.spark_engine(spark)
 
-    def _asked(self) -> Asked:
+    def _sheet(self) -> Sheet:
+        """What it is, for which no rows are read."""
+        return Sheet.of(repr(self)).with_note("head() reads a few rows")
+
+    def _asked(self) -> Subquery:
         """The rows as a query, to stand in a larger one."""
-        return Asked(f"SELECT * FROM {ROWS}", {ROWS: pass_on(self)})
+        return Subquery(f"SELECT * FROM {ROWS}", {ROWS: pass_on(self)})
 
     def column_types(self) -> dict[str, Any]:
         """Their columns, as create_table takes them."""
@@ -124,8 +131,6 @@ class LazyRows(ABC):
         it is collected."""
         if not lazy:
             return self._reading(self._default_engine()).to_polars()
-        from tidelake.engine.export import lazy_polars
-
         return lazy_polars(self.to_dataset())
 
     def to_dataset(self) -> pyarrow.dataset.Dataset:
@@ -159,8 +164,6 @@ class LazyRows(ABC):
         that has; its rows come as Arrow then, and the connection gets access to nothing else."""
         if connection is None:
             return self._reading(self._local_engine()).to_duckdb()
-        from tidelake.engine.export import relation_on
-
         return relation_on(connection, self.to_dataset())
 
     def to_spark(self, spark: Any = None) -> Any:
@@ -193,6 +196,14 @@ class Excerpt(LazyRows):
         most = wanted if self._most is None else min(wanted, self._most)
         return Excerpt(self._rows, self._order, most)
 
+    def _sheet(self) -> Sheet:
+        """The rows, if it was said how many are wanted."""
+        if self._most is None:
+            return super()._sheet()
+        found = self.limit(MOST_ROWS + 1).to_arrow()
+        rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+        return Sheet.of(repr(self)).with_grid(found.column_names, rows)
+
     def _default_engine(self) -> Engine:
         return self._rows._default_engine()
 
@@ -206,10 +217,10 @@ class Excerpt(LazyRows):
         asked = self._asked_on(engine, ordered=ordered or self._most is not None)
         return engine.query(asked.sql, asked.tables, asked.parameters)
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> Subquery:
         return self._asked_on(self._default_engine(), ordered=True)
 
-    def _asked_on(self, engine: Engine, *, ordered: bool) -> Asked:
+    def _asked_on(self, engine: Engine, *, ordered: bool) -> Subquery:
         inner = self._rows._asked()
         sql = f"SELECT * FROM ({inner.sql}) AS _tidelake_all"
         if ordered and self._order:
@@ -218,7 +229,7 @@ class Excerpt(LazyRows):
             sql += f" ORDER BY {', '.join(_order_sql(each, names) for each in self._order)}"
         if self._most is not None:
             sql += f" LIMIT {self._most}"
-        return Asked(sql, inner.tables, inner.parameters)
+        return Subquery(sql, inner.tables, inner.parameters)
 
     def __repr__(self) -> str:
         order = f" by {', '.join(self._order)}" if self._order else ""
@@ -242,13 +253,13 @@ class _Narrowed(LazyRows):
     def _local_engine(self) -> Engine:
         return self._rows._local_engine()
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> Subquery:
         inner = self._rows._asked()
         listed = "*" if self._columns is None else ", ".join(map(quote, self._columns))
         sql = f"SELECT {listed} FROM ({inner.sql}) AS _tidelake_all"
         if self._where is not None:
             sql += f" WHERE {self._where.sql()}"
-        return Asked(sql, inner.tables, inner.parameters)
+        return Subquery(sql, inner.tables, inner.parameters)
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
         asked = self._asked()

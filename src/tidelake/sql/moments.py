@@ -11,7 +11,7 @@ from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.event_time.values.ranges import SystemRange, ValidRange
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value, sql_literal
-from tidelake.model.moment import settled
+from tidelake.model.moment import from_now
 from tidelake.model.tag import parse_moment
 from tidelake.sql.clauses import MomentClause
 from tidelake.sql.parameters import put_literals
@@ -89,7 +89,7 @@ class MomentReader:
         return value
 
     def _settled(self, clause: MomentClause) -> object:
-        return settled(self._value(clause), self.now)
+        return from_now(self._value(clause), self.now)
 
     def _value(self, clause: MomentClause) -> object:
         from sqlglot import exp

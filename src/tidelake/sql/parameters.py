@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model.literal import Value, plain, sql_literal
-from tidelake.model.moment import settled
+from tidelake.model.moment import from_now
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -41,8 +41,8 @@ class Bindings:
 
     def __post_init__(self) -> None:
         """What is told from now on is told from when the statement was given."""
-        object.__setattr__(self, "as_of", settled(self.as_of))
-        object.__setattr__(self, "known_at", settled(self.known_at))
+        object.__setattr__(self, "as_of", from_now(self.as_of))
+        object.__setattr__(self, "known_at", from_now(self.known_at))
 
     @property
     def moments(self) -> str:

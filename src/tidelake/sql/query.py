@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidelake.coverage.requirement import completeness
+from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
 from tidelake.engine.row_source import RowSource, Tables, pass_on
@@ -19,7 +20,7 @@ from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.lazy_rows import Asked, LazyRows
+from tidelake.session.lazy_rows import LazyRows, Subquery
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 from tidelake.sql.binding import DECLARE, QueryTables
@@ -192,6 +193,11 @@ class Query(LazyRows):
             )
         return super()._on_spark(spark)
 
+    def _sheet(self) -> Sheet:
+        tables = sorted({str(each.name) for each in self._sources.values()})
+        told = Sheet.of("Query", sql=self.text, tables=", ".join(tables) or None)
+        return told.with_note("head() runs it and shows a few rows")
+
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
 
@@ -228,11 +234,11 @@ class Query(LazyRows):
             tables = {name: pass_on(rows) for name, rows in tables.items()}
         return engine.query(self._sql, tables, self._parameters)
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> Subquery:
         if self._explained or shows(self._sql):
             return super()._asked()
         self._look_again()
-        return Asked(self._sql, self.tables, self._parameters)
+        return Subquery(self._sql, self.tables, self._parameters)
 
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
