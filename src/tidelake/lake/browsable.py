@@ -50,6 +50,7 @@ class Browsable:
         return self.session.engine_name
 
     def schemas(self) -> list[str]:
+        """The names of all schemas."""
         self.session.reads.names("schema")
         with self.session.reading() as reader:
             found = self.session.view.schemas(reader, self.session.at(reader))
@@ -62,9 +63,11 @@ class Browsable:
         return self._names("table")
 
     def views(self) -> list[str]:
+        """Qualified names of all views."""
         return self._names("view")
 
     def macros(self) -> list[MacroInfo]:
+        """DuckDB's macros that are kept in the lake."""
         self.session.namespace.check_whole("macros")
         self.session.reads.names("macro")
         with self.session.reading() as reader:

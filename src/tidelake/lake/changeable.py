@@ -28,6 +28,7 @@ class Changeable(Browsable):
     `author`, `message`), or part of the transaction that it is called on."""
 
     def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
+        """A new schema, for tables to be named in: `analytics.prices`."""
         from tidelake.write import definitions
 
         return self._write(

@@ -53,6 +53,7 @@ class Scan(LazyRows):
         self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
+        """All that an engine is told for the read."""
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:

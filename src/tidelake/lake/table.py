@@ -53,14 +53,18 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     @property
     def schema(self) -> Schema:
+        """The columns, with their types."""
         return self.info.schema
 
     @property
     def comment(self) -> str | None:
+        """What `set_comment` said of the table."""
         return self.info.comment
 
     @property
     def tags(self) -> dict[str, str]:
+        """DuckLake's tags of the table, in which settings are kept; `lake.tags()` name
+        snapshots."""
         return dict(self.info.tags)
 
     @property
@@ -85,10 +89,12 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     @property
     def partitioning(self) -> PartitionSpec | None:
+        """How files are divided; None if they are not."""
         return self.info.partitioning
 
     @property
     def sorting(self) -> tuple[SortKey, ...]:
+        """How rows are sorted inside files; empty if they are not."""
         return self.info.sorting
 
     @property
