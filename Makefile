@@ -24,8 +24,10 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
+# On Spark; without Java, which is installed where that may be done, in one process.
 demo: $(INSTALLED)  ## see it work
-	$(BIN)/python examples/demo.py
+	@$(MAKE) --no-print-directory $(JAVA) 2>/dev/null || true
+	@$(BIN)/python examples/demo.py
 
 # Groups of tests share a process (tests/run.py); all others go, file by file, to whichever is free.
 # On two cores a third process works while others wait for a disk or a server.

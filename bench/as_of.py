@@ -261,7 +261,7 @@ def _with_rollups(part: Part, engine: Engine, hand: ByHand) -> None:
     _add(part, engine, "rollups", found)
     ours = found["tidelake"]
     for what, ratio, target, at_most in (
-        ("against a window, times faster", found["window"] / ours, 8, False),
+        ("against a window, times faster", found["window"] / ours, 12, False),
         ("against the same by hand", ours / found["by hand"], 1.3, True),
         ("three years against one", ours / found["tidelake, one year"], 1.3, True),
         ("1 % late, times faster", found["window"] / found["tidelake, 1 % late"], 4, False),

@@ -177,7 +177,7 @@ def _spark(part: Part, place: Path) -> None:
             many["together"] / many["apart"],
             1.0,
         ),
-        Verdict("Spark join, against union and window", found["Tidelake"] / found["by hand"], 1.1),
+        Verdict("Spark join, against union and window", found["Tidelake"] / found["by hand"], 1.0),
         Verdict(
             "Spark's own ASOF JOIN, against Tidelake",
             found["Spark's ASOF JOIN"] / found["Tidelake"],

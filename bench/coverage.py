@@ -220,7 +220,7 @@ def _append(table: Any, rows: Any) -> Callable[[], Any]:
     return lambda: table.append(rows)
 
 
-def _overhead(part: Part, what: str, found: dict[str, float], target: float | None = 15) -> None:
+def _overhead(part: Part, what: str, found: dict[str, float], target: float | None = 8) -> None:
     for how, taken in found.items():
         part.rows.append([f"{what}, {how}", milliseconds(taken)])
     part.numbers[what] = found

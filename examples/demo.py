@@ -1,265 +1,239 @@
-"""One lake, two writers: Tidelake makes it, DuckDB reads and writes it, Tidelake reads on.
+"""See it work: a year of prices comes in files, and a pipeline makes a lake of them.
 
-Run it with `make demo`, or `python examples/demo.py`; with `--spark`, Spark reads along.
+Run it with `make demo`. Every step shows the code that did it, what came out, and how long it took.
+`python examples/demo.py --help` tells how to run it without Spark, or with less data.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
+import inspect
+import shutil
+import subprocess
 import sys
 import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
-from decimal import Decimal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from subprocess import DEVNULL
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-import duckdb
+import engines
+import pipeline
+import questions
+from market import DELIVERIES, HOLIDAYS, SYMBOLS, Market
 from rich.console import Console
+from rich.syntax import Syntax
 from rich.table import Table
 
 import tidelake
-from tidelake.testing.duck import duck_connection
 
-COMPANIES = {"ACME": "Acme Corporation", "BOLT": "Bolt & Nut", "CRUX": "Crux Mining"}
-OPENING = datetime(2024, 3, 12, 9, 30)
-NEXT_DAY = timedelta(days=1)
-MINUTES = 240
-ONE_DAY = "ts >= TIMESTAMP '2024-03-13' AND ts < TIMESTAMP '2024-03-14' AND symbol = 'BOLT'"
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 console = Console(highlight=False)
+PIPELINE = (pipeline.run, pipeline.refine, pipeline.query)
+CLOSINGS = [f"delivery {number}" for number in range(1, DELIVERIES + 1)]
 
 
 def main() -> None:
-    started = time.perf_counter()
+    parser = argparse.ArgumentParser(description="See it work.")
+    parser.add_argument("--engine", choices=("auto", "spark", "local"), default="auto")
+    parser.add_argument("--symbols", type=int, default=8, help="how many, up to 8")
+    parser.add_argument("--days", type=int, default=252, help="of trading, 16 to 252")
+    wanted = parser.parse_args()
+    began = perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="tidelake-demo-"))
-    url = f"sqlite:///{folder}/lake.db"
-    with tidelake.connect(url, f"{folder}/data") as lake:
-        step("Tidelake makes two tables in one transaction, then gets a late correction")
-        write_with_tidelake(lake)
-
-        step("DuckDB reads the same lake, and writes to it")
-        with attached(folder) as duck:
-            write_with_duckdb(duck)
-
-            step("Every snapshot, read by Tidelake and by DuckDB")
-            spark = spark_session(folder) if "--spark" in sys.argv else None
-            agreed = compare(lake, duck, spark)
-
-        step("Two clocks: what was true at a moment, and what was known of it at another")
-        show_two_clocks(lake)
-
-        step("Coverage: is it complete, and what came late?")
-        show_coverage(lake)
-
-        step("The same table for readers of Delta")
-        show_delta(lake)
-
-        step("Only the files that matter are opened")
-        explanation = lake.table("prices").scan(where=ONE_DAY).explain()
-        console.print(str(explanation), markup=False, soft_wrap=True)
-    farewell(folder, url, time.perf_counter() - started)
-    sys.exit(0 if agreed else 1)
+    spark = start_spark(wanted.engine, folder)
+    market = Market(wanted.symbols, wanted.days)
+    catalog, data_path = f"sqlite:///{folder}/lake.db", f"{folder}/data"
+    with (
+        pipeline.open_lake(catalog, data_path, spark) as lake,
+        tidelake.connect(catalog) as desk,  # the same lake, without Spark
+    ):
+        tell_pipeline(lake, market, folder / "incoming", spark)
+        right = tell_questions(desk, market.quarter(1), folder)
+    farewell(folder, perf_counter() - began)
+    sys.exit(0 if right else 1)
 
 
-def step(title: str) -> None:
+def start_spark(wanted: str, folder: Path) -> SparkSession | None:
+    lacking = engines.missing() if wanted != "local" else "nobody asked for it"
+    if lacking is None:
+        began = perf_counter()
+        spark = engines.session(folder)
+        say(f"Spark {spark.version} is up after {perf_counter() - began:.1f} s.")
+        return spark
+    if wanted == "spark":
+        sys.exit(f"There is no Spark. {lacking}.")
+    say(f"No Spark: {lacking}. The same pipeline runs in this process, on DuckDB.")
+    return None
+
+
+def tell_pipeline(
+    lake: tidelake.Lake, market: Market, incoming: Path, spark: SparkSession | None
+) -> None:
+    with step("Files come four times a year, and a pipeline takes them", *PIPELINE):
+        pipeline.set_up(lake, HOLIDAYS)
+        show(take_all(lake, market, incoming, spark))
+    with step("Two clocks: what was the price, and what did we think it was?", questions.price_of):
+        show(restated(lake, market.quarter(1)[-1]))
+
+
+def tell_questions(lake: tidelake.Lake, days: list[date], folder: Path) -> bool:
+    """The other questions need no Spark. Has everything agreed that should?"""
+    with step("Bad records are set apart, each with its reason", questions.bad_records):
+        for row in questions.bad_records(lake):
+            say(", ".join(str(value) for value in list(row.values())[:-1]))
+            say(f"  → {row['reason']}")
+    with step("Is it complete, and what came late?", questions.what_came_late):
+        show_late(lake, days)
+    with step("A training set that leaks nothing", questions.training_sets):
+        show(leaks(lake, days))
+    with step("Compaction changes no past, and that is proven", questions.compact_and_prove):
+        proven = show_proof(lake)
+    readers = (questions.of_tidelake, questions.of_duckdb, questions.of_delta)
+    with step("DuckDB and readers of Delta see the same", *readers):
+        agreed = show_agreement(lake, folder)
+    with step("There is a page, too", "tidelake ui --port 0 --no-browser"):
+        show_page(folder, days[-1])
+    return proven and agreed
+
+
+@contextmanager
+def step(title: str, *code: Callable[..., Any] | str) -> Iterator[None]:
+    """A title, the code that does it, what is printed meanwhile, and what it took."""
     console.print()
-    console.rule(title, align="left")
-
-
-def say(who: str, what: str) -> None:
-    console.print(f"  [bold]{who:<9}[/] {what}")
-
-
-def write_with_tidelake(lake: tidelake.Lake) -> None:
-    with lake.transaction(author="tidelake", message="the first day, and who is who") as tx:
-        companies = tx.create_table("companies", {"symbol": "varchar not null", "name": str})
-        companies.append([{"symbol": s, "name": name} for s, name in COMPANIES.items()])
-        prices = tx.create_table(
-            "prices",
-            "symbol VARCHAR NOT NULL, ts TIMESTAMP, price DECIMAL(10, 2)",
-            partition_by=["year(ts)", "month(ts)", "day(ts)"],
-            sort_by=["symbol", "ts"],
+    console.rule(f"[bold]{title}", align="left")
+    for each in code:
+        text, language = (
+            (each, "bash") if isinstance(each, str) else (inspect.getsource(each), "python")
         )
-        prices.append(list(day(OPENING)))
-    assert tx.result is not None
-    say("Tidelake", f"two tables, {tx.result.rows:,} rows, {tx.result.files} file")
+        style = {"theme": "ansi_dark", "background_color": "default", "word_wrap": True}
+        console.print(Syntax(text.rstrip() + "\n", language, **style))
+    began = perf_counter()
+    yield
+    console.print(f"  [dim]took {perf_counter() - began:.1f} s[/]")
 
-    late = {"symbol": "ACME", "ts": OPENING + timedelta(minutes=5), "price": Decimal("99.50")}
-    venue = {"venue": "varchar default 'XNYS'"}
-    delete = "DELETE FROM prices WHERE symbol = 'CRUX' AND ts >= '2024-03-13'"
-    steps: dict[str, Callable[[tidelake.Lake], Any]] = {
-        "the second day": lambda tx: tx.table("prices").append(list(day(OPENING + NEXT_DAY))),
-        "a late correction": lambda tx: tx.table("prices").merge([late], on=["symbol", "ts"]),
-        "where was it traded?": lambda tx: tx.table("prices").evolve(add=venue),
-        "CRUX was suspended": lambda tx: tx.sql(delete),
+
+def say(what: str) -> None:
+    console.print(f"  {what}", soft_wrap=True)
+
+
+def show(rows: questions.Rows) -> None:
+    drawn = Table(box=None, pad_edge=True)
+    for name, value in rows[0].items():
+        drawn.add_column(name, justify="left" if isinstance(value, str) else "right")
+    for row in rows:
+        drawn.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
+    console.print(drawn, markup=False)
+
+
+def take_all(
+    lake: tidelake.Lake, market: Market, incoming: Path, spark: SparkSession | None
+) -> questions.Rows:
+    told = []
+    for number, closing in enumerate(CLOSINGS, start=1):
+        market.deliver(number, incoming)
+        began = perf_counter()
+        done = pipeline.run(lake, f"{incoming}/*.csv", spark)
+        lake.tag(closing)
+        seconds = f"{perf_counter() - began:.1f}"
+        told.append({"": closing, **done, "seconds": seconds})
+    again = dict.fromkeys(done, 0) | pipeline.run(lake, f"{incoming}/*.csv", spark)
+    return [*told, {"": "once more", **again, "seconds": ""}]
+
+
+def restated(lake: tidelake.Lake, day: date) -> questions.Rows:
+    """The last hour of ACME was put right by the next delivery."""
+    moment = f"{day} 23:00"
+    found = {each: questions.price_of(lake, SYMBOLS[0], moment, each) for each in CLOSINGS[:2]}
+    heading = f"{SYMBOLS[0]} as of {day}, known at"
+    return [{heading: closing, **row} for closing, row in found.items()]
+
+
+def show_late(lake: tidelake.Lake, days: list[date]) -> None:
+    end = days[-1] + timedelta(days=1)
+    there, late = questions.what_came_late(lake, (days[0], end), CLOSINGS[0])
+    console.print(there)
+    console.print()
+    for run in late.runs[:2]:
+        say(f"late: {run}")
+    say(f"still missing: {there.longest_gap or 'nothing'}")
+
+
+def leaks(lake: tidelake.Lake, days: list[date]) -> questions.Rows:
+    """Two labels that were made when the first quarter was closed."""
+    seen = next(tag.snapshot_id for tag in lake.tags() if tag.name == CLOSINGS[0])
+    late, last = days[len(days) // 2], days[-1]
+    moments = {
+        SYMBOLS[0]: datetime.combine(last, time(20)),
+        SYMBOLS[1]: datetime.combine(late, time(19)),
     }
-    for message, write in steps.items():
-        with lake.transaction(author="tidelake", message=message) as tx:
-            done = write(tx)
-        counts = (("inserted", done.inserted), ("updated", done.updated), ("deleted", done.deleted))
-        said = ", ".join(
-            f"{count} row{'s' * (count > 1)} {what}" for what, count in counts if count
+    labels = [{"symbol": each, "at": at, "seen": seen} for each, at in moments.items()]
+    honest, leaking = questions.training_sets(lake, labels)
+    return [
+        {"symbol": one["symbol"], "at": one["at"], "known_at='seen'": one["price"]}
+        | {"without": other["price"], "leaks": "no" if one == other else "yes"}
+        for one, other in zip(honest, leaking, strict=True)
+    ]
+
+
+def show_proof(lake: tidelake.Lake) -> bool:
+    done, report = questions.compact_and_prove(lake)
+    say(f"{done.files_before} files became {done.files_after}.")
+    if report.ok:
+        say(
+            f"{report.checked['snapshots']} snapshots, and each holds the rows that it held before."
         )
-        say("Tidelake", f"{message}: {said or 'no file touched'}")
+    else:
+        say(str(report))
+    return bool(report.ok)
 
 
-def day(opening: datetime) -> Iterator[dict[str, Any]]:
-    for symbol in COMPANIES:
-        for minute in range(MINUTES):
-            price = Decimal(100) + Decimal(minute * 7 % 50) / 4
-            yield {"symbol": symbol, "ts": opening + timedelta(minutes=minute), "price": price}
-
-
-def attached(folder: Path) -> duckdb.DuckDBPyConnection:
-    """DuckDB with its own ducklake extension, and the lake under the name `lake`."""
-    connection = duck_connection()
-    connection.execute(f"ATTACH 'ducklake:sqlite:{folder}/lake.db' AS lake")
-    connection.execute("USE lake")
-    return connection
-
-
-def write_with_duckdb(duck: duckdb.DuckDBPyConnection) -> None:
-    dearest = duck.execute(
-        "SELECT name, max(price) FROM prices JOIN companies USING (symbol)"
-        " GROUP BY name ORDER BY 2 DESC, 1 LIMIT 1"
-    ).fetchone()
-    assert dearest is not None
-    say("DuckDB", f"joins them: the dearest is {dearest[0]} at {dearest[1]}")
-    for message, statement in {
-        "a third day": """
-            INSERT INTO prices
-            SELECT symbol, TIMESTAMP '2024-03-14 09:30' + INTERVAL (i) MINUTE, 110 + i % 9, 'XNAS'
-            FROM companies, range(240) AS r(i)""",
-        "CRUX is delisted": "DELETE FROM prices WHERE symbol = 'CRUX'",
-        "a better name": "UPDATE companies SET name = 'Bolt, Nut & Co' WHERE symbol = 'BOLT'",
-    }.items():
-        duck.execute("BEGIN")
-        duck.execute(statement)
-        duck.execute("CALL lake.set_commit_message('duckdb', ?)", [message])
-        duck.execute("COMMIT")
-        say("DuckDB", message)
-
-
-def compare(lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, spark: Any) -> bool:
-    """Read each snapshot with each engine; are all rows those that DuckDB itself gives?"""
-    engines: dict[str, Callable[[tidelake.Table], Iterable[tuple[Any, ...]]]] = {
-        "Tidelake": lambda table: (tuple(row.values()) for row in table.to_arrow().to_pylist())
-    }
-    if spark is not None:
-        engines["Spark"] = lambda table: map(tuple, table.to_spark(spark).collect())
-    drawn = Table("snapshot", "author", "message", "rows", box=None, pad_edge=False)
-    for name in engines:
-        drawn.add_column(f"{name} = DuckDB")
-    agreed = True
-    for snapshot in lake.snapshots()[1:]:
-        number = snapshot.snapshot_id
-        then = lake.known_at(number)
-        total, same = 0, dict.fromkeys(engines, True)
-        for name in then.tables():
-            query = f"FROM lake.{name} AT (VERSION => {number})"
-            expected = sorted(duck.execute(query).fetchall())
-            total += len(expected)
-            for engine, read in engines.items():
-                same[engine] &= sorted(read(then.table(name))) == expected
-        agreed = agreed and all(same.values())
-        answers = ["[green]yes[/]" if each else "[red]NO[/]" for each in same.values()]
-        drawn.add_row(str(number), snapshot.author, snapshot.message, f"{total:,}", *answers)
-    console.print(drawn)
+def show_agreement(lake: tidelake.Lake, folder: Path) -> bool:
+    told, agreed = [], True
+    with questions.duckdb_in(f"{folder}/lake.db") as duck:
+        for closing in CLOSINGS:
+            found = questions.as_all_see_it(lake, duck, closing)
+            told += [{"known at": closing, "read by": who, **row} for who, row in found.items()]
+            agreed = agreed and len({tuple(row.values()) for row in found.values()}) == 1
+    show(told)
+    say("All agree." if agreed else "THEY DO NOT AGREE.")
     return agreed
 
 
-def show_two_clocks(lake: tidelake.Lake) -> None:
-    """A restatement, months later, about a day in January."""
-    revenue = lake.create_table(
-        "revenue",
-        "symbol VARCHAR, reported DATE, millions DOUBLE",
-        key="symbol",
-        event_time="reported",
-    )
-    revenue.put({"symbol": "ACME", "reported": "2023-10-26", "millions": 812.4})
-    revenue.put({"symbol": "ACME", "reported": "2024-01-25", "millions": 861.0})
-    say("Tidelake", "ACME reports 812.4 millions on 26 October, 861.0 on 25 January")
-    lake.tag("annual review")
-    revenue.put({"symbol": "ACME", "reported": "2024-01-25", "millions": 790.5})
-    say("Tidelake", "after the annual review ACME corrects January to 790.5\n")
-
-    drawn = Table("ACME's revenue", "known at the review", "known now", box=None, pad_edge=False)
-    for day in ("2024-01-24", "2024-01-25", "2024-03-01"):
-        known = (revenue.as_of(day).known_at("annual review"), revenue.as_of(day))
-        answers = [str(table.to_arrow()["millions"][0]) for table in known]
-        drawn.add_row(f"as of {day}", *answers)
-    console.print(drawn)
+def show_page(folder: Path, day: date) -> None:
+    with questions.page(f"{folder}/lake.db") as address:
+        say(f"It answers at {address}, on this machine alone, until the demo ends.")
+        asked = {"table": "main.daily", "as_of": f"{day}T23:00:00Z", "key": SYMBOLS[0]}
+        if browser := shutil.which("chromium") or shutil.which("google-chrome"):
+            picture = folder / "page.png"
+            look = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,900"]
+            until_drawn = ["--virtual-time-budget=10000", f"--screenshot={picture}"]
+            command = [browser, *look, *until_drawn, f"{address}clocks?{urlencode(asked)}"]
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=10, check=False)
+            if picture.exists():
+                say(f"A picture of it: {picture}")
 
 
-def show_coverage(lake: tidelake.Lake) -> None:
-    """A feed that breaks off, and is filled in later."""
-    ticks = lake.create_table(
-        "ticks", "symbol VARCHAR, ts TIMESTAMP", entity="symbol", event_time="ts", bucket="1m"
-    )
-    minutes = [OPENING + timedelta(minutes=n) for n in range(MINUTES)]
-    lost = minutes[90:150]
-    came = [(symbol, ts) for symbol in COMPANIES for ts in minutes]
-    ticks.append([{"symbol": s, "ts": ts} for s, ts in came if not (s == "BOLT" and ts in lost)])
-    lake.tag("the feed is back")
-    console.print(ticks.coverage())
-    (gap,) = ticks.gaps(min_length="15m")
-    say("Tidelake", f"missing: {gap}\n")
-    ticks.append([{"symbol": "BOLT", "ts": ts} for ts in lost[:45]])
-    now = ticks.coverage()
-    console.print(now)
-    (late,) = now.diff("the feed is back").runs
-    say("Tidelake", f"came late: {late}")
-
-
-def show_delta(lake: tidelake.Lake) -> None:
-    """A log beside the files, which follows every commit."""
-    mirror = lake.mirror("prices", "delta")
-    lake.table("prices").delete("symbol = 'BOLT' AND price < 1")
-    lake.table("prices").compact()
-    found = mirror.diff()
-    say("Tidelake", f"published to {mirror.root}_delta_log")
-    say("Tidelake", f"version {found.log_version}, {found.log_files} files: {found.status}")
-
-
-def spark_session(folder: Path) -> Any:
-    """A small Spark in this process."""
-    # What PySpark thinks of the pandas it found is not part of the show.
-    warnings.simplefilter("ignore", FutureWarning)
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return (
-        SparkSession.builder.master("local[2]")
-        .appName("tidelake-demo")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(folder / "spark-warehouse"))
-        .getOrCreate()
-    )
-
-
-def farewell(folder: Path, url: str, seconds: float) -> None:
-    step(f"Done in {seconds:.0f} s. Look around in the same lake, and write to it")
+def farewell(folder: Path, seconds: float) -> None:
+    console.print()
+    console.rule(f"[bold]Done in {seconds:.0f} s. The lake is yours now", align="left")
     for line in (
-        f"export TIDELAKE_CATALOG={url}",
-        "export PATH=$PWD/.venv/bin:$PATH",
+        f"export TIDELAKE_CATALOG=sqlite:///{folder}/lake.db PATH=$PWD/.venv/bin:$PATH",
         "tidelake log",
-        "tidelake show prices",
-        "tidelake scan prices --known-at 2 --limit 5",
-        "tidelake coverage ticks",
-        "tidelake scan revenue --as-of 2024-03-01 --known-at 'annual review'",
-        "tidelake sql \"UPDATE companies SET name = 'Acme' WHERE symbol = 'ACME'\"",
+        "tidelake coverage prices --start 2024-01-01 --end 2024-04-01",
+        "tidelake scan daily --as-of 2024-03-28 --known-at 'delivery 1'",
+        "tidelake ui",
         f"rm -r {folder}   # when you have seen enough",
     ):
         console.print(f"  {line}", soft_wrap=True, markup=False)
+    say("The pipeline to copy is examples/pipeline.py, the questions are in examples/questions.py.")
 
 
 if __name__ == "__main__":

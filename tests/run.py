@@ -22,7 +22,7 @@ from xdist.scheduler import LoadGroupScheduling
 _HOME = "TIDELAKE_TESTS_HOME"
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 _FEW, _EXAMPLES = 20, 100
-_ONE_IN, _WHOLE = 10, {"cli", "test_docs.py", "test_architecture.py"}
+_ONE_IN, _WHOLE = 10, {"cli", "examples", "test_docs.py", "test_architecture.py"}
 _ENDS = pytest.StashKey[float]()
 
 

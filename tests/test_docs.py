@@ -213,32 +213,6 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-def run_demo(tmp_path, *words):
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), *words]
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "120"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_the_demo_agrees_with_duckdb(tmp_path):
-    told = run_demo(tmp_path)
-    assert len(re.findall(r"yes *$", told, re.MULTILINE)) == 8
-    assert re.findall(r"as of 2024-(\S+) +(\S+) +(\S+)", told) == [
-        ("01-24", "812.4", "812.4"),
-        ("01-25", "861.0", "790.5"),
-        ("03-01", "861.0", "790.5"),
-    ]
-    assert re.findall(r"BOLT .*█ +(\S+) %", told) == ["75.0", "93.7"]
-    assert re.findall(r"came late: .*, (\d+) buckets", told) == ["45"]
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_the_demo_on_spark_agrees_too(tmp_path):
-    assert len(re.findall(r"yes +yes *$", run_demo(tmp_path, "--spark"), re.MULTILINE)) == 8
-
-
 def test_the_readme_is_short_and_has_one_picture():
     text = (ROOT / "README.md").read_text()
     assert text.count("\n") <= 150

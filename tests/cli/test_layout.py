@@ -10,13 +10,17 @@ import pytest
 
 import tidelake.cli
 from tidelake.cli import main
+from tidelake.cli.sections import SECTIONS
 
 FOLDER = Path(tidelake.cli.__file__).parent
 
 OTHER_NAMES = {"import": "import_delta"}
 """`import` is a word of Python, and cannot be the name of a module."""
 
-SHARED = {"program", "render", "coverage_options", "file_options", "row_options"}
+SHARED = {
+    *("checks", "lake_names", "program", "render", "sections", "shell", "watch"),
+    *("coverage_options", "file_options", "row_options"),
+}
 """What is no command: what several of them share, and how they print."""
 
 
@@ -57,4 +61,20 @@ def test_a_command_does_not_wait_for_the_others(tmp_path: Path) -> None:
     others = {f"tidelake.cli.{OTHER_NAMES.get(name, name)}" for name in main.commands}
     assert loaded & others == {"tidelake.cli.tables"}
     reports = {"tidelake.delta.values.reports", "tidelake.verify.values"}
-    assert loaded.isdisjoint({*reports, "duckdb", "pyarrow", "pandas"})
+    assert loaded.isdisjoint({*reports, "duckdb", "pyarrow", "pandas", "prompt_toolkit"})
+
+
+def test_every_command_has_its_place_in_the_help() -> None:
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted(main.commands)
+
+
+def test_no_line_of_the_help_is_cut() -> None:
+    context = click.Context(main, info_name="tidelake", terminal_width=80, max_content_width=80)
+    told = main.get_help(context)
+    assert "..." not in told.split("Begin:")[1]
+    assert max(map(len, told.splitlines())) <= 80
+    for _, group in commands(main):
+        if isinstance(group, click.Group):
+            inside = group.get_help(click.Context(group, terminal_width=80, max_content_width=80))
+            assert "..." not in inside.split("Commands:")[1]

@@ -25,7 +25,7 @@ def test_help_needs_neither_rich_nor_an_engine():
 
 
 def test_help_lists_the_commands():
-    assert "Commands:" in run("--help").stdout
+    assert "Upkeep:" in run("--help").stdout
 
 
 def test_without_a_command_it_prints_help():

@@ -95,3 +95,7 @@ def test_what_makes_no_sense_changes_nothing(
 ) -> None:
     assert message in lake(*words, ok=False).stderr
     assert lake("count", "prices").stdout == "5\n"
+
+
+def test_sql_calls_what_the_lake_can_do(lake: Tidelake) -> None:
+    assert lake.json("sql", "CALL compact('prices', dry_run => true)")["dry_run"] is True

@@ -11,6 +11,7 @@ import pytest
 import tidelake
 from tidelake.coverage import from_rows as cover
 from tidelake.coverage.bucket_sets import Portions, buckets_by_bits, buckets_of_rows, span_of
+from tidelake.coverage.buckets_of_file import buckets_of_file
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.series import Series
 from tidelake.engine.local.engine import LocalEngine
@@ -109,6 +110,51 @@ def test_all_ways_agree(work, kind, width, entity):
     )
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ms", "timestamp_ns", "timestamptz"])
+@pytest.mark.parametrize("width", ["1s", "1m", "90s", "1d"])
+def test_a_file_is_read_by_arrow_as_by_duckdb(work, tmp_path, kind, width):
+    """Names that are in one row group only, no name, no moment, and both sides of 1970."""
+    of = series(kind, width, NAME)
+    work.connection.execute("SET TimeZone = 'UTC'")
+    step = timedelta(seconds=1 if width == "1s" else 60)
+    for seed, spread in ((1, 3_000), (2, 40_000), (3, 400)):
+        drawn_ = random.Random(seed)
+        rows = [
+            (
+                drawn_.choice([None, "", '"', "a", f"n{place // 4000}", "ü" * 300]),
+                START + drawn_.randrange(spread) * step if place % 17 else None,
+            )
+            for place in range(20_000)
+        ]
+        given = pa.table({"name": [row[0] for row in rows], "at": [row[1] for row in rows]})
+        work.connection.register("given", given)
+        path = tmp_path / f"{seed}.parquet"
+        sql = (
+            f'SELECT name AS "na\'me", CAST("at" AS {SQL_TYPES.get(kind, kind)}) AS "at" FROM given'
+        )
+        work.connection.execute(f"COPY ({sql}) TO '{path}' (ROW_GROUP_SIZE 4096)")
+        found = buckets_of_file(path, ("na'me", "at"), of)
+        span = span_of(work.connection, sql, of)
+        assert found is not None
+        assert sets(found) == sets(buckets_by_bits(work.connection, sql, of, span))
+        assert sets(found) == sets(buckets_of_rows(work.connection, sql, of, rows=len(rows)))
+
+
+@pytest.mark.parametrize("value", ["'infinity'", "'-infinity'", "NULL", "'1000-01-01'"])
+def test_what_arrow_cannot_tell_for_certain_it_leaves_to_duckdb(work, tmp_path, value):
+    of, path = series("timestamp", "1s", NAME), tmp_path / "file.parquet"
+    rows = (
+        f"(VALUES ('a', {value}), ('a', '2024-01-01'))"
+        if "1000" in value
+        else f"(VALUES ('a', {value}))"
+    )
+    work.connection.execute(
+        f'COPY (SELECT name AS "na\'me", CAST(t AS TIMESTAMP) AS at FROM {rows} AS v(name, t))'
+        f" TO '{path}'"
+    )
+    assert buckets_of_file(path, ("na'me", "at"), of) is None
+
+
 def test_what_stands_beside_stays_apart_in_parts(work):
     of = series("int64", 10)
     sql = "SELECT i AS at, i % 3 AS third FROM range(1000) AS r(i)"
@@ -131,19 +177,27 @@ def test_nothing_and_infinity_have_no_span(work, values):
 def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
     """Both tell the truth of a whole append, and which of them does is decided by the rows."""
     many, taken = 60_000, []
-    for name in ("buckets_by_bits", "buckets_of_rows"):
+    for name in ("buckets_of_file", "buckets_by_bits", "buckets_of_rows"):
         way = getattr(cover, name)
         monkeypatch.setattr(
             cover, name, lambda *a, _way=way, _name=name, **k: taken.append(_name) or _way(*a, **k)
         )
     with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
-        table = lake.create_table(
-            "t", "name VARCHAR, ts TIMESTAMPTZ", entity="name", bucket="1m", event_time="ts"
-        )
         first = datetime(2024, 1, 1, tzinfo=UTC)
-        for step in (1, 997):
-            times = [first + timedelta(minutes=n * step) for n in range(many)]
-            table.append(pa.table({"name": [f"n{n % 5}" for n in range(many)], "ts": times}))
-            found = table.coverage(entity="n3")
-            assert found.covered == many // 5 if step == 1 else found.covered > many // 4
-    assert taken == ["buckets_by_bits", "buckets_of_rows"]
+        for kind, entity in (("VARCHAR", [f"n{n % 5}" for n in range(many)]), ("INT", None)):
+            table = lake.create_table(
+                f"t_{kind}",
+                f"name {kind}, ts TIMESTAMPTZ",
+                entity="name",
+                bucket="1m",
+                event_time="ts",
+            )
+            for step in (1, 997):
+                times = [first + timedelta(minutes=n * step) for n in range(many)]
+                names = entity or [n % 5 for n in range(many)]
+                table.append(pa.table({"name": names, "ts": times}))
+                found = table.coverage(entity=names[3])
+                assert found.covered == many // 5 if step == 1 else found.covered > many // 4
+    # Text is read by Arrow, if it can be; all else by DuckDB.
+    by_duckdb = ["buckets_by_bits", "buckets_of_rows"]
+    assert taken == ["buckets_of_file", "buckets_of_file", "buckets_of_rows", *by_duckdb]

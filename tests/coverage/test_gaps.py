@@ -302,5 +302,9 @@ def test_many_moments_are_those_of_each(told_by, origin):
     """Also where buckets are no whole microseconds, and where Python's calendar ends."""
     bounds = [origin + step for step in (0, 1, 3, 4, 11, SIZE - 1)]
     numbers = [told_by.clock.number_of(bound) for bound in bounds]
-    assert told_by.moments(bounds) == [told_by.moment(number) for number in numbers]
-    assert told_by.moments([]) == []
+    lengths = [step + 1 for step in range(len(bounds))]
+    ends = [first + length for first, length in zip(bounds, lengths, strict=True)]
+    starts, stops = told_by.moments_of(bounds, ends, lengths)
+    assert starts == [told_by.moment(number) for number in numbers]
+    assert stops == [told_by.moment(told_by.clock.number_of(end)) for end in ends]
+    assert told_by.moments_of([], [], []) == ([], [])

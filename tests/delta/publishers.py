@@ -10,7 +10,8 @@ import deltalake
 import tidelake
 from tests.delta.readers import delta_rs
 from tidelake.delta.mirror.sync import sync
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.model.tuning import Tuning
 
 OFTEN = Wishes(tuning=Tuning(checkpoint_every=4))

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.testing.faults import watch_database, watch_store
 
 

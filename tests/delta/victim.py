@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 import tidelake
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.model.tuning import Tuning
 from tidelake.testing.faults import watch_database
 

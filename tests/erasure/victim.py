@@ -12,7 +12,8 @@ from functools import partial
 
 from tests.delta.victim import Count, _files
 from tests.erasure.search import MARK
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.testing.faults import watch_database
 
 WHERE = f"name = '{MARK}'"

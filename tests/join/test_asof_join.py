@@ -33,6 +33,23 @@ SIDES = st.lists(
 )
 
 
+@pytest.mark.parametrize("prices", [[(3, 1)], [(3, 1), (3, 2)]])
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+def test_what_has_no_time_has_no_match(prices, direction):
+    """To DuckDB a NULL is the greatest of all times, also where two facts have one time."""
+    left = pa.table({"k": ["a", "a"], "ts": [None, at(3)], "x": [1, 2]})
+    right = pa.table(
+        {
+            "k": ["a"] * len(prices),
+            "ts": [at(minutes) for minutes, _ in prices],
+            "price": [price for _, price in prices],
+        }
+    )
+    found = tidelake.asof_join(left, right, "k", "ts", "ts", direction=direction).to_arrow()
+    assert dict(zip(*found.select(["x", "price"]).to_pydict().values(), strict=True))[1] is None
+    assert found.num_rows == 2
+
+
 @pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(

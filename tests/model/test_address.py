@@ -9,7 +9,7 @@ import pytest
 import tidelake
 from tidelake.catalog.database.address import parse_url
 from tidelake.errors import TidelakeError
-from tidelake.lake.connect import Address
+from tidelake.lake.address import Address
 from tidelake.model.address import mask_secrets, without_secrets
 
 SECRET = "S3cr3tMarker"

@@ -86,11 +86,11 @@ for at in (0, 1, 2, 50, 99):
 
 def test_while_files_are_being_written(tmp_path):
     code = """
-begin = parquet._run
+begin = parquet._copied
 def begin_and_interrupt(*words):
     interrupt()
     return begin(*words)
-parquet._run = begin_and_interrupt
+parquet._copied = begin_and_interrupt
 
 end = parquet._new_file
 def end_and_interrupt(*words):
@@ -113,7 +113,7 @@ doing = {
 }
 for what, does in doing.items():
     interrupted(f"{what} at the beginning", does)
-parquet._run, parquet._new_file = begin, end_and_interrupt
+parquet._copied, parquet._new_file = begin, end_and_interrupt
 for what in ("rows", "overwrite", "pandas"):
     interrupted(f"{what} at the end", doing[what])
 parquet._new_file = end

@@ -17,6 +17,7 @@ from tidelake.catalog.database.database import Database
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Corrupt, Invalid, NotFound
 from tidelake.session.neighbours import check_free
+from tidelake.session.progress import progress
 from tidelake.store.copies import copy_object, copy_objects, folder_of
 from tidelake.store.files import Store, is_local
 
@@ -36,7 +37,7 @@ class Backup:
         are there. NotFound names what is missing, unless `force` says that it does not matter."""
         if self.manifest.with_files:
             check_free(self.store, data_path)
-            copy_objects(self.store, self._pairs(data_path))
+            self._copy(data_path)
         there = self._sizes(data_path)
         wrong = [path for path, size in self.manifest.files.items() if there.get(path) != size]
         if wrong and not force:
@@ -46,6 +47,15 @@ class Backup:
                 f" not as they were: {listed}",
                 hint="copy them there first, or name the place that has them with data_path; with"
                 " force=True the lake comes back without them",
+            )
+
+    def _copy(self, data_path: str) -> None:
+        sizes = {f"{self.folder}{FILES}{path}": n for path, n in self.manifest.files.items()}
+        with progress("copying files", files=len(sizes), bytes=sum(sizes.values())) as tell:
+            copy_objects(
+                self.store,
+                self._pairs(data_path),
+                told=lambda path: tell(files=1, bytes=sizes[path]),
             )
 
     def _pairs(self, data_path: str) -> Iterator[tuple[str, str]]:

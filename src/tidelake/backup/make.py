@@ -128,9 +128,9 @@ def _sizes(store: Store, data_path: str, paths: tuple[str, ...]) -> dict[str, in
 def _copy_files(session: Session, folder: str, sizes: Mapping[str, int]) -> None:
     start = len(session.data_path)
     pairs = [(path, f"{folder}{FILES}{path[start:]}") for path in sizes]
-    with progress("copying files", files=len(pairs), bytes=sum(sizes.values())):
+    with progress("copying files", files=len(pairs), bytes=sum(sizes.values())) as tell:
         try:
-            copy_objects(session.store, pairs)
+            copy_objects(session.store, pairs, told=lambda path: tell(files=1, bytes=sizes[path]))
         except FileNotFoundError as error:
             raise Conflict(
                 f"a file went while the backup was made: {error}",

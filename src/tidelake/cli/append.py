@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.file_options import csv_options, files_argument, source_of
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.errors import NotFound
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @files_argument
 @click.option("--create", is_flag=True, help="Create the table from the data if it is not there.")
 @csv_options
@@ -34,14 +35,16 @@ def append(
     terms: CommitTerms,
     **form: Any,
 ) -> None:
-    """Add rows to TABLE from Parquet, CSV or JSON FILES, or patterns of them; - reads JSON
+    """Add rows from files to a table.
+
+    Add rows to TABLE from Parquet, CSV or JSON FILES, or patterns of them; - reads JSON
     objects, one on a line, from standard input. Columns are matched by name.
 
     \b
     Example:
         tidelake append prices march.parquet april.parquet
-        tidelake append prices "exports/*.csv" --create --author ann
-        echo '{"symbol": "ACME", "price": 10.5}' | tidelake append prices -
+        tidelake append prices "exports/*.csv" --author ann
+        echo '{"symbol": "ACME", "ts": "2024-03-15T09:30:00"}' | tidelake append prices -
     """
     with source_of(files, **form) as source:
 

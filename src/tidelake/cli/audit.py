@@ -27,7 +27,9 @@ _COLUMNS = ("time", "actor", "action", "table", "snapshot_id", "rows", "detail",
 def audit(
     options: Options, since: str | None, until: str | None, action: str | None, limit: int | None
 ) -> None:
-    """Show who did what and when, newest last: commits, and what leaves none, such as erasures,
+    """Show who did what and when.
+
+    Show who did what and when, newest last: commits, and what leaves none, such as erasures,
     tags, expiry, cleanup and tenants.
 
     \b

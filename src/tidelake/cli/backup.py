@@ -16,12 +16,14 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def backup(options: Options, path: str, files: bool) -> None:
-    """Write all of the catalog, at one moment, into the folder PATH, which must be new. It may be
+    """Write the whole catalog into a new folder.
+
+    Write all of the catalog, at one moment, into the folder PATH, which must be new. It may be
     in an object store.
 
     \b
     Example:
-        tidelake backup /backups/lake-2024-03-15
+        tidelake backup backups/lake-2024-03-15
         tidelake backup s3://elsewhere/lake-2024-03-15 --files
     """
     with options.lake() as lake:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.coverage_options import calendar_options, entities_of, entity_option
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.coverage.values.picture import name_of, quantity
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @calendar_options
 @entity_option
 @click.option("--drop", is_flag=True, help="Keep none any more; with --entity, none of its own.")
@@ -33,7 +33,9 @@ def calendar(
     drop: bool,
     terms: CommitTerms,
 ) -> None:
-    """Show when rows of TABLE are expected, or say it: of all its entities, or with --entity only
+    """Show or set when rows of a table are expected.
+
+    Show when rows of TABLE are expected, or say it: of all its entities, or with --entity only
     of these. It is kept with the table, and holds wherever coverage is asked without another.
 
     \b

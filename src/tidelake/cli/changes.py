@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.program import Options, global_options, pass_options
 from tidelake.cli.render.stream import print_rows
 from tidelake.cli.row_options import (
@@ -16,7 +17,7 @@ from tidelake.cli.row_options import (
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option(
     "--since",
     metavar="N|TIME|TAG",
@@ -37,7 +38,9 @@ def changes(
     conditions: tuple[str, ...],
     limit: int | None,
 ) -> None:
-    """Print what happened to the rows of TABLE: inserts, deletes, and updates as the row before
+    """Print what happened to the rows of a table.
+
+    Print what happened to the rows of TABLE: inserts, deletes, and updates as the row before
     and the row after, each with its snapshot and row id.
 
     \b

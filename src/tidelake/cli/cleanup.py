@@ -23,7 +23,9 @@ _SHOWN = 20
 @global_options
 @pass_options
 def cleanup(options: Options, older_than: str | None, orphans: bool, dry_run: bool) -> None:
-    """Remove files that no snapshot needs any more, and orphans: files that a write left behind
+    """Remove files that no snapshot needs any more.
+
+    Remove files that no snapshot needs any more, and orphans: files that a write left behind
     which never came to its end. Only the lake's own files are deleted: those that were registered
     or imported stay, unless they were handed over. --older-than must be longer than the longest
     read or write.

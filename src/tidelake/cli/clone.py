@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -17,7 +17,7 @@ from tidelake.model.terms import CommitTerms
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.argument("name")
 @as_of_option
 @known_at_option

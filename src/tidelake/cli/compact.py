@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, pass_options
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("tables", nargs=-1)
+@click.argument("tables", nargs=-1, shell_complete=lake_names.tables)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @global_options
 @pass_options
 def compact(options: Options, tables: tuple[str, ...], dry_run: bool) -> None:
-    """Merge the small files of TABLES (without any, of all tables), rewrite those that are mostly
+    """Merge small files; every snapshot reads as before.
+
+    Merge the small files of TABLES (without any, of all tables), rewrite those that are mostly
     deleted, and take rows out of the catalog into files. What any snapshot sees stays as it is.
     Then make the rollups that are due.
 

@@ -9,6 +9,7 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.watch import repeat, watch_option
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
@@ -18,24 +19,31 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--drop", metavar="NAME", help="Forget a consumer and how far it has come.")
 @click.option("--dry-run", is_flag=True, help="With --drop: say what would be forgotten.")
+@watch_option
 @global_options
 @pass_options
-def consumers(options: Options, drop: str | None, dry_run: bool) -> None:
-    """List who follows the lake's changes: how far each has come, and who holds it. Snapshots
+def consumers(options: Options, drop: str | None, dry_run: bool, watch: float | None) -> None:
+    """List who follows the lake's changes.
+
+    List who follows the lake's changes: how far each has come, and who holds it. Snapshots
     that a consumer has still to take do not expire.
 
     \b
     Example:
         tidelake consumers
+        tidelake consumers --watch 5
         tidelake consumers --drop billing
     """
+    if watch is not None and drop is not None:
+        raise click.UsageError("--watch does not go with --drop")
     if dry_run and drop is None:
         raise click.UsageError("--dry-run goes with --drop")
+    if drop is None:
+        with options.lake() as lake:
+            repeat(lambda: _list(options, lake.consumers()), watch)
+        return
     with options.lake() as lake:
         found = lake.consumers()
-    if drop is None:
-        _list(options, found)
-        return
     state = next((each for each in found if each.name == drop), None)
     if state is None:
         raise NotFound(f"there is no consumer {drop!r}", hint="tidelake consumers")

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -18,7 +18,7 @@ from tidelake.cli.row_options import all_of, where_option
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @where_option
 @as_of_option
 @known_at_option

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.row_options import split_columns
 from tidelake.model.terms import CommitTerms
@@ -19,7 +20,7 @@ _BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option("--event-time", metavar="X", help="Since when a fact holds; with --key.")
 @click.option("--key", metavar="A,B", help="What a fact is about.")
 @click.option("--tombstone", metavar="X", help="The boolean that says: the key is no more.")
@@ -40,14 +41,16 @@ _BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
 @global_options
 @pass_options
 def declare(options: Options, /, table: str, terms: CommitTerms, **given: Any) -> None:
-    """Say what TABLE is: its key and event time, its coverage, how files are partitioned and
+    """Declare key, event time, coverage and layout of a table.
+
+    Say what TABLE is: its key and event time, its coverage, how files are partitioned and
     sorted. All in one snapshot. What is not named stays as it is.
 
     \b
     Example:
         tidelake declare quotes --event-time ts --key symbol
         tidelake declare bars --bucket 1m --entity symbol --clock ts --overlap reject
-        tidelake declare prices --partition-by "year(day)" --sort-by symbol
+        tidelake declare prices --partition-by "year(ts)" --sort-by symbol
     """
     _check(given)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.row_options import all_of
 from tidelake.model.terms import CommitTerms
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option(
     "--where",
     "conditions",
@@ -35,7 +35,7 @@ def delete(
 
     \b
     Example:
-        tidelake delete prices --where "day < DATE '2024-01-01'" --dry-run
+        tidelake delete prices --where "ts < DATE '2024-01-01'" --dry-run
         tidelake delete prices --where "symbol = 'CRUX'" --message "CRUX is delisted"
     """
     where = all_of(conditions)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("a")
 @click.argument("b", required=False)
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=lake_names.tables)
 @click.option("--rows", is_flag=True, help="Print the rows of TABLE that differ.")
 @click.option(
     "--late", is_flag=True, help="Of TABLE, print the keys whose state as of TIME differs."
@@ -50,7 +50,9 @@ def diff(
     limit: int | None,
     **late: Any,
 ) -> None:
-    """Show what differs from snapshot A to snapshot B (without B: to now), in all tables or in
+    """Show what differs between two snapshots.
+
+    Show what differs from snapshot A to snapshot B (without B: to now), in all tables or in
     TABLE: what is declared, how many rows, which files. A and B are numbers, times or tags; B may
     be older.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.errors import TidelakeError
 from tidelake.model.terms import CommitTerms
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=lake_names.tables)
 @click.option("--dry-run", is_flag=True, help="Say what would be dropped, and drop nothing.")
 @commit_options
 @global_options

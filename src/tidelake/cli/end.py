@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.row_options import key_of
 from tidelake.model.terms import CommitTerms
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.argument("key", nargs=-1, required=True)
 @click.option("--at", metavar="TIME", required=True, help="From when on (UTC without a zone).")
 @commit_options

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, pass_options
 from tidelake.cli.row_options import all_of
 
 
 @click.command()
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=lake_names.tables)
 @click.option(
     "--where",
     "conditions",
@@ -43,7 +43,9 @@ def erase(
     dry_run: bool,
     finish: bool,
 ) -> None:
-    """Erase the rows of TABLE that meet a condition from every snapshot, from all files and from
+    """Erase rows from every snapshot, for good.
+
+    Erase the rows of TABLE that meet a condition from every snapshot, from all files and from
     what was made of them. It cannot be undone. Without TABLE, list what has been erased.
 
     \b

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -24,10 +24,11 @@ from tidelake.cli.program import (
 from tidelake.cli.row_options import all_of, columns_option, listed_columns, where_option
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model import json_values
+from tidelake.session.progress import TellRows, row_progress
 
 
 @click.command()
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=lake_names.tables)
 @click.option("--sql", "query", metavar="QUERY", help="The rows of a query instead of a table's.")
 @click.option("--to", metavar="FILE", required=True, help="The file; - is standard output.")
 @click.option(
@@ -43,7 +44,9 @@ from tidelake.model import json_values
 @global_options
 @pass_options
 def export(options: Options, /, table: str | None, to: str, **given: Any) -> None:
-    """Write all rows of TABLE, or of a query, into a file: CSV, Parquet, JSON lines or Arrow.
+    """Write rows to a file: CSV, Parquet, JSON lines or Arrow.
+
+    Write all rows of TABLE, or of a query, into a file: CSV, Parquet, JSON lines or Arrow.
     Rows stream. The file appears when it is whole; one of that name is replaced then.
 
     \b
@@ -66,13 +69,32 @@ def export(options: Options, /, table: str | None, to: str, **given: Any) -> Non
         if to == "-":
             write(rows.to_batches(), sys.stdout.buffer)
             return
-        with _whole_file(Path(to).resolve()) as file:
-            count = write(rows.to_batches(), file)
+        whole = given["query"] is None and not given["conditions"] and given["as_of"] is None
+        total = lake.table(str(table)).count() if whole else None
+        with (
+            _whole_file(Path(to).resolve()) as file,
+            row_progress(f"exporting to {to}", total) as tell,
+        ):
+            count = write(_Counted(rows.to_batches(), tell), file)
     size = Path(to).stat().st_size
     if options.as_json:
         render.document({"file": to, "rows": count, "bytes": size})
     else:
         render.line(f"{to}: {count:,} {'row' if count == 1 else 'rows'}, {size:,} bytes")
+
+
+class _Counted:
+    """Batches that are told of as they pass."""
+
+    def __init__(self, batches: Any, tell: TellRows) -> None:
+        self._batches = batches
+        self._tell = tell
+        self.schema = batches.schema
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self._batches:
+            yield batch
+            self._tell(batch.num_rows, batch.nbytes)
 
 
 def _check(table: str | None, to: str, given: dict[str, Any]) -> None:

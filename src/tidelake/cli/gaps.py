@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.coverage_options import coverage_of, length, range_options
 from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 from tidelake.cli.render.stream import SHOWN
@@ -14,7 +14,7 @@ from tidelake.cli.row_options import limit_option
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @range_options
 @click.option(
     "--min-length",
@@ -34,7 +34,9 @@ def gaps(
     known_at: str | None,
     **asked: Any,
 ) -> None:
-    """List the gaps of TABLE: stretches of time, from a start until before an end, without rows
+    """List the stretches of time that a table has no rows in.
+
+    List the gaps of TABLE: stretches of time, from a start until before an end, without rows
     of an entity.
 
     \b

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -16,7 +17,7 @@ from tidelake.cli.row_options import key_of, limit_option
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.argument("key", nargs=-1, required=True)
 @limit_option
 @as_of_option
@@ -31,7 +32,9 @@ def history(
     as_of: str | None,
     known_at: str | None,
 ) -> None:
-    """Print all that the lake ever answered about KEY in TABLE: each row with the times for
+    """Print all that the lake ever answered about a key.
+
+    Print all that the lake ever answered about KEY in TABLE: each row with the times for
     which it was the answer (valid_from, valid_to), and while the lake knew no better
     (known_from, known_to). A key of several columns is given as NAME=VALUE pairs.
 

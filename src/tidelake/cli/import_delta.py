@@ -79,8 +79,8 @@ def import_table(
     \b
     Example:
         tidelake import s3://bucket/events --table raw.events --dry-run
-        tidelake import old/prices --table prices --mode full-history
-        tidelake import --check --table prices
+        tidelake import old/prices --table imported --mode full-history
+        tidelake import --check --table imported
         tidelake import --check --all
     """
     from tidelake.lake.import_delta import import_delta

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.file_options import csv_form, csv_options
 from tidelake.cli.program import Options, global_options, pass_options, signature_options
 from tidelake.cli.row_options import split_columns
@@ -21,7 +21,7 @@ _LISTS = ("key", "entity", "sort_by")
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.argument("patterns", nargs=-1, required=True)
 @click.option("--format", type=click.Choice(["csv", "json", "parquet"]), help="Of all files.")
 @click.option(
@@ -75,7 +75,9 @@ def ingest(
     watch: float | None,
     **given: Any,
 ) -> None:
-    """Take CSV, JSON or Parquet files into TABLE, each once, however often this is run: PATTERNS
+    """Take files into a table, each once.
+
+    Take CSV, JSON or Parquet files into TABLE, each once, however often this is run: PATTERNS
     are files, folders or patterns such as "incoming/*.csv". Which have been taken is remembered
     with their rows. A table that is not there is made. Records that do not fit go to a quarantine.
 

@@ -15,7 +15,9 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def init(options: Options, share_data_path: bool) -> None:
-    """Create an empty lake, or make one that DuckDB made quick to plan.
+    """Create an empty lake.
+
+    Create an empty lake, or make one that DuckDB made quick to plan.
 
     A lake that is there already keeps all it has; indexes and summaries that speed up
     planning are added beside it. With an SQLite or DuckDB catalog the files of a new lake go

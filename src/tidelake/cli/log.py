@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 from tidelake.cli.render.log import entries, print_log
 
@@ -12,7 +12,7 @@ _SHOWN = 20
 
 
 @click.command()
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=lake_names.tables)
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -22,7 +22,9 @@ _SHOWN = 20
 @global_options
 @pass_options
 def log(options: Options, table: str | None, limit: int | None, known_at: str | None) -> None:
-    """Show what every snapshot did, newest first; with TABLE only those that changed it.
+    """Show what every snapshot did, newest first.
+
+    Show what every snapshot did, newest first; with TABLE only those that changed it.
 
     Rows are inserted (+), updated (~) and deleted (-); ? is what DuckDB has not written
     down, and its files no longer show.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Function, Options, global_options, pass_options
+from tidelake.cli.watch import repeat, watch_option
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 @click.group()
 def mirror() -> None:
-    """Delta logs beside tables, which show to readers of Delta what the lake has committed.
+    """Keep Delta logs beside tables.
+
+    Delta logs beside tables, which show to readers of Delta what the lake has committed.
 
     \b
     Example:
@@ -33,7 +36,9 @@ def mirror() -> None:
 
 def _one(function: Function) -> Function:
     """A table, in its place or as --table."""
-    return click.argument("table", required=False)(_named(function))
+    return click.argument("table", required=False, shell_complete=lake_names.tables)(
+        _named(function)
+    )
 
 
 _named = click.option("--table", "named", metavar="TABLE", help="The same, as an option.")
@@ -51,7 +56,9 @@ def _chosen(table: str | None, named: str | None) -> str:
 @global_options
 @pass_options
 def start(options: Options, table: str | None, named: str | None, history: bool) -> None:
-    """Publish TABLE as a Delta table beside its files, from now on with every commit. A mirror
+    """Publish a table as a Delta table, from now on.
+
+    Publish TABLE as a Delta table beside its files, from now on with every commit. A mirror
     that was stopped goes on in its log.
 
     \b
@@ -66,23 +73,27 @@ def start(options: Options, table: str | None, named: str | None, history: bool)
 
 @mirror.command()
 @_one
+@watch_option
 @global_options
 @pass_options
-def status(options: Options, table: str | None, named: str | None) -> None:
-    """Show all mirrors, or that of TABLE: what is published, what stands in the way, and how far
+def status(options: Options, table: str | None, named: str | None, watch: float | None) -> None:
+    """Show mirrors and how far behind they are.
+
+    Show all mirrors, or that of TABLE: what is published, what stands in the way, and how far
     behind the lake it is.
 
     \b
     Example:
         tidelake mirror status
         tidelake mirror status prices --json
+        tidelake mirror status --watch 5
     """
+    one = None if table is None and named is None else _chosen(table, named)
     with options.lake() as lake:
-        if table is None and named is None:
-            found = lake.mirrors()
-        else:
-            found = [lake.mirrored(_chosen(table, named)).status]
-    _show(options, found)
+        repeat(
+            lambda: _show(options, lake.mirrors() if one is None else [lake.mirrored(one).status]),
+            watch,
+        )
 
 
 @mirror.command()
@@ -90,7 +101,9 @@ def status(options: Options, table: str | None, named: str | None) -> None:
 @global_options
 @pass_options
 def sync(options: Options, table: str | None, named: str | None) -> None:
-    """Publish what has not been published yet, of all mirrors or of that of TABLE: commits of
+    """Publish what has not been published yet.
+
+    Publish what has not been published yet, of all mirrors or of that of TABLE: commits of
     DuckDB, and what a crash has left.
 
     \b
@@ -134,7 +147,9 @@ def stop(options: Options, table: str | None, named: str | None) -> None:
 @global_options
 @pass_options
 def accept(options: Options, table: str | None, named: str | None) -> None:
-    """Do in the lake what somebody else has done in the log of TABLE, and go on from there.
+    """Do in the lake what others did in the log.
+
+    Do in the lake what somebody else has done in the log of TABLE, and go on from there.
 
     \b
     Example:
@@ -148,7 +163,9 @@ def accept(options: Options, table: str | None, named: str | None) -> None:
 @global_options
 @pass_options
 def reject(options: Options, table: str | None, named: str | None) -> None:
-    """Take back what somebody else has done in the log of TABLE, with one more version.
+    """Take back what others did in the log.
+
+    Take back what somebody else has done in the log of TABLE, with one more version.
 
     \b
     Example:
@@ -193,7 +210,9 @@ def diff(
     metrics_format: str,
     output: str | None,
 ) -> None:
-    """Compare TABLE with its Delta log as it lies there: versions, protocol, columns, files with
+    """Compare a table with its Delta log.
+
+    Compare TABLE with its Delta log as it lies there: versions, protocol, columns, files with
     their sizes, rows and deletes. Ends with 0 if they are the same, 2 if they differ, 3 if the log
     is only late, and 1 if that cannot be told. Changes nothing.
 

@@ -20,8 +20,8 @@ def move(options: Options, force: bool) -> None:
 
     \b
     Example:
-        mv lake_data /mnt/lake_data
-        tidelake move --data-path /mnt/lake_data
+        mv lake_data moved_data
+        tidelake move --data-path moved_data
     """
     from tidelake.lake.connect import connect
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 import click
 
 from tidelake import __version__
+from tidelake.cli import lake_names
 from tidelake.cli.render import result
+from tidelake.cli.sections import SECTIONS
 from tidelake.errors import TidelakeError, TidelakeWarning
 from tidelake.model.terms import CommitTerms
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tidelake.model.change import WriteResult
 
 _INTERRUPTED = 130
+_AROUND = 4
+"""Columns of a line in `--help` that are neither a command's name nor what it does."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -116,6 +120,7 @@ def global_options(function: Function) -> Function:
 known_at_option = click.option(
     "--known-at",
     metavar="N|TIME|TAG",
+    shell_complete=lake_names.tags,
     help="Take the lake as it was known at a snapshot, a time (UTC if it has no zone), or a tag.",
 )
 
@@ -182,6 +187,18 @@ class Commands(MutableMapping[str, click.Command]):
 class Program(click.Group):
     """Ends with `error: …` and a hint where something went wrong, never with a traceback."""
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """By what they are for; under one heading each."""
+        width = max(map(len, self.commands))
+        room = formatter.width - width - _AROUND
+        for heading, names in SECTIONS.items():
+            with formatter.section(heading):
+                told = [
+                    (name.ljust(width), self.commands[name].get_short_help_str(room))
+                    for name in names
+                ]
+                formatter.write_dl(told)
+
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         extra["standalone_mode"] = False
         given = extra.get("args") or (args[0] if args else None)
@@ -190,7 +207,10 @@ class Program(click.Group):
             with _warnings_in_words():
                 code = super().main(*args, **extra)
         except TidelakeError as error:
-            _report(error.message, error.hint, _kind(error), error.exit_code, as_json)
+            from tidelake.cli.render.hints import in_commands
+
+            hint = in_commands(error.hint)
+            _report(error.message, hint, _kind(error), error.exit_code, as_json)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")
             sys.exit(0)
@@ -217,8 +237,10 @@ def _warnings_in_words() -> Iterator[None]:
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in said:
+            from tidelake.cli.render.hints import in_commands
+
             said.add(str(message))
-            click.echo(f"warning: {message}", err=True)
+            click.echo(f"warning: {in_commands(str(message))}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", TidelakeWarning)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.model.names import fold
 from tidelake.model.terms import CommitTerms
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.argument("facts", nargs=-1, required=True)
 @commit_options
 @global_options

@@ -23,12 +23,14 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def recover(options: Options, places: tuple[str, ...], no_history: bool, dry_run: bool) -> None:
-    """Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
+    """Restore mirrored tables of a lost lake from their Delta logs.
+
+    Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
     new and empty, with the snapshots that the logs tell of.
 
     \b
     Example:
-        tidelake init --catalog sqlite:///new.db --data-path lake_data
+        tidelake init --catalog sqlite:///new.db --data-path lake_data --share-data-path
         tidelake recover --catalog sqlite:///new.db
     """
     with options.writable() as lake:

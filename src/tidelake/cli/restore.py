@@ -15,12 +15,14 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def restore(options: Options, path: str, to: str | None, force: bool) -> None:
-    """Make the lake of the backup PATH again, in the catalog of --catalog, which must be empty;
+    """Make a lake again from a backup.
+
+    Make the lake of the backup PATH again, in the catalog of --catalog, which must be empty;
     its files are at --data-path, or where they were.
 
     \b
     Example:
-        tidelake restore /backups/lake-2024-03-15 --catalog sqlite:///again.db
+        tidelake restore backups/lake-2024-03-15 --catalog sqlite:///again.db
         tidelake restore s3://elsewhere/lake --to eod --catalog postgresql://host/again
     """
     from tidelake.lake.restore import restore as bring_back

@@ -6,14 +6,14 @@ from dataclasses import asdict
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
 from tidelake.cli.render import result
 from tidelake.model.terms import CommitTerms
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option(
     "--to", "moment", metavar="N|TIME|TAG", required=True, help="The snapshot to go back to."
 )
@@ -28,7 +28,9 @@ def rollback(
     dry_run: bool,
     terms: CommitTerms,
 ) -> None:
-    """Bring TABLE back to what it was: its rows, their ids, and its columns. This is one more
+    """Bring a table back to an earlier snapshot.
+
+    Bring TABLE back to what it was: its rows, their ids, and its columns. This is one more
     commit; what has been since stays readable with --known-at.
 
     \b

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, pass_options
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option("--as-of", metavar="TIME", help="Keep the state as of this moment of event time.")
 @click.option("--every", metavar="SPAN", help='A policy: a span such as "1mo", "1 week" or "6h".')
 @click.option("--keep", type=int, metavar="N", help="With --every: only for the last N boundaries.")
@@ -33,7 +33,9 @@ def rollup(
     drop: bool,
     dry_run: bool,
 ) -> None:
-    """Keep the state of TABLE as of a moment, so that reads as of then or later need not look at
+    """Keep states of a table, for quick reads as of a moment.
+
+    Keep the state of TABLE as of a moment, so that reads as of then or later need not look at
     older events. No answer changes, only how long it takes. With --every, `compact` keeps
     making them.
 

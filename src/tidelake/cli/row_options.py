@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidelake.cli import lake_names
 from tidelake.cli.render.stream import SHOWN
 from tidelake.model.names import fold
 from tidelake.model.types import INTEGERS, WIDE_INTEGERS
@@ -27,6 +28,7 @@ where_option = click.option(
     "conditions",
     metavar="SQL",
     multiple=True,
+    shell_complete=lake_names.columns,
     help="Keep the rows for which this condition is true; given again, all of them.",
 )
 
@@ -35,6 +37,7 @@ columns_option = click.option(
     "lists",
     metavar="A,B",
     multiple=True,
+    shell_complete=lake_names.columns,
     help="Only these columns; given again, these too.",
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     as_of_option,
@@ -26,7 +26,7 @@ from tidelake.cli.row_options import (
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @columns_option
 @where_option
 @limit_option
@@ -52,13 +52,15 @@ def scan(
     as_of: str | None,
     known_at: str | None,
 ) -> None:
-    """Print the rows of TABLE; with --as-of, its state at a moment of event time.
+    """Print the rows of a table.
+
+    Print the rows of TABLE; with --as-of, its state at a moment of event time.
 
     \b
     Example:
         tidelake scan prices --columns symbol,price --where "price > 100"
         tidelake scan prices --as-of 2024-03-15T14:30:00 --known-at 3 --limit 10
-        tidelake scan prices --where "day = DATE '2024-03-15'" --explain
+        tidelake scan prices --where "ts >= DATE '2024-03-15'" --explain
         tidelake scan prices --as-of 2024-03-15T14:30:00 --require 0.99
     """
     with options.lake(known_at) as lake:

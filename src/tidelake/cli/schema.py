@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     commit_options,
@@ -25,7 +25,9 @@ _PATH = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^\s"=])+)\s*(.*)', re.DOTALL)
 
 @click.group()
 def schema() -> None:
-    """Show the columns of a table, or change them without touching data.
+    """Show or change the columns of a table.
+
+    Show the columns of a table, or change them without touching data.
 
     \b
     Example:
@@ -35,7 +37,7 @@ def schema() -> None:
 
 
 @schema.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @known_at_option
 @global_options
 @pass_options
@@ -57,7 +59,7 @@ def show(options: Options, table: str, known_at: str | None) -> None:
 
 
 @schema.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @click.option("--add", metavar="'X TYPE'", multiple=True, help="A new column, as in CREATE TABLE.")
 @click.option("--drop", metavar="X", multiple=True, help="A column to drop.")
 @click.option("--rename", metavar="X=Y", multiple=True, help="A new name for a column.")
@@ -77,7 +79,7 @@ def evolve(options: Options, /, table: str, terms: CommitTerms, **given: Any) ->
 
     \b
     Example:
-        tidelake schema evolve prices --add "venue varchar" --rename px=price
+        tidelake schema evolve prices --add "venue varchar" --rename price=px
         tidelake schema evolve prices --widen volume=int64 --required symbol --comment px="in EUR"
     """
     changes = _changes(given)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 @global_options
 @pass_options
 def serve(options: Options, /, **given: Any) -> None:
-    """Serve the lake: its page, Arrow Flight SQL, metrics and health, until Ctrl-C.
+    """Serve the lake: page, Arrow Flight SQL, metrics.
+
+    Serve the lake: its page, Arrow Flight SQL, metrics and health, until Ctrl-C.
 
     On this machine alone nobody needs a token. Any other address needs TLS and tokens. Options
     can stand in the part [serve] of tidelake.toml too. Logs are lines of JSON on standard error.
@@ -51,7 +53,8 @@ def serve(options: Options, /, **given: Any) -> None:
             --tls-cert cert.pem --tls-key key.pem
     """
     require("ui", "tidelake serve", "starlette", "uvicorn", "prometheus_client")
-    from tidelake.lake.connect import Wishes, open_lake, resolve
+    from tidelake.lake.address import resolve
+    from tidelake.lake.connect import Wishes, open_lake
     from tidelake.web.logs import write_logs
     from tidelake.web.serve import serve as run
     from tidelake.web.settings import ServeSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, known_at_option, pass_options
 from tidelake.cli.render import describe
 
@@ -12,7 +12,7 @@ _LAST = 5
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @known_at_option
 @global_options
 @pass_options
@@ -22,7 +22,7 @@ def show(options: Options, table: str, known_at: str | None) -> None:
     \b
     Example:
         tidelake show prices
-        tidelake show analytics.prices --known-at 3 --json
+        tidelake show analytics.prices --known-at 12 --json
     """
     with options.lake(known_at) as newest:
         # Pinned, so that all parts of the answer speak of the same moment.

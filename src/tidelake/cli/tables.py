@@ -18,7 +18,7 @@ def tables(options: Options, known_at: str | None) -> None:
     \b
     Example:
         tidelake tables
-        tidelake tables --known-at 2024-03-20T12:00:00Z --json
+        tidelake tables --known-at eod-friday --json
     """
     with options.lake(known_at) as lake:
         found = [{"name": name, "kind": "table"} for name in lake.tables()]

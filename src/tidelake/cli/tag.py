@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import (
     Options,
     global_options,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=lake_names.tags)
 @click.option("--list", "listing", is_flag=True, help="List all tags, as without NAME.")
 @click.option("--delete", is_flag=True, help="Forget the tag; its snapshot may expire then.")
 @click.option("--dry-run", is_flag=True, help="With --delete: say what would be forgotten.")

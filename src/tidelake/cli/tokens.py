@@ -17,7 +17,9 @@ file_option = click.option(
 
 @click.group()
 def tokens() -> None:
-    """Tokens for `serve`: the file keeps hashes of them, and only its owner can read it.
+    """Make and remove tokens for `serve`.
+
+    Tokens for `serve`: the file keeps hashes of them, and only its owner can read it.
 
     \b
     Example:
@@ -34,12 +36,14 @@ def tokens() -> None:
 @global_options
 @pass_options
 def add(options: Options, name: str, role: str, tenant: str | None, path: str) -> None:
-    """Make a token NAME and print it: this once, since nobody can tell it again.
+    """Make a token, and print it this once.
+
+    Make a token NAME and print it: this once, since nobody can tell it again.
 
     \b
     Example:
         tidelake tokens add ann --role write
-        tidelake tokens add dashboard --tenant acme --file /etc/tidelake/tokens.toml
+        tidelake tokens add dashboard --tenant acme --file tokens.toml
     """
     from tidelake.web.access import TokenFile, new_token
 

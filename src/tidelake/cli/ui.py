@@ -22,7 +22,9 @@ from tidelake.model.extras import require
 @global_options
 @pass_options
 def ui(options: Options, port: int, no_browser: bool, write: bool) -> None:
-    """Open the lake in the browser: its tables and their health, both clocks, history, files,
+    """Open the lake in the browser.
+
+    Open the lake in the browser: its tables and their health, both clocks, history, files,
     coverage, SQL, and what others do with it. It listens on this machine alone, and changes
     nothing unless --write allows it.
 

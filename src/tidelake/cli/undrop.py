@@ -24,12 +24,14 @@ def undrop(
     known_at: str | None,
     terms: CommitTerms,
 ) -> None:
-    """Bring a dropped TABLE (or view) back: rows, their ids, settings and past. Without
+    """Bring a dropped table or view back.
+
+    Bring a dropped TABLE (or view) back: rows, their ids, settings and past. Without
     --known-at it is the one that was dropped last. Its last snapshot must not have been expired.
 
     \b
     Example:
         tidelake undrop prices
-        tidelake undrop prices --known-at 12 --as prices_of_march
+        tidelake undrop quotes --known-at 12 --as quotes_of_march
     """
     options.write(lambda lake: lake.undrop(table, as_=new, known_at=known_at, **terms))

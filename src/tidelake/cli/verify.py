@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, global_options, pass_options
 
 _BROKEN = 1
 
 
 @click.command()
-@click.argument("tables", nargs=-1, metavar="[TABLE]…")
+@click.argument("tables", nargs=-1, metavar="[TABLE]…", shell_complete=lake_names.tables)
 @click.option("--deep", is_flag=True, help="Read all rows too, not only the ends of files.")
 @click.option(
     "--fingerprint",
@@ -28,7 +28,9 @@ def verify(
     deep: bool,
     fingerprint: bool,
 ) -> None:
-    """Check that the lake is whole: catalog, files and statistics, of all tables or of some.
+    """Check that the lake is whole.
+
+    Check that the lake is whole: catalog, files and statistics, of all tables or of some.
 
     Says what is wrong, where, and how to mend it; ends with 1 if anything is. Changes nothing,
     but for the hashes that --fingerprint keeps.
@@ -38,12 +40,14 @@ def verify(
         tidelake verify
         tidelake verify prices --deep --json
     """
+    from tidelake.cli.render.hints import in_commands
+
     opened = options.writable() if fingerprint else options.lake()
     with opened as lake:
         report = lake.verify(deep=deep, fingerprint=fingerprint, tables=tables or None)
     if options.as_json:
         render.document(report.as_dict())
     else:
-        render.line(str(report))
+        render.line(in_commands(str(report)))
     if not report.ok:
         context.exit(_BROKEN)

@@ -6,13 +6,13 @@ import re
 
 import click
 
-from tidelake.cli import render
+from tidelake.cli import lake_names, render
 from tidelake.cli.coverage_options import entities_of, entity_option, moment_of
 from tidelake.cli.program import Options, global_options, pass_options
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=lake_names.tables)
 @entity_option
 @click.option("--start", metavar="TIME", help="From this on [default: the first row].")
 @click.option("--until", metavar="TIME", help="What is expected before this [default: by now].")
@@ -41,13 +41,15 @@ def wait(
     require: float,
     poll: str,
 ) -> None:
-    """Wait until what is expected of TABLE is there, and end with 0; with 2 if it is not there in
+    """Wait until what is expected of a table is there.
+
+    Wait until what is expected of TABLE is there, and end with 0; with 2 if it is not there in
     time.
 
     \b
     Example:
         tidelake wait prices --until 2024-03-15T21:00:00 --timeout 2h && python report.py
-        tidelake wait prices --entity ACME --require 0.99 --timeout 10m
+        tidelake wait prices --entity ACME --until 2024-03-15 --require 0.99 --timeout 10m
     """
     from tidelake.cli.render.coverage import as_dict
     from tidelake.coverage.values.series import Series

@@ -88,18 +88,18 @@ class Coverage(Tabular, Drawable):
     @property
     def first(self) -> Moment | None:
         """When the first bucket that is covered begins."""
-        found = [ids.min() for ids in self._extent.buckets.values() if ids]
+        found = [ids.min() for ids in self._extent.sets if ids]
         return self._moment(min(found)) if found else None
 
     @property
     def last(self) -> Moment | None:
         """When the last bucket that is covered begins."""
-        found = [ids.max() for ids in self._extent.buckets.values() if ids]
+        found = [ids.max() for ids in self._extent.sets if ids]
         return self._moment(max(found)) if found else None
 
     @property
     def covered(self) -> int:
-        return sum(len(ids) for ids in self._extent.buckets.values())
+        return sum(map(len, self._extent.sets))
 
     @property
     def expected(self) -> int:

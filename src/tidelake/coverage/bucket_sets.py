@@ -30,7 +30,7 @@ _BITS_FOR_A_ROW = 32
 _BATCH = 1024
 _BYTES = array("Q").itemsize
 _ONES = re.compile("1+")
-_encoded = json.JSONEncoder(separators=(",", ":")).encode
+encoded = json.JSONEncoder(separators=(",", ":")).encode
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
 
 
@@ -185,7 +185,7 @@ def _grouped(
         columns = [batch.column(place).to_pylist() for place in range(len(keys))]
         rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if keys else [()]
         for row, ids in zip(rows, sets(batch.column(len(keys))), strict=True):
-            yield _encoded(row[:width]), row[width:], ids
+            yield encoded(row[:width]), row[width:], ids
 
 
 def _of_lists(lists: pa.ListArray) -> Iterator[Buckets]:

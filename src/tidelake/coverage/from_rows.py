@@ -6,7 +6,7 @@ It runs wherever files are written or read: in this process, or in the executors
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from tidelake.coverage.bucket_sets import (
     is_dense,
     span_of,
 )
+from tidelake.coverage.buckets_of_file import buckets_of_file, is_usual
 from tidelake.coverage.task import Cover
 from tidelake.coverage.values.bitmaps import Buckets, pieces, union, unite
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
@@ -29,6 +30,7 @@ from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_POSITION
 from tidelake.model.table import TableInfo
 from tidelake.plan.target import FileObserver, Target
+from tidelake.store.files import is_local, local_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,6 +70,11 @@ def coverage_of_new_file(
     chosen = ", ".join(f"{quote(names[c.id])} AS {quote(c.name)}" for c in series.columns)
     source = f"read_parquet({text_literal(file.path)}, hive_partitioning = false)"
     sql = f"SELECT {chosen} FROM {source}"
+    if file.rows > _FEW_ROWS and is_usual(series) and is_local(file.path):
+        entity, time = (names[column.id] for column in series.columns)
+        usual = buckets_of_file(local_path(file.path), (entity, time), series)
+        if usual is not None:
+            return Covers(series.number, _kept(usual))
     span = span_of(connection, sql, series) if file.rows > _FEW_ROWS else None
     if span is not None and is_dense(connection, sql, series, span, file.rows):
         found = buckets_by_bits(connection, sql, series, span)
@@ -94,7 +101,7 @@ def of_rows(work: Workbench, sql: str, series: Series) -> tuple[Piece, ...]:
     return _kept(buckets_of_rows(work.connection, sql, series, rows=None))
 
 
-def _kept(found: Iterator[EntityBuckets]) -> tuple[Piece, ...]:
+def _kept(found: Iterable[EntityBuckets]) -> tuple[Piece, ...]:
     return tuple(piece for entity, _, ids in found for piece in pieces(entity, ids))
 
 

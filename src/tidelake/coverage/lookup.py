@@ -17,9 +17,11 @@ from tidelake.coverage import records as coverage
 from tidelake.coverage.from_rows import of_files, of_query
 from tidelake.coverage.records import Scope
 from tidelake.coverage.task import Cover
-from tidelake.coverage.values.bitmaps import Buckets, of_entities
+from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.bitmaps import pieces as pieces_of
+from tidelake.coverage.values.clock import SIGN
 from tidelake.coverage.values.from_text import buckets_of_texts
+from tidelake.coverage.values.kept_sets import KeptSets
 from tidelake.coverage.values.piece import FileCoverage, Piece
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Denied, Unavailable
@@ -51,7 +53,7 @@ class SeriesCoverage:
     table: TableInfo
     series: Series
     at: int
-    buckets: dict[str, Buckets]
+    buckets: KeptSets[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def find_coverage(
         if entities is not None:
             texts = _texts(sight.series, entities)
         if beside is not None and (told := beside.told(texts)) is not None:
-            return SeriesCoverage(sight.table, sight.series, sight.at, told)
+            return SeriesCoverage(sight.table, sight.series, sight.at, KeptSets.made(told))
         work = _work(reader, sight) if beside is None else None
         known = beside.kept if beside else work.kept if work else frozenset()
         kept = coverage.bitmaps(
@@ -147,8 +149,12 @@ def find_coverage(
     assert beside is not None
     pieces += beside.pieces
     wanted = None if texts is None else set(texts)
-    others = [(p.entity, p.buckets) for p in pieces if wanted is None or p.entity in wanted]
-    together = of_entities(chain(kept, others))
+    others = (
+        (0, p.entity, p.first - SIGN, p.last - SIGN, p.count, p.buckets)
+        for p in pieces
+        if wanted is None or p.entity in wanted
+    )
+    together = KeptSets.of(chain(kept, others))
     if len(kept) > session.tuning.many_pieces:
         beside.remember(texts, together)
     return SeriesCoverage(sight.table, sight.series, sight.at, together)

@@ -16,6 +16,7 @@ from tidelake.coverage.values.calendars import Calendars
 from tidelake.coverage.values.clock import COUNT, SIGN, Clock
 from tidelake.coverage.values.extent import Expected, Extent
 from tidelake.coverage.values.interval import Interval, Range
+from tidelake.coverage.values.kept_sets import KeptSet, KeptSets
 from tidelake.coverage.values.series import Entity, Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment, moment_text
@@ -41,18 +42,21 @@ class Question:
     until_now: bool = False
 
 
+_Set = Buckets | KeptSet
+
+
 @dataclass(frozen=True, slots=True)
 class _Sight:
     """What entities cover, of all time, what is expected of them, and the first bucket that a range
     without an end does not have, if time says so."""
 
     found: SeriesCoverage
-    known: dict[Entity, Buckets]
+    known: KeptSets[Entity]
     calendars: Calendars
     limit: int | None
     question: Question
 
-    def range_of(self, known: Collection[Buckets]) -> Range | None:
+    def range_of(self, known: Collection[_Set]) -> Range | None:
         return _range(self.found.series, known, self.question, self.limit)
 
     def expected(self, chosen: Range) -> tuple[Expected, dict[Entity, Expected]]:
@@ -92,7 +96,7 @@ def last_complete_window(
     shared = (extent.any() if differ else extent.all()).buckets[()]
     if shared:
         hull = Range(shared.min(), shared.max() + 1)
-        inside = Extent(_inside(extent.buckets, hull), hull)
+        inside = Extent(_inside(KeptSets.made(extent.buckets), hull), hull)
         extent = inside.under(*seen.expected(hull))
     return _answer(session, seen.found, extent).last_complete_window(n)
 
@@ -160,7 +164,7 @@ def _now(session: Session, snapshot_id: int | None, at: int, question: Question)
 
 def _extent(seen: _Sight) -> Extent:
     """What is covered in the range that is asked about."""
-    chosen = seen.range_of(seen.known.values())
+    chosen = seen.range_of(seen.known.sets.values())
     if chosen is None:
         return Extent({entity: Buckets() for entity in seen.known}, None)
     return Extent(_inside(seen.known, chosen), chosen)
@@ -177,7 +181,7 @@ def _answer(session: Session, found: SeriesCoverage, extent: Extent) -> Coverage
 
 def _past(session: Session, found: SeriesCoverage, now: Extent, known_at: Known) -> Coverage:
     """What the same entities covered at another snapshot, as the series counts now."""
-    then: dict[Entity, Buckets] = {}
+    then: Mapping[Entity, Buckets] = {}
     with session.reading() as reader:
         at = session.resolve(reader, known_at).snapshot_id
         named = dict(session.view.names(reader, at, "table")).get(found.table.id)
@@ -198,24 +202,30 @@ def several(entity: object) -> list[Any] | None:
     return [entity] if one else list(entity)  # type: ignore[call-overload]
 
 
-def _by_entity(found: SeriesCoverage, wanted: Collection[object] | None) -> dict[Entity, Buckets]:
+def _by_entity(found: SeriesCoverage, wanted: Collection[object] | None) -> KeptSets[Entity]:
     """Those that are wanted, in that order, else all in their own."""
     series = found.series
-    known = {series.entity_of(text): ids for text, ids in found.buckets.items()}
+    known = {series.entity_of(text): each for text, each in found.buckets.sets.items()}
     if wanted is not None:
         listed = [series.given(each) for each in wanted]
-        return {entity: known.get(entity, Buckets()) for entity in listed}
+        return KeptSets({entity: known.get(entity) or KeptSet([]) for entity in listed})
     if not series.entity:
-        return known or {(): Buckets()}
-    return dict(sorted(known.items(), key=lambda item: series.rank(item[0])))
+        return KeptSets(known or {(): KeptSet([])})
+    return KeptSets(dict(sorted(known.items(), key=lambda item: series.rank(item[0]))))
 
 
-def _inside(known: Mapping[Entity, Buckets], chosen: Range) -> dict[Entity, Buckets]:
-    return {entity: within(ids, chosen.first, chosen.end) for entity, ids in known.items()}
+def _inside(known: KeptSets[Entity], chosen: Range) -> KeptSets[Entity]:
+    return known.changed(
+        lambda ids: not ids or (chosen.first <= ids.min() and ids.max() < chosen.end),
+        lambda ids: within(ids, chosen.first, chosen.end),
+    )
 
 
 def _range(
-    series: Series, known: Collection[Buckets], question: Question, limit: int | None = None
+    series: Series,
+    known: Collection[_Set],
+    question: Question,
+    limit: int | None = None,
 ) -> Range | None:
     """The buckets that a range touches; what is not given of it is as far as there are any, or as
     time has come."""
@@ -237,7 +247,7 @@ def _range(
     return _filled(known, first, end)
 
 
-def _filled(known: Collection[Buckets], first: int | None, end: int | None) -> Range | None:
+def _filled(known: Collection[_Set], first: int | None, end: int | None) -> Range | None:
     there = [ids for ids in known if ids]
     if end is not None and first is None:
         there = [ids for ids in there if ids.min() < end]

@@ -18,6 +18,7 @@ from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.tables import visible
 from tidelake.coverage.values.clock import SIGN
+from tidelake.coverage.values.kept_sets import KeptPiece
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 from tidelake.coverage.values.series import hash_of
 
@@ -193,21 +194,21 @@ def bitmaps(
     entities: Collection[str] | None = None,
     *,
     few_files: bool = False,
-) -> list[tuple[str, bytes]]:
-    """What is kept of entities, or of all, in files, and holds at a snapshot: the bitmaps, each
-    with its entity. With `few_files` only these are looked up."""
+) -> list[KeptPiece]:
+    """What is kept of entities, or of all, in files, and holds at a snapshot. With `few_files` only
+    these are looked up."""
     if not files:
         return []
-    columns = "data_file_id, entity, buckets"
+    columns = "data_file_id, entity, first_bucket, last_bucket, bucket_count, buckets"
     inside = among(files) if few_files else ""
     if entities is None:
         rows = _held(reader, scope, at, columns, inside, everybody=True)
-        return [(entity, data) for file_id, entity, data in rows if file_id in files]
-    found = []
+        return [row for row in rows if row[0] in files]
+    found: list[KeptPiece] = []
     wanted = set(entities)
     for which in _among_entities(wanted):
         rows = _held(reader, scope, at, columns, f"{which}{inside}")
-        found += [(row[1], row[2]) for row in rows if row[0] in files and row[1] in wanted]
+        found += [row for row in rows if row[0] in files and row[1] in wanted]
     return found
 
 

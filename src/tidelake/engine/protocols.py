@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -54,6 +55,16 @@ class Reading(Protocol):
     def count(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Another relation of `count` rows, and the columns by which rows of the two are compared;
+    both have them under these names and in the same types."""
+
+    relation: str
+    columns: tuple[str, ...]
+    count: int
+
+
 class Job(AbstractContextManager["Job"], Protocol):
     """Statements that belong together. Close it, or use it in a `with`."""
 
@@ -66,8 +77,11 @@ class Job(AbstractContextManager["Job"], Protocol):
 
     # Relations.
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
-        """A relation of the plan's rows."""
+    def scan(
+        self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
+    ) -> None:
+        """A relation of the plan's rows. With `among`, it may lack rows that no row of another
+        relation is equal to."""
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -87,6 +101,9 @@ class Job(AbstractContextManager["Job"], Protocol):
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: some of its rows, by a query of DuckDB's
         that it may prepare tables for. It runs where the rows are, and sees no others."""
+
+    def hold(self, name: str, sql: str) -> None:
+        """A relation of the query's rows as they are now."""
 
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are."""
@@ -142,14 +159,25 @@ class Job(AbstractContextManager["Job"], Protocol):
     # Files.
 
     def write(
-        self, sql: str, target: Target, *, carries_row_ids: bool = False
+        self,
+        sql: str,
+        target: Target,
+        *,
+        carries_row_ids: bool = False,
+        count: int | None = None,
     ) -> tuple[NewFile, ...]:
-        """Files with the rows of a query over the table's columns."""
+        """Files with the rows of a query over the table's columns. `count`: so many are expected,
+        which decides who writes them, and nothing else."""
 
     def delete(
-        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+        self,
+        pointers: str,
+        target: Target,
+        files: Iterable[DataFile],
+        stamp: int,
+        count: int | None = None,
     ) -> list[NewDeleteFile]:
-        """Delete files for rows of these files that a query points at."""
+        """Delete files for rows of these files that a query points at; `count` as for `write`."""
 
 
 class Engine(Protocol):

@@ -12,7 +12,8 @@ from tidelake.engine.incoming.from_files import kind_of
 from tidelake.errors import Invalid, NotFound
 from tidelake.ingestion.values import SourceFile
 from tidelake.model.ownership import lies_within
-from tidelake.store.files import Store, glob_regex, is_local, local_path, same_place
+from tidelake.store.files import Store, is_local, local_path, same_place
+from tidelake.store.glob import glob_regex
 
 _WILD = re.compile(r"[*?\[]")
 

@@ -198,31 +198,48 @@ class AsofJoin(LazyRows):
         )
 
     def _joined(self, job: Job, asked: JoinPass) -> str:
-        """The SQL of a pass, with the relations that it stands on defined."""
-        if job.in_process or not asked.is_native:
+        """The SQL of a pass, with the relations that it stands on defined, if they do not go into
+        the query: what DuckDB is told in one it plans once."""
+        if job.in_process and asked.first.known is None:
+            known = [plan.untied or self._known_untied(plan) for plan in asked.plans]
+            told = zip(asked.plans, known, strict=True)
+            asked = replace(
+                asked, plans=tuple(replace(p, untied=is_so is True) for p, is_so in told)
+            )
+            inlined = asked.is_flat and None not in known
+        else:
+            inlined = not job.in_process and asked.is_native
+        if not inlined:
             job.define(asked.rows, sql_of.left_rows_sql(asked))
             for plan in asked.plans:
                 job.define(plan.rows, sql_of.right_rows_sql(plan))
-        if job.in_process and asked.first.known is None:
-            plans = (
-                replace(plan, untied=plan.untied or self._is_untied(job, plan))
-                for plan in asked.plans
-            )
+        if job.in_process and asked.first.known is None and not inlined:
+            plans = (replace(plan, untied=self._is_untied(job, plan)) for plan in asked.plans)
             asked = replace(asked, plans=tuple(plans))
-        return sql_of.joined_sql(asked, by_window=not job.in_process)
+        return sql_of.joined_sql(asked, by_window=not job.in_process, inlined=inlined)
 
     def _is_untied(self, job: Job, plan: JoinPlan) -> bool:
         """Whether no two right rows have the same keys and time. What has been found out about a
         snapshot of a table remains so."""
-        side = self._rights[plan.number].pinned
-        kept = side.session.memory(TieMemory).known if side.session is not None else Recent[bool]()
-        by = f"{side.key} {[*(p.right.name for p in plan.keys), plan.clock.times.right.name]}"
-        found = None if side.key is None else kept.get(by)
+        found = plan.untied or self._known_untied(plan)
         if found is None:
             found = not job.rows(sql_of.ties_sql(plan))[0][0]
-            if side.key is not None:
-                kept.keep(by, found)
+            if (kept := self._ties_kept(plan)) is not None:
+                kept[0].keep(kept[1], found)
         return found
+
+    def _known_untied(self, plan: JoinPlan) -> bool | None:
+        """The same, if it is known."""
+        kept = self._ties_kept(plan)
+        return None if kept is None else kept[0].get(kept[1])
+
+    def _ties_kept(self, plan: JoinPlan) -> tuple[Recent[bool], str] | None:
+        """Where it is remembered, and by which name; None if its rows may be others next time."""
+        side = self._rights[plan.number].pinned
+        if side.session is None or (key := side.key) is None:
+            return None
+        by = [*(pair.right.name for pair in plan.keys), plan.clock.times.right.name]
+        return side.session.memory(TieMemory).known, f"{key} {by}"
 
     # Where it is computed.
 

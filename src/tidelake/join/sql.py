@@ -68,12 +68,12 @@ def ties_sql(plan: JoinPlan) -> str:
     )
 
 
-def joined_sql(asked: JoinPass, *, by_window: bool) -> str:
+def joined_sql(asked: JoinPass, *, by_window: bool, inlined: bool) -> str:
     """The join over all sides in their form: the left side's columns, and of the right sides those
-    that were asked for, NULL where nothing was found. By a window, and if `is_native`, the sides
-    are brought into their form by the same query."""
+    that were asked for, NULL where nothing was found. If `inlined`, the sides are brought into
+    their form by the same query."""
     ctes: list[tuple[str, str]] = []
-    if by_window and asked.is_native:
+    if inlined:
         ctes.append((asked.rows, left_rows_sql(asked)))
         ctes += [(plan.rows, right_rows_sql(plan)) for plan in asked.plans]
     source, carried = asked.rows, list[str]()
@@ -132,10 +132,18 @@ def _windowed(
 
 
 def _by_asof(asked: JoinPass, plan: JoinPlan, source: str, direction: str, match: str) -> str:
+    """DuckDB takes a NULL for the greatest of all times, so what a left row without a time finds is
+    dropped. To leave it out before would make an expression of the key, which costs more."""
+    timed = "l.t IS NOT NULL" if plan.clock.times.left.nullable else ""
     if asked.is_flat:
-        found = ", ".join(f"r.{name} AS {_flat(plan, name)}" for name in plan.match)
+        values = ((f"r.{name}", _flat(plan, name)) for name in plan.match)
+        found = ", ".join(
+            f"{f'CASE WHEN {timed} THEN {value} END' if timed else value} AS {name}"
+            for value, name in values
+        )
     else:
-        found = f"CASE WHEN r.t IS NOT NULL THEN {_packed(plan, 'r.')} END AS {match}"
+        there = f"r.t IS NOT NULL{f' AND {timed}' if timed else ''}"
+        found = f"CASE WHEN {there} THEN {_packed(plan, 'r.')} END AS {match}"
     return (
         f"SELECT l.*, {found} FROM {source} AS l ASOF LEFT JOIN {plan.rows} AS r"
         f" ON {_met(asked, plan, direction)}"
@@ -148,11 +156,8 @@ def _packed(plan: JoinPlan, prefix: str = "") -> str:
 
 
 def _met(asked: JoinPass, plan: JoinPlan, direction: str) -> str:
-    """The condition of an ASOF join. Where times may be equal it is one of rank. DuckDB takes a
-    NULL for the greatest of all times, so a left row without a time has no key either."""
+    """The condition of an ASOF join. Where times may be equal it is one of rank."""
     equal = _same(asked.key_names, "l", "r")
-    if plan.clock.times.left.nullable:
-        equal = equal.replace("l.k0", "CASE WHEN l.t IS NOT NULL THEN l.k0 END", 1)
     sign = (">" if direction == "backward" else "<") + ("=" if plan.exact else "")
     if plan.untied:
         return f"{equal} AND l.t {sign} r.t"

@@ -1,17 +1,10 @@
-"""Opening a lake, or creating it where there is none.
-
-Where the lake is: from arguments, the environment, or `tidelake.toml`, in that order.
-"""
+"""Opening a lake, or creating it where there is none."""
 
 from __future__ import annotations
 
-import os
-import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +16,10 @@ from tidelake.catalog.database.url import CatalogUrl
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read import tags
 from tidelake.engine.local.engine import LocalEngine
-from tidelake.errors import Invalid, NotFound, TidelakeError, TidelakeWarning
-from tidelake.lake.data_path import absolute, check_usable, checked_data_path
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.lake.address import Address, blame_file, resolve
+from tidelake.lake.cache import file_cache
+from tidelake.lake.data_path import absolute, check_usable
 from tidelake.lake.guest import as_guest
 from tidelake.lake.lake import Lake
 from tidelake.model.address import mask_secrets
@@ -32,140 +27,8 @@ from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
 from tidelake.session.features import FeatureSet
-from tidelake.session.neighbours import check_free, mark
 from tidelake.session.session import Session
 from tidelake.store.files import Store
-
-CATALOG_VARIABLE = "TIDELAKE_CATALOG"
-DATA_PATH_VARIABLE = "TIDELAKE_DATA_PATH"
-FILE_NAME = "tidelake.toml"
-_KINDS: dict[str, tuple[type, str]] = {
-    "catalog": (str, "a text"),
-    "data_path": (str, "a text"),
-    "override_data_path": (bool, "true or false"),
-    "temp_directory": (str, "a text"),
-    "storage_options": (dict, "a table"),
-    "serve": (dict, "a table"),
-}
-"""What the file may say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """`file` is where they are from, if it was one: relative paths in it begin at its folder."""
-
-    catalog: str = field(repr=False)
-    data_path: str | None = field(default=None, repr=False)
-    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    temp_directory: str | None = None
-    override_data_path: bool = False
-    file: Path | None = None
-    serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def folder(self) -> Path | None:
-        return None if self.file is None else self.file.parent
-
-
-def resolve(
-    catalog: str | None, data_path: object, storage_options: Mapping[str, str] | None
-) -> Address:
-    """What is given wins over the environment, and that over the nearest tidelake.toml."""
-    given = None if data_path is None else checked_data_path(data_path)
-    if catalog is not None:
-        return Address(str(catalog), given, dict(storage_options or {}))
-    from_environment = os.environ.get(DATA_PATH_VARIABLE) or None
-    if named := os.environ.get(CATALOG_VARIABLE):
-        return Address(named, given or from_environment, dict(storage_options or {}))
-    path = _nearest(Path.cwd())
-    if path is None:
-        raise Invalid(
-            "no catalog was named",
-            hint=f"pass one to connect(), set {CATALOG_VARIABLE}, or write"
-            f' catalog = "sqlite:///lake.db" into ./{FILE_NAME}',
-        )
-    return _from_file(path, given or from_environment, storage_options or {})
-
-
-def _nearest(folder: Path) -> Path | None:
-    """The file in this folder or the next above it that has one, up to the user's own."""
-    home = _home()
-    for each in (folder, *folder.parents):
-        if os.path.lexists(each / FILE_NAME):
-            return each / FILE_NAME
-        if each == home:
-            return None
-    return None
-
-
-def _home() -> Path | None:
-    try:
-        return Path.home()
-    except RuntimeError:
-        return None
-
-
-def _from_file(path: Path, data_path: str | None, options: Mapping[str, str]) -> Address:
-    said = _read(path)
-    for key, value in said.items():
-        _check(path, key, value)
-    if "catalog" not in said:
-        raise Invalid(f"{path} names no catalog", hint='catalog = "sqlite:///lake.db"')
-    own = said.get("data_path")
-    if data_path is None and own is not None:
-        data_path = absolute(checked_data_path(own), path.parent)
-    temp = said.get("temp_directory")
-    return Address(
-        said["catalog"],
-        data_path,
-        {**said.get("storage_options", {}), **options},
-        None if temp is None else str(Path(path.parent, Path(temp).expanduser())),
-        said.get("override_data_path", False),
-        path,
-        said.get("serve", {}),
-    )
-
-
-def _check(path: Path, key: str, value: object) -> None:
-    if key not in _KINDS:
-        near = get_close_matches(key, _KINDS, 1)
-        meant = f"do you mean {near[0]}? " if near else ""
-        raise Invalid(
-            f"{path} has an unknown key {key!r}", hint=f"{meant}there are: {', '.join(_KINDS)}"
-        )
-    kind, spelled = _KINDS[key]
-    if not isinstance(value, kind):
-        raise Invalid(f"{path}: {key} = {value!r} is not {spelled}", hint="correct the file")
-    if key == "storage_options" and isinstance(value, dict):
-        for name, option in value.items():
-            if not isinstance(option, str | bool | int):
-                raise Invalid(
-                    f"{path}: storage_options.{name} = {option!r} is not a text",
-                    hint="correct the file",
-                )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} is not valid TOML: {error}", hint="correct the file") from error
-    except OSError as error:
-        raise Invalid(f"cannot read {path}: {error.strerror}", hint="is it a file?") from error
-
-
-@contextmanager
-def blame_file(settings: Address) -> Iterator[None]:
-    """What goes wrong with the lake of a file says which file that was."""
-    try:
-        yield
-    except TidelakeError as error:
-        if settings.file is not None:
-            error.hint = "; ".join(
-                filter(None, [error.hint, f"the lake is named by {settings.file}"])
-            )
-        raise
-
 
 _ENGINES = ("local", "spark")
 _OWN = ("ducklake_", "tidelake_", "sqlite_")
@@ -184,6 +47,8 @@ def connect(
     override_data_path: bool = False,
     share_data_path: bool = False,
     temp_directory: str | None = None,
+    cache_dir: str | Path | None = None,
+    cache_size: int | None = None,
     sandbox: bool | Sandbox = False,
 ) -> Lake:
     """Open a lake, or create it where there is none.
@@ -201,6 +66,9 @@ def connect(
     What does not fit into memory goes into a private folder below `temp_directory`, by default
     below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
 
+    Copies of files that are read from an object store stay below `cache_dir`, by default
+    TIDELAKE_CACHE_DIR, at most `cache_size` bytes of them. Without such a folder none are made.
+
     With `sandbox` SQL reaches nothing but the lake: its relations, functions that are known to be
     harmless, files below its data path. Each query has a process of its own, with a limit of
     memory, time and rows; `Sandbox(…)` sets others.
@@ -213,6 +81,8 @@ def connect(
         override_data_path=override_data_path,
         share_data_path=share_data_path,
         temp_directory=temp_directory,
+        cache_dir=cache_dir,
+        cache_size=cache_size,
         sandbox=sandbox,
     )
     return open_lake(resolve(url, data_path, storage_options), wishes)
@@ -229,6 +99,8 @@ class Wishes:
     override_data_path: bool = False
     share_data_path: bool = False
     temp_directory: str | None = None
+    cache_dir: str | Path | None = None
+    cache_size: int | None = None
     sandbox: bool | Sandbox = False
     tuning: Tuning = field(default_factory=Tuning)
 
@@ -255,7 +127,7 @@ def open_lake(settings: Address, wishes: Wishes) -> Lake:
             given = wishes.temp_directory
             temp = settings.temp_directory if given is None else str(given)
             path, encrypted, marked = _checked_lake(database, settings, wishes)
-            local = _engine(settings, temp, _confinement(wishes, path))
+            local = _engine(settings, wishes, temp, _confinement(wishes, path))
             session = Session(
                 database,
                 path,
@@ -267,6 +139,8 @@ def open_lake(settings: Address, wishes: Wishes) -> Lake:
             )
             session.is_marked = marked
             if not exists:
+                from tidelake.session.neighbours import mark
+
                 mark(session)
             return Lake(as_guest(session, wishes.sandbox))
         except BaseException:
@@ -288,9 +162,12 @@ def _confinement(wishes: Wishes, data_path: str) -> Confinement | None:
     return Confinement.around(Sandbox() if wishes.sandbox is True else wishes.sandbox, data_path)
 
 
-def _engine(settings: Address, temp: str | None, walls: Confinement | None) -> LocalEngine:
+def _engine(
+    settings: Address, wishes: Wishes, temp: str | None, walls: Confinement | None
+) -> LocalEngine:
     if walls is None:
-        return LocalEngine(settings.storage_options, temp)
+        cache = file_cache(settings, wishes.cache_dir, wishes.cache_size)
+        return LocalEngine(settings.storage_options, temp, cache=cache)
     from tidelake.engine.cell.engine import CellEngine
 
     return CellEngine(settings.storage_options, temp, walls)
@@ -345,6 +222,8 @@ def _create(database: Database, settings: Address, *, wanted: bool | None, share
     if wanted is None:
         _check_empty(database)
     if not share:
+        from tidelake.session.neighbours import check_free
+
         try:
             check_free(Store(settings.storage_options), place)
         except Invalid:

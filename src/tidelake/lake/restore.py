@@ -9,7 +9,8 @@ from pathlib import Path
 from tidelake.backup.bring_back import Backup, check_empty
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.lake.connect import Wishes, load_features, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, load_features, open_lake
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.lake.lake import Lake
 from tidelake.session.neighbours import mark

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tidelake.coverage.requirement import asked_entities, at_newest, check_complete, completeness
 from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
-from tidelake.event_time.explanation import Explanation, explain
 from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
 from tidelake.model.names import quote
@@ -24,6 +22,8 @@ from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tidelake.event_time.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,8 @@ class Scan(LazyRows):
         """A scan of the same, of which it is sure by now that it is as complete as required."""
         if self.source.required is None:
             return self
+        from tidelake.coverage.requirement import asked_entities, at_newest, check_complete
+
         source = at_newest(self.source)
         assert source.required is not None
         check_complete(source, source.required, asked_entities(source, self.where))
@@ -93,6 +95,8 @@ class Scan(LazyRows):
     def completeness(self) -> float | None:
         """How much of what is expected is there, from 0 to 1, as of `Table.completeness`; only of
         the entities that the condition names, if it does. None if no coverage is kept."""
+        from tidelake.coverage.requirement import asked_entities, completeness
+
         return completeness(self.source, asked_entities(self.source, self.where))
 
     def files(self) -> list[DataFile]:
@@ -101,6 +105,8 @@ class Scan(LazyRows):
 
     def explain(self) -> Explanation:
         """How many files would be read, and why the others would not; and how complete it is."""
+        from tidelake.event_time.explanation import explain
+
         told = explain(self._plan(counted=True), self.source.session.engine_name)
         try:
             return replace(told, completeness=self.completeness)

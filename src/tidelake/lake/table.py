@@ -7,13 +7,11 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Unpack
 
-from tidelake.coverage.requirement import check_kept, required_ratio
-from tidelake.coverage.table_coverage import TableCoverage
-from tidelake.coverage.values.coverage_settings import CoverageSettings
 from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
 from tidelake.lake.scan import Scan
+from tidelake.lake.table_coverage import TableCoverage
 from tidelake.lake.table_history import TableHistory
 from tidelake.lake.table_upkeep import TableUpkeep
 from tidelake.lake.table_writes import TableWrites
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset
 
+    from tidelake.coverage.values.coverage_settings import CoverageSettings
     from tidelake.event_time.explanation import Explanation
 
 
@@ -85,6 +84,8 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
     @property
     def coverage_settings(self) -> CoverageSettings | None:
         """How the coverage of the table is kept; None if it is not."""
+        from tidelake.coverage.values.coverage_settings import CoverageSettings
+
         return CoverageSettings.of(self.info)
 
     @property
@@ -234,6 +235,8 @@ def _requiring(source: Source, require: float | bool | None) -> Source:
     """With what must be there for rows to be read; Invalid if nobody could tell whether it is."""
     if require is None:
         return source
+    from tidelake.coverage.requirement import check_kept, required_ratio
+
     wanted = required_ratio(require)
     check_kept(source)
     return replace(source, required=wanted)

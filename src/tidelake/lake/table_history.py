@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.requirement import check_required
 from tidelake.model.event_time import EventTime
 from tidelake.model.predicate import Predicate
 from tidelake.session.source import Source
@@ -67,6 +66,7 @@ class TableHistory:
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
         may be given as it is, else as a dict."""
+        from tidelake.coverage.requirement import check_required
         from tidelake.event_time.history import history_of
 
         check_required(self.source)
@@ -110,6 +110,7 @@ class TableHistory:
         """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
         tag `since`, with what was thought of them then and what is thought now. Late rows,
         corrections and deletes are what makes the difference."""
+        from tidelake.coverage.requirement import check_required
         from tidelake.event_time.belief_changes import belief_changes_of
 
         check_required(self.source)

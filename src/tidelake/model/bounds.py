@@ -6,33 +6,35 @@ The least and the greatest of values given as DuckLake's statistics write them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from tidelake.model.comparable import Point, domain, lower_bound, upper_bound
 
 
 def least(column_type: str, texts: Sequence[str | None]) -> str | None:
     """One of the texts, exactly; None as soon as one of them says nothing."""
-    places = _places(column_type, texts)
-    return min(places, key=places.__getitem__) if places else None
+    return _end(column_type, texts, min)
 
 
 def greatest(column_type: str, texts: Sequence[str | None]) -> str | None:
-    places = _places(column_type, texts)
-    return max(places, key=places.__getitem__) if places else None
+    return _end(column_type, texts, max)
 
 
-def _places(column_type: str, texts: Sequence[str | None]) -> dict[str, Point]:
-    """Where each text is in the order of its type; nothing if that is not known of all."""
-    found: dict[str, Point] = {}
-    for text in dict.fromkeys(texts):
+def _end(column_type: str, texts: Sequence[str | None], choose: Callable[..., str]) -> str | None:
+    different = dict.fromkeys(texts)
+    if None in different:
+        return None
+    places: dict[str, Point] = {}
+    for text in different:
         point = exact_point(column_type, text)
         if text is None or point is None:
-            return {}
-        found[text] = point
-    return found
+            return None
+        places[text] = point
+    return choose(places, key=places.__getitem__) if places else None
 
 
+@lru_cache(maxsize=4096)
 def exact_point(column_type: str, text: str | None) -> Point | None:
     """A value's place in the order of its type; None if that is not known."""
     kind = domain(column_type)

@@ -60,6 +60,11 @@ class DataFile:
     def has_deletes(self) -> bool:
         return bool(self.deletes or self.deleted_positions)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file, and those that say which of its rows have been deleted."""
+        return (self.path, *(delete.path for delete in self.deletes))
+
     def is_visible_at(self, snapshot_id: int) -> bool:
         return _is_visible(self.begin_snapshot, self.end_snapshot, snapshot_id)
 

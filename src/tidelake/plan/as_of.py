@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.comparable import domain
-from tidelake.model.event_time import EventTime
+from tidelake.model.event_time import EventTime, names
 from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Compare, Not, Opaque, Or, Predicate
@@ -24,6 +24,7 @@ from tidelake.plan.where import Where
 _BEST = "_tidelake_best"
 _VOLATILE = ("random", "uuid", "nextval", "currval", "setseed", "current_", "sleep", "write_log")
 _PLACE = "_tidelake_place"
+_KEPT_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class AsOfPlan:
 
     `parts` read, together, every row that may be the fact that holds; each gives the columns that
     `wanted` names. `where` is what is left to ask of the winners, `predicate` the same; `asked` is
-    the whole condition. Where a `rollup` is used, the first part reads it. `keeps_ended`: keys
-    that are no more come too, each as the tombstone that ended it.
+    the whole condition. Where a `rollup` is used, the first part reads it, the second facts about
+    later times, and all others what came since. `keeps_ended`: keys that are no more come too,
+    each as the tombstone that ended it.
     """
 
     as_of: int
@@ -67,6 +69,15 @@ class AsOfPlan:
         """The table's own files that are read."""
         own = self.parts[1:] if self.rollup else self.parts
         return tuple(file for part in own for file in part.files)
+
+    @property
+    def follows_rollup(self) -> bool:
+        """Whether there is a rollup, and every other fact is later than all that it has."""
+        return self.rollup is not None and all(part.is_empty for part in self.parts[2:])
+
+    def bytes_after(self, first: int) -> int:
+        """How large what the parts read from a place on is."""
+        return sum(file.bytes for part in self.parts[first:] for file in part.files)
 
     @property
     def inlined(self) -> tuple[InlinedRows, ...]:
@@ -147,24 +158,36 @@ def _with_condition(part: ScanPlan, condition: Predicate) -> ScanPlan:
     return replace(part, where=where.sql, predicate=where.predicate)
 
 
-def winners_sql(plan: AsOfPlan, relation: str) -> str:
+def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     """Of every key the fact that holds, unless it says that the key is no more: the columns that
-    the plan's parts give. The SQL is DuckDB's; `relation` may be a subquery, and stands twice.
+    the plan's parts give. The SQL is DuckDB's; `relations` are subqueries, one for each part.
 
-    The latest time of every key is found by the keys and times alone, and what is left then is
-    about one row for each key: it costs a third of carrying all columns to the greatest.
+    The latest time of every key is found by keys and times alone, and then the rows that have it.
+    Only if these are more than the keys are there two of one time, and row ids choose. Where all
+    else is later than the rollup, keys of which there is something else take it, and all others
+    what the rollup has. Few rows are read once and kept; of many, it is cheaper to read keys and
+    times first, and then all again.
     """
-    keys = ", ".join(quote(column.name) for column in plan.event.key)
-    time = quote(plan.event.time.name)
-    end = _alive(plan)
-    return (
-        f"SELECT {', '.join(map(quote, plan.wanted))} FROM (SELECT *, row_number() OVER"
-        f" (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
-        f" FROM {relation} AS _tidelake_facts SEMI JOIN (SELECT {keys}, max({time}) AS {time}"
-        f" FROM {relation} AS _tidelake_times GROUP BY {keys}) AS _tidelake_latest"
-        f" USING ({keys}, {time})) AS _tidelake_ranked"
-        f" WHERE {_PLACE} = 1{f' AND {end}' if end else ''}"
+    first = 1 if plan.follows_rollup else 0
+    keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
+    time, end = quote(plan.event.time.name), _alive(plan)
+    kept = "MATERIALIZED" if plan.bytes_after(first) <= _KEPT_BYTES else "NOT MATERIALIZED"
+    ranked = f"row_number() OVER (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
+    sql = (
+        f"WITH _tidelake_facts AS {kept} ({' UNION ALL '.join(relations[first:])}),"
+        f" _tidelake_latest AS MATERIALIZED (SELECT {keys}, max({time}) AS {time}"
+        f" FROM _tidelake_facts GROUP BY {keys}), _tidelake_last AS MATERIALIZED"
+        f" (SELECT * FROM _tidelake_facts SEMI JOIN _tidelake_latest USING ({keys}, {time})),"
+        " _tidelake_ties AS MATERIALIZED (SELECT (SELECT count(*) FROM _tidelake_last) <>"
+        f" (SELECT count({time}) FROM _tidelake_latest) AS tied) SELECT {wanted}"
+        f" FROM _tidelake_last, _tidelake_ties WHERE NOT tied{f' AND {end}' if end else ''}"
+        f" UNION ALL SELECT {wanted} FROM (SELECT *, {ranked} FROM _tidelake_last, _tidelake_ties"
+        f" WHERE tied) AS _tidelake_ranked WHERE {_PLACE} = 1{f' AND {end}' if end else ''}"
     )
+    if first:
+        rollup = f"{relations[0]} AS _tidelake_rollup ANTI JOIN _tidelake_latest USING ({keys})"
+        sql += f" UNION ALL SELECT {wanted} FROM {rollup}{f' WHERE {end}' if end else ''}"
+    return sql
 
 
 def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:

@@ -56,3 +56,8 @@ class ScanPlan:
     original: tuple[Column, ...] = ()
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to read."""
+        return not self.files and not any(inlined.rows for inlined in self.inlined)

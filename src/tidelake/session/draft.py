@@ -100,7 +100,7 @@ class TableDraft:
         self._row_place = None
         where = self._new_place() if place is None else place
         for file in files:
-            self.files[self._next_file] = replace(file, order=self._take(where, file.rows))
+            self.files[self._next_file] = file.at(self._take(where, file.rows))
             self._next_file -= 1
 
     def add_rows(self, rows: Iterable[tuple[object, ...]], *, numbered: bool) -> None:

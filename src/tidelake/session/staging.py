@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tidelake.engine import Job
 from tidelake.errors import Conflict, Unsupported
@@ -44,10 +45,10 @@ def add(
             draft.add_rows(rows, numbered=numbered)
             return []
     if not numbered:
-        return _write(tx, draft, job, sql)
+        return _write(tx, draft, job, sql, count=count)
     old = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} < {PROVISIONAL_ROW_ID}"
     fresh = draft.has_added
-    files = _write(tx, draft, job, old, carries_row_ids=True)
+    files = _write(tx, draft, job, old, carries_row_ids=True, count=count)
     return files + (_write_again(tx, draft, job, sql) if fresh else [])
 
 
@@ -83,29 +84,47 @@ def _write(
     *,
     carries_row_ids: bool = False,
     place: int | None = None,
+    count: int | None = None,
 ) -> list[NewFile]:
-    files = write_files(tx, draft, job, sql, carries_row_ids=carries_row_ids)
+    files = write_files(tx, draft, job, sql, carries_row_ids=carries_row_ids, count=count)
     draft.add_files(files, place)
     return files
 
 
 def write_files(
-    tx: DraftSession, draft: TableDraft, job: Job, sql: str, *, carries_row_ids: bool = False
+    tx: DraftSession,
+    draft: TableDraft,
+    job: Job,
+    sql: str,
+    *,
+    carries_row_ids: bool = False,
+    count: int | None = None,
 ) -> list[NewFile]:
-    """Files with the rows of a query, which are not staged yet."""
+    """Files with the rows of a query, which are not staged yet; `count`: so many are expected."""
     tx.announce()
-    files: list[NewFile] = list(job.write(sql, draft.target, carries_row_ids=carries_row_ids))
+    made = job.write(sql, draft.target, carries_row_ids=carries_row_ids, count=count)
+    files: list[NewFile] = list(made)
     tx.wrote([file.path for file in files])
     return files
 
 
-def remove(tx: DraftSession, draft: TableDraft, job: Job, doomed: str, plan: ScanPlan) -> int:
+def remove(
+    tx: DraftSession,
+    draft: TableDraft,
+    job: Job,
+    doomed: str,
+    plan: ScanPlan,
+    *,
+    known: Mapping[int | None, int] | None = None,
+) -> int:
     """Stage the deletion of the rows that a relation points at; how many they are. It is read more
     than once, and must have the same rows each time.
 
-    `plan` is the read that found them.
+    `plan` is the read that found them; `known` is how many there are of each file, those of no
+    file being in the catalog.
     """
-    counts = dict(job.rows(f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}"))
+    told = f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}"
+    counts: dict[Any, int] = dict(job.rows(told) if known is None else known)
     total = sum(counts.values())
     if counts.pop(None, 0):
         ids = job.rows(f"SELECT {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IS NULL")
@@ -144,14 +163,15 @@ def _remove_from_files(
             end(draft, file.id)
         else:
             partly.append((file, count))
-    few = sum(count for _, count in partly) <= draft.options.inline_rows
+    total = sum(count for _, count in partly)
+    few = total <= draft.options.inline_rows
     if few and all(file.id not in draft.delete_files for file, _ in partly):
         _keep_positions(draft, job, doomed, [file.id for file, _ in partly])
     elif partly:
         tx.announce()
-        made = job.delete(
-            f"SELECT * FROM {doomed}", draft.target, [file for file, _ in partly], draft.stamp
-        )
+        files = [file for file, _ in partly]
+        pointers = f"SELECT * FROM {doomed}"
+        made = job.delete(pointers, draft.target, files, draft.stamp, count=total)
         tx.wrote([delete.path for delete in made])
         for delete in made:
             draft.delete_files[delete.data_file_id] = _following(draft, delete)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelake.errors import Invalid
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.lake.lake import Lake
 from tidelake.spark import vault
 from tidelake.spark.options import SourceOptions

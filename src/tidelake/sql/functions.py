@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from tidelake.coverage.answer import Coverage
 from tidelake.coverage.frame import Intervals, as_table, in_seconds, moment_type
-from tidelake.coverage.table_coverage import TableCoverage
+from tidelake.coverage.question import Question, coverage, last_complete_window, watermarks
 from tidelake.coverage.values.calendar_text import calendar_of
 from tidelake.coverage.values.series import Series
 from tidelake.engine.arrow_rows import ArrowRows
@@ -30,13 +31,6 @@ from tidelake.tenants.across import AcrossRequest, AcrossTenants
 from tidelake.tenants.own_log import lake_log, table_log
 
 Moment = int | str | datetime
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked(TableCoverage):
-    """A table whose coverage is asked for."""
-
-    source: Source
 
 
 def rows_of(call: Call, seen: Scope, clock: MomentReader) -> RowSource:
@@ -111,9 +105,7 @@ def _coverage(
     end: Any = None,
     calendar: str | None = None,
 ) -> RowSource:
-    found = _Asked(source_of(seen, table)).coverage(
-        entity, start, end, calendar=calendar_of(calendar)
-    )
+    found = _covered(source_of(seen, table), (entity, start, end), calendar)
     return ArrowRows(in_seconds(found.to_arrow()))
 
 
@@ -126,9 +118,8 @@ def _gaps(
     calendar: str | None = None,
     min_length: int | str | None = None,
 ) -> RowSource:
-    found = _Asked(source_of(seen, table)).gaps(
-        min_length, entity, start, end, calendar=calendar_of(calendar)
-    )
+    covered = _covered(source_of(seen, table), (entity, start, end), calendar)
+    found = covered.gaps if min_length is None else covered.gaps_of(min_length)
     return ArrowRows(in_seconds(found.to_arrow()))
 
 
@@ -142,7 +133,8 @@ def _missing(
     max_length: int | str | None = None,
 ) -> RowSource:
     source = source_of(seen, table)
-    work = _Asked(source).missing(entity, start, end, calendar_of(calendar), max_length=max_length)
+    covered = _covered(source, (entity, start, end), calendar)
+    work = covered.missing(max_length=max_length)
     found = (interval for batch in work for _, interval in batch)
     return ArrowRows(in_seconds(Intervals(_series(source), found).to_arrow()))
 
@@ -156,7 +148,8 @@ def _last_complete_window(
     calendar: str | None = None,
 ) -> RowSource:
     source = source_of(seen, table)
-    found = _Asked(source).last_complete_window(n, entity, end, calendar=calendar_of(calendar))
+    question = _question(source, (entity, None, end), calendar)
+    found = last_complete_window(source.session, source.name, source.snapshot_id, question, n)
     window = Intervals(_series(source), [found] if found else [])
     return ArrowRows(in_seconds(window.to_arrow()))
 
@@ -165,11 +158,26 @@ def _complete_through(
     seen: Scope, table: str, entity: Any = None, start: Any = None, calendar: str | None = None
 ) -> RowSource:
     source = source_of(seen, table)
-    found = _Asked(source).complete_through_each(entity, start, calendar=calendar_of(calendar))
-    series = _series(source)
+    question = _question(source, (entity, start, None), calendar)
+    series, found = watermarks(source.session, source.name, source.snapshot_id, question)
+    number_of = series.clock.number_of
     columns = [(column.name, column.type) for column in series.entity]
     columns.append(("complete_through", moment_type(series.time)))
-    return ArrowRows(as_table(columns, [(*entity, reached) for entity, reached in found.items()]))
+    rows = [
+        (*each, None if reached is None else series.moment(number_of(reached)))
+        for each, reached in found.items()
+    ]
+    return ArrowRows(as_table(columns, rows))
+
+
+def _question(source: Source, asked: tuple[Any, Any, Any], calendar: str | None) -> Question:
+    source.check_recorded("coverage")
+    return Question(*asked, calendar_of(calendar), source.as_of, source.now)
+
+
+def _covered(source: Source, asked: tuple[Any, Any, Any], calendar: str | None) -> Coverage:
+    question = _question(source, asked, calendar)
+    return coverage(source.session, source.name, source.snapshot_id, question)
 
 
 def _series(source: Source) -> Series:

@@ -20,7 +20,7 @@ from tidelake.sql.writes import WriteStatement, assignments, target_of, top
 from tidelake.syntax import tree
 from tidelake.write import merge as merging
 from tidelake.write import rows as writes
-from tidelake.write.merge import Clauses, MergeClause
+from tidelake.write.clauses import Clauses, MergeClause
 
 Operation = Callable[["DraftSession"], WriteResult]
 

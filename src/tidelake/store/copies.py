@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,11 +22,20 @@ def folder_of(path: object) -> str:
     return place if place.endswith("/") else f"{place}/"
 
 
-def copy_objects(store: Store, pairs: Iterable[tuple[str, str]], *, link: bool = False) -> None:
-    """Copy many, some at a time."""
+def copy_objects(
+    store: Store,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    link: bool = False,
+    told: Callable[[str], None] | None = None,
+) -> None:
+    """Copy many, some at a time. `told` hears of what has been copied, one after another."""
+    listed = list(pairs)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for _ in pool.map(lambda pair: copy_object(store, *pair, link=link), pairs):
-            pass
+        copied = pool.map(lambda pair: copy_object(store, *pair, link=link), listed)
+        for (source, _), _done in zip(listed, copied, strict=True):
+            if told is not None:
+                told(source)
 
 
 def copy_object(store: Store, source: str, target: str, *, link: bool = False) -> None:

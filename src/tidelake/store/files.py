@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,14 +20,12 @@ from tidelake.model.sandbox import Confinement
 from tidelake.model.tuning import Tuning
 from tidelake.store.access import StoreAccess
 from tidelake.store.failures import reporting
+from tidelake.store.glob import glob_regex
 from tidelake.store.local_files import create_file, replace_file
 from tidelake.store.schemes import check_scheme
 
 _WILD = re.compile(r"[*?\[]")
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
-_RANGE = re.escape("-")
 _AT_ONCE = 16
-_GLOB_WORDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def is_local(uri: str) -> bool:
@@ -74,9 +72,14 @@ class Store:
         self,
         storage_options: Mapping[str, str] | None = None,
         confinement: Confinement | None = None,
+        *,
+        forget: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
+        """`forget` is told what is to be deleted."""
         self._options = dict(storage_options or {})
         self._confinement = confinement
+        self._forget = forget
+        self._opened: dict[str, Any] = {}
 
     @contextmanager
     def _asked(self, verb: str, uri: str) -> Iterator[None]:
@@ -175,6 +178,8 @@ class Store:
         for uri in uris:
             with reporting("delete", uri):
                 self._check("delete", uri)
+        if self._forget is not None:
+            self._forget(uris)
         for uri in filter(is_local, uris):
             with self._asked("delete", uri):
                 local_path(uri).unlink(missing_ok=True)
@@ -313,9 +318,12 @@ class Store:
         scheme, _, rest = uri.partition("://")
         if scheme not in ("http", "https"):
             check_scheme(uri)
+        root = f"{scheme}://{rest.partition('/')[0]}"
+        if root in self._opened:
+            return self._opened[root], self._key(uri)
         access = StoreAccess.of(scheme, self._options)
         try:
-            store = from_url(f"{scheme}://{rest.partition('/')[0]}", **access.arguments)
+            store = self._opened[root] = from_url(root, **access.arguments)
         except UnknownConfigurationKeyError as error:
             raise Invalid(
                 f"storage_options has a key that {scheme}:// does not know:"
@@ -379,16 +387,3 @@ def _is_data(path: str) -> bool:
     parts = [part for part in path.split("/") if part]
     hidden = any(part[0] == "." or (part[0] == "_" and "=" not in part) for part in parts)
     return path.endswith(".parquet") and not hidden
-
-
-def glob_regex(pattern: str) -> re.Pattern[str]:
-    """A glob as a regular expression: only ** steps over slashes."""
-    words = []
-    for word in _GLOB.findall(pattern):
-        if word.startswith("[") and len(word) > 1:
-            inverted = "^" if word[1] == "!" else ""
-            inside = word[2 if inverted else 1 : -1]
-            words.append(f"[{inverted}{re.escape(inside).replace(_RANGE, '-')}]")
-        else:
-            words.append(_GLOB_WORDS.get(word) or re.escape(word))
-    return re.compile("".join(words), re.DOTALL)

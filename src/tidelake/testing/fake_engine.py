@@ -46,8 +46,8 @@ class FakeJob(Closable):
         facts = tuple(_facts(c.id, [row.get(c.name) for row in rows]) for c in target.columns)
         return (NewFile(path, len(rows), bytes=1, footer_size=1, columns=facts),)
 
-    scan = deletions = define = number = gather = pick = keep = take = columns = shapes = _unasked
-    reading = rows = catalog_rows = over = run = delete = _unasked
+    scan = deletions = define = number = gather = pick = hold = keep = take = _unasked
+    columns = shapes = reading = rows = catalog_rows = over = run = delete = _unasked
 
 
 def _facts(column_id: int, values: Sequence[Any]) -> ColumnFacts:

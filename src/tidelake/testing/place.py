@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import tidelake
 from tidelake.errors import Invalid, TidelakeError
-from tidelake.lake.connect import Wishes, open_lake, resolve
+from tidelake.lake.address import resolve
+from tidelake.lake.connect import Wishes, open_lake
 from tidelake.model.tuning import Tuning
 from tidelake.testing.duck import duck_connection
 

@@ -6,61 +6,35 @@ first clause whose condition holds. Only files in which something matches are to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from tidelake.engine import Job
-from tidelake.engine.incoming.conform import filler_sql, unknown
+from tidelake.engine import Among, Job
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
-from tidelake.model.schema import ROW_NUMBER, Column, Schema
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.settings import Settings
 from tidelake.model.types import FLOATS
-from tidelake.plan.expression import expression_sql
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
-from tidelake.write.assignment import Assignment, parse_assignment, without_rows
+from tidelake.write.clauses import UPSERT, Clauses, MergeClause, MergeWork, flat
 from tidelake.write.rows import check_nulls, result, writable
 
 _ACTION = "_tidelake_action"
 _T, _S = "_tidelake_target", "_tidelake_source"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
+_COUNT, _NEW = "_tidelake_count", "_tidelake_new"
 _FEW = 100
 _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
 _SHOWN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class MergeClause:
-    """`kind` is update, delete or insert; `values` None stands for all columns of the source."""
-
-    kind: str
-    values: Mapping[str, Any] | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Clauses:
-    matched: tuple[MergeClause, ...] = ()
-    unmatched: tuple[MergeClause, ...] = ()
-    orphaned: tuple[MergeClause, ...] = ()
-
-    def texts(self) -> Iterator[str]:
-        """All conditions and expressions in them."""
-        for clause in (*self.matched, *self.unmatched, *self.orphaned):
-            values = clause.values.values() if isinstance(clause.values, Mapping) else ()
-            yield from (each for each in (clause.condition, *values) if isinstance(each, str))
-
-
-UPSERT = Clauses((MergeClause("update"),), (MergeClause("insert"),))
 
 
 class Merge:
@@ -133,17 +107,16 @@ def merge(
         columns = (*draft.columns, *extras)
         incoming = job.bring("incoming", data, columns, name, defaults=False)
         tx.replayable = tx.replayable and incoming.rereadable
-        count = job.keep("source", incoming.sql)
+        job.hold("source", incoming.sql)
         missing = [key.name for key in keys if key.name not in incoming.present]
         if missing:
             raise Invalid(
                 f"the source of the merge has no column {', '.join(missing)}",
                 hint="the columns in `on` must be in both",
             )
-        work = _Work(draft, keys, incoming.present, clauses, extras)
+        work = MergeWork(draft, keys, incoming.present, clauses, extras)
         work.refuse_idle_extras()
-        _refuse_repeated(job, work)
-        return _run(tx, job, work, count)
+        return _run(tx, job, work, _survey(job, work))
 
 
 def _extras(draft: TableDraft, columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -175,172 +148,118 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """A merge whose source is known: what it needs, in SQL over flat names such as
-    `"target.x"` and `"source.x"`."""
+class _Survey:
+    """How many rows the source has, and between which values its keys are, by name."""
 
-    draft: TableDraft
-    keys: Sequence[Column]
-    present: frozenset[str]
-    clauses: Clauses
-    extras: tuple[Column, ...] = ()
-
-    @property
-    def schema(self) -> Schema:
-        return self.draft.after.schema
-
-    @property
-    def source(self) -> Schema:
-        own = tuple(c for c in self.schema if c.name in self.present)
-        return Schema((*own, *self.extras))
-
-    def action(self, clauses: Sequence[MergeClause]) -> str:
-        """Which clause, counted from one, applies to a row; 0 if none does."""
-        if not clauses:
-            return "0"
-        whens = [
-            f"WHEN {self._condition(clause)} THEN {place}"
-            for place, clause in enumerate(clauses, 1)
-        ]
-        return f"CASE {' '.join(whens)} ELSE 0 END"
-
-    def _condition(self, clause: MergeClause) -> str:
-        if clause.condition is None:
-            return "true"
-        return expression_sql(clause.condition, self._tables, None, _flat)
-
-    @property
-    def _tables(self) -> dict[str, Schema]:
-        return {"target": self.schema, "source": self.source}
-
-    def rows(self, job: Job, clause: MergeClause, source: str, *more: str) -> str:
-        """The rows that a clause writes, over those of a source."""
-        wanted = self._wanted(clause)
-        found = wanted.checked(job, self.schema, self._empty, str(self.draft.after.name))
-        chosen = [
-            f"{found.get(column.id) or self._kept(clause, column)} AS {quote(column.name)}"
-            for column in self.schema
-        ]
-        return f"SELECT {', '.join([*chosen, *more])} FROM {wanted.over(source)}"
-
-    def _kept(self, clause: MergeClause, column: Column) -> str:
-        """What a column has that a clause does not set."""
-        if clause.kind == "update":
-            return _flat("target", column.name)
-        return filler_sql(column, str(self.draft.after.name), defaults=True)
-
-    def _texts(self, clause: MergeClause) -> list[str]:
-        """All SQL that a clause looks at rows with."""
-        if clause.kind == "delete":
-            return [self._condition(clause)]
-        wanted = self._wanted(clause)
-        there = {**wanted.expressions, **wanted.values}
-        kept = [self._kept(clause, column) for column in self.schema if column.id not in there]
-        return [self._condition(clause), *there.values(), *kept]
-
-    @property
-    def _empty(self) -> str:
-        columns = [
-            (f"{place}.{column.name}", column)
-            for place, schema in self._tables.items()
-            for column in schema
-        ]
-        return without_rows(columns, "t")
-
-    def _wanted(self, clause: MergeClause) -> Assignment:
-        if clause.values is None:
-            keys = {key.id for key in self.keys} if clause.kind == "update" else set()
-            own = [c for c in self.source if c.id > 0 and c.id not in keys]
-            return Assignment(values={c.id: _flat("source", c.name) for c in own})
-        if not clause.values or not isinstance(clause.values, Mapping):
-            raise Invalid(
-                "a clause of the merge sets nothing", hint='give columns: {"x": "source.x"}'
-            )
-        read = partial(expression_sql, tables=self._tables, bare=None, spell=_flat)
-        place = str(self.draft.after.name)
-        return parse_assignment(self.schema, clause.values.items(), place, read)
-
-    def refuse_idle_extras(self) -> None:
-        """A column that the table has not, and no clause looks at, is a mistake."""
-        all_clauses = (*self.clauses.matched, *self.clauses.unmatched, *self.clauses.orphaned)
-        texts = [text for clause in all_clauses for text in self._texts(clause)]
-        for column in self.extras:
-            if not any(_flat("source", column.name) in text for text in texts):
-                raise unknown([column.name], self.draft.columns, str(self.draft.after.name))
-
-    def target_columns(self) -> list[str]:
-        """What of the table must be read: what clauses name, and what they leave as it is."""
-        clauses = (*self.clauses.matched, *self.clauses.orphaned)
-        texts = [text for clause in clauses for text in self._texts(clause)]
-        keys = {key.id for key in self.keys}
-        return [
-            c.name
-            for c in self.schema
-            if c.id in keys or any(_flat("target", c.name) in text for text in texts)
-        ]
+    count: int
+    bounds: Mapping[str, tuple[Any, Any]]
 
 
-def _flat(place: str, name: str) -> str:
-    return quote(f"{place}.{name}")
+def _survey(job: Job, work: MergeWork) -> _Survey:
+    """All that has to be known of the source, in one query; Invalid if it has several rows for
+    one key."""
+    keys = ", ".join(quote(key.name) for key in work.keys)
+    given = " AND ".join(f"{quote(key.name)} IS NOT NULL" for key in work.keys)
+    ranged = [key.name for key in work.keys if _is_ranged(key)]
+    ends = "".join(f", min({quote(name)}), max({quote(name)})" for name in ranged)
+    groups = f"SELECT {keys}, count(*) AS {_COUNT} FROM source GROUP BY {keys}"
+    ((count, most, *bounds),) = job.rows(
+        f"SELECT CAST(coalesce(sum({_COUNT}), 0) AS BIGINT),"
+        f" coalesce(max(CASE WHEN {given} THEN {_COUNT} ELSE 0 END), 0){ends}"
+        f" FROM ({groups}) AS g"
+    )
+    if most > 1:
+        raise _repeated(job, work)
+    return _Survey(
+        count, dict(zip(ranged, zip(bounds[::2], bounds[1::2], strict=True), strict=True))
+    )
 
 
-def _refuse_repeated(job: Job, work: _Work) -> None:
+def _repeated(job: Job, work: MergeWork) -> Invalid:
     names = ", ".join(quote(key.name) for key in work.keys)
     given = " AND ".join(f"{quote(key.name)} IS NOT NULL" for key in work.keys)
     rows = job.rows(
         f"SELECT {names}, count(*) FROM source WHERE {given} GROUP BY {names}"
         f" HAVING count(*) > 1 ORDER BY {names} LIMIT {_SHOWN}"
     )
-    if rows:
-        listed = "; ".join(
-            ", ".join(f"{k.name}={v!r}" for k, v in zip(work.keys, row, strict=False))
-            for row in rows
-        )
-        raise Invalid(
-            f"the source of the merge has several rows for one key: {listed}",
-            hint="keep one row for each key, for example the newest",
-        )
+    listed = "; ".join(
+        ", ".join(f"{k.name}={v!r}" for k, v in zip(work.keys, row, strict=False)) for row in rows
+    )
+    return Invalid(
+        f"the source of the merge has several rows for one key: {listed}",
+        hint="keep one row for each key, for example the newest",
+    )
 
 
-def _run(tx: DraftSession, job: Job, work: _Work, count: int) -> WriteResult:
+def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     draft.depends_on_inserts = True
     names = work.target_columns()
-    where = None if clauses.orphaned else _range(job, work, count)
+    where = None if clauses.orphaned else _range(job, survey)
     plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
-    job.scan("target", plan)
+    keys = tuple(key.name for key in work.keys)
+    among = None if clauses.orphaned else Among("source", keys, survey.count)
+    job.scan("target", plan, among)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
-    targets = ", ".join(f"{_T}.{quote(n)} AS {_flat('target', n)}" for n in names)
-    sources = ", ".join(f"{_S}.{quote(c.name)} AS {_flat('source', c.name)}" for c in work.source)
+    targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in names)
+    sources = ", ".join(f"{_S}.{quote(c.name)} AS {flat('source', c.name)}" for c in work.source)
     equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
-    job.keep(
-        "matched",
-        f"SELECT *, {work.action(clauses.matched)} AS {_ACTION} FROM (SELECT {lineage}, {targets},"
-        f" {sources} FROM target AS {_T} JOIN source AS {_S} ON {equal}) AS m",
+    action = (
+        f"CASE WHEN {ROW_POSITION} IS NULL THEN {work.action(clauses.unmatched)}"
+        f" ELSE {work.action(clauses.matched)} END"
     )
-    unmatched = _unmatched(work, sources)
+    job.hold(
+        "joined",
+        f"SELECT *, {action} AS {_ACTION} FROM (SELECT {lineage}, {targets}, {sources} FROM"
+        f" source AS {_S} {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal})"
+        " AS m",
+    )
+    job.define("matched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL")
+    job.define("unmatched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL")
     if clauses.orphaned:
-        job.keep(
+        job.hold(
             "orphaned",
             f"SELECT *, {work.action(clauses.orphaned)} AS {_ACTION} FROM (SELECT {lineage},"
             f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
             f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
         )
-    return _apply(tx, job, work, plan, unmatched)
+    return _apply(tx, job, work, plan)
 
 
-def _unmatched(work: _Work, sources: str) -> str:
-    equal = " AND ".join(
-        f"m.{_flat('source', key.name)} = {_S}.{quote(key.name)}" for key in work.keys
-    )
-    return (
-        f"SELECT *, {work.action(work.clauses.unmatched)} AS {_ACTION} FROM (SELECT {sources}"
-        f" FROM source AS {_S} WHERE NOT EXISTS (SELECT 1 FROM matched AS m WHERE {equal})) AS u"
-    )
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """What becomes of rows: how many of each file leave it, are written anew, and are added."""
+
+    gone: Mapping[int | None, int]
+    updated: int
+    inserted: int
 
 
-def _apply(tx: DraftSession, job: Job, work: _Work, plan: Any, unmatched: str) -> WriteResult:
+def _tally(job: Job, clauses: Clauses) -> _Tally:
+    gone: Counter[int | None] = Counter()
+    updated = inserted = 0
+    counted = {
+        "joined": clauses.matched,
+        **({"orphaned": clauses.orphaned} if clauses.orphaned else {}),
+    }
+    for name, listed in counted.items():
+        keys = f"{ROW_FILE}, {_NEW}, {_ACTION}"
+        rows = job.rows(
+            f"SELECT {keys}, count(*) FROM (SELECT {ROW_FILE}, {ROW_POSITION} IS NULL AS {_NEW},"
+            f" {_ACTION} FROM {name} WHERE {_ACTION} > 0) AS a GROUP BY {keys}"
+        )
+        for file, is_new, action, count in rows:
+            if is_new:
+                inserted += count
+                continue
+            gone[file] += count
+            updated += count if listed[action - 1].kind == "update" else 0
+    return _Tally(gone, updated, inserted)
+
+
+def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResult:
     draft, clauses = work.draft, work.clauses
+    tally = _tally(job, clauses)
     relations = {"matched": clauses.matched}
     if clauses.orphaned:
         relations["orphaned"] = clauses.orphaned
@@ -348,53 +267,54 @@ def _apply(tx: DraftSession, job: Job, work: _Work, plan: Any, unmatched: str) -
     doomed = " UNION ALL ".join(
         f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
     )
-    changed = [
-        work.rows(job, clause, f"{name} WHERE {_ACTION} = {place}", ROW_NUMBER)
-        for name, listed in relations.items()
-        for place, clause in enumerate(listed, 1)
-        if clause.kind == "update"
-    ]
     job.define("doomed", doomed)
-    gone = staging.remove(tx, draft, job, "doomed", plan)
-    files, updated, inserted = [], 0, 0
-    if changed:
-        job.define("changed", " UNION ALL ".join(changed))
-        ends = any(clause.kind == "delete" for each in relations.values() for clause in each)
-        updated = job.rows("SELECT count(*) FROM changed")[0][0] if ends else gone
-        files += staging.add(tx, draft, job, "SELECT * FROM changed", count=updated, numbered=True)
-    if clauses.unmatched:
-        coming = " UNION ALL ".join(
-            work.rows(job, clause, f"({unmatched}) WHERE {_ACTION} = {place}")
-            for place, clause in enumerate(clauses.unmatched, 1)
-        )
-        inserted = job.keep("coming", coming)
-        files += staging.add(tx, work.draft, job, "SELECT * FROM coming", count=inserted)
-    check_nulls(work.draft, files)
+    gone = staging.remove(tx, draft, job, "doomed", plan, known=tally.gone)
+    files = []
+    changed = " UNION ALL ".join(_changed(job, work, relations))
+    coming = " UNION ALL ".join(
+        work.rows(job, clause, f"unmatched WHERE {_ACTION} = {place}")
+        for place, clause in enumerate(clauses.unmatched, 1)
+    )
+    if tally.updated:
+        job.define("changed", changed)
+        sql = "SELECT * FROM changed"
+        files += staging.add(tx, draft, job, sql, count=tally.updated, numbered=True)
+    if tally.inserted:
+        job.define("coming", coming)
+        files += staging.add(tx, draft, job, "SELECT * FROM coming", count=tally.inserted)
+    check_nulls(draft, files)
     return result(
         files,
-        rows=gone + inserted,
-        inserted=inserted,
-        updated=updated,
-        deleted=gone - updated,
+        rows=gone + tally.inserted,
+        inserted=tally.inserted,
+        updated=tally.updated,
+        deleted=gone - tally.updated,
         operation="merge",
     )
 
 
-def _range(job: Job, work: _Work, count: int) -> Predicate | None:
+def _changed(
+    job: Job, work: MergeWork, relations: Mapping[str, Sequence[MergeClause]]
+) -> Iterator[str]:
+    for name, listed in relations.items():
+        for place, clause in enumerate(listed, 1):
+            if clause.kind == "update":
+                yield work.rows(job, clause, f"{name} WHERE {_ACTION} = {place}", ROW_NUMBER)
+
+
+def _range(job: Job, survey: _Survey) -> Predicate | None:
     """A condition that every row of the table with a match in the source meets."""
     parts: list[Predicate] = []
-    for key in work.keys:
-        if key.type in FLOATS or not (key.type in _RANGED or "int" in key.type):
-            continue
-        if count <= _FEW:
+    for name, (low, high) in survey.bounds.items():
+        if survey.count <= _FEW:
             rows = job.rows(
-                f"SELECT DISTINCT {quote(key.name)} FROM source WHERE {quote(key.name)} IS NOT NULL"
+                f"SELECT DISTINCT {quote(name)} FROM source WHERE {quote(name)} IS NOT NULL"
             )
-            parts.append(In(key.name, tuple(row[0] for row in rows)))
-        else:
-            ((low, high),) = job.rows(
-                f"SELECT min({quote(key.name)}), max({quote(key.name)}) FROM source"
-            )
-            if low is not None:
-                parts += [Compare(key.name, ">=", low), Compare(key.name, "<=", high)]
+            parts.append(In(name, tuple(row[0] for row in rows)))
+        elif low is not None:
+            parts += [Compare(name, ">=", low), Compare(name, "<=", high)]
     return And(tuple(parts)) if parts else None
+
+
+def _is_ranged(key: Column) -> bool:
+    return key.type not in FLOATS and (key.type in _RANGED or "int" in key.type)

@@ -214,7 +214,7 @@ def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
         job.scan("target", plan)
-        job.keep("doomed", "SELECT * FROM target")
+        job.hold("doomed", "SELECT * FROM target")
         return staging.remove(tx, draft, job, "doomed", plan)
 
 
@@ -250,8 +250,8 @@ def update(
         empty = without_rows(((c.name, c) for c in schema), "t")
         found = wanted.checked(job, schema, empty, str(name))
         job.scan("target", plan)
-        updated = job.keep("changed", "SELECT * FROM target")
-        staging.remove(tx, draft, job, "changed", plan)
+        job.hold("changed", "SELECT * FROM target")
+        updated = staging.remove(tx, draft, job, "changed", plan)
         chosen = ", ".join(
             f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
         )

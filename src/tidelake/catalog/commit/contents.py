@@ -14,7 +14,7 @@ from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.paths import from_data_path
-from tidelake.model.change import ColumnFacts, NewDeleteFile, NewFile, NewRow, TableChange, Write
+from tidelake.model.change import NewDeleteFile, NewFile, NewRow, TableChange, Write
 from tidelake.model.file import DeleteFile, MappedField
 from tidelake.model.ownership import is_own
 from tidelake.model.schema import Column
@@ -116,23 +116,23 @@ def add_file(
     begin, last, end = span or FileSpan(entries.snapshot_id)
     file_id = entries.numbers.file_id()
     inside = file.path.startswith(table.path)
-    entries.add(
-        "ducklake_data_file",
-        begin_snapshot=begin,
-        end_snapshot=end,
-        data_file_id=file_id,
-        table_id=table_id,
-        path=file.path[len(table.path) :] if inside else file.path,
-        path_is_relative=inside,
-        file_format="parquet",
-        record_count=file.rows,
-        file_size_bytes=file.bytes,
-        footer_size=file.footer_size,
-        row_id_start=first_row_id,
-        partition_id=None if file.partition_values is None else partition_id,
-        mapping_id=mapping_id,
-        partial_max=last,
+    row = (
+        begin,
+        end,
+        file_id,
+        table_id,
+        file.path[len(table.path) :] if inside else file.path,
+        inside,
+        "parquet",
+        file.rows,
+        file.bytes,
+        file.footer_size,
+        first_row_id,
+        None if file.partition_values is None else partition_id,
+        mapping_id,
+        last,
     )
+    entries.rows["ducklake_data_file", _DATA_FILE].append(row)
     _describe(entries, file, table_id, file_id)
     for annex in entries.annexes:
         annex.file_added(entries.rows, table_id, file_id, file)
@@ -142,13 +142,13 @@ def add_file(
 def _describe(entries: Entries, file: NewFile, table_id: int, file_id: int) -> None:
     """What is in a data file: its statistics, and the values that its partition has."""
     statistics = entries.rows["ducklake_file_column_stats", _STATISTICS]
-    statistics += [(file_id, table_id, *_facts(facts)) for facts in file.columns]
+    statistics += [(file_id, table_id, *facts) for facts in file.columns]
     for variant in file.variants:
         entries.add(
             "ducklake_file_variant_stats",
             variant_path=variant.path,
             shredded_type=variant.shredded_type,
-            **dict(zip(_STATISTICS, (file_id, table_id, *_facts(variant.facts)), strict=True)),
+            **dict(zip(_STATISTICS, (file_id, table_id, *variant.facts), strict=True)),
         )
     for index, value in enumerate(file.partition_values or ()):
         entries.add(
@@ -160,6 +160,22 @@ def _describe(entries: Entries, file: NewFile, table_id: int, file_id: int) -> N
         )
 
 
+_DATA_FILE = (
+    "begin_snapshot",
+    "end_snapshot",
+    "data_file_id",
+    "table_id",
+    "path",
+    "path_is_relative",
+    "file_format",
+    "record_count",
+    "file_size_bytes",
+    "footer_size",
+    "row_id_start",
+    "partition_id",
+    "mapping_id",
+    "partial_max",
+)
 _STATISTICS = (
     "data_file_id",
     "table_id",
@@ -172,19 +188,7 @@ _STATISTICS = (
     "contains_nan",
     "extra_stats",
 )
-
-
-def _facts(facts: ColumnFacts) -> tuple[object, ...]:
-    return (
-        facts.column_id,
-        facts.bytes,
-        facts.values,
-        facts.nulls,
-        facts.min,
-        facts.max,
-        facts.contains_nan,
-        facts.extra,
-    )
+"""After the ids of the file and the table, they are those of ColumnFacts."""
 
 
 def _add_mapping(entries: Entries, table_id: int, mapping: Sequence[MappedField]) -> int:

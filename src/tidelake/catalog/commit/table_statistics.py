@@ -8,6 +8,7 @@ be no row at all.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -105,8 +106,11 @@ def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -
     """Columns that were added to a table with rows have no row here, and get none: it would have
     to cover what the older files are read as."""
     leaves = {leaf.id: leaf for column in write.columns for leaf in column.leaves()}
-    by_file = [{facts.column_id: facts for facts in file.columns} for file in write.files]
-    coming = {leaf.id: _coming(leaf, write, by_file) for leaf in leaves.values()}
+    by_column: dict[int, list[ColumnFacts]] = defaultdict(list)
+    for file in write.files:
+        for facts in file.columns:
+            by_column[facts.column_id].append(facts)
+    coming = {leaf.id: _coming(leaf, write, by_column[leaf.id]) for leaf in leaves.values()}
     table_id = statistics.table_id
     united = {column_id: _united(leaves[column_id], facts) for column_id, facts in coming.items()}
     if not statistics.known:
@@ -190,12 +194,11 @@ def _values(column: _Column) -> dict[str, object]:
     }
 
 
-def _coming(
-    leaf: Column, write: Write, by_file: Sequence[Mapping[int, ColumnFacts]]
-) -> list[ColumnFacts]:
+def _coming(leaf: Column, write: Write, in_files: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """What is known of the column in every new file and row."""
-    nothing = ColumnFacts(leaf.id)
-    found = [facts.get(leaf.id, nothing) for facts in by_file]
+    found = list(in_files)
+    if len(in_files) < len(write.files):
+        found.append(ColumnFacts(leaf.id))
     places = {column.id: place for place, column in enumerate(write.columns)}
     if leaf.id in places:
         found += [of_value(leaf, row.values[places[leaf.id]]) for row in write.rows]
@@ -216,12 +219,13 @@ def of_value(column: Column, value: object) -> ColumnFacts:
 
 
 def _united(leaf: Column, facts: Sequence[ColumnFacts]) -> _Column:
-    valued = [f for f in facts if f.values != 0]
+    _, _, _, nulls, _, _, nans, _ = zip(*facts, strict=True) if facts else [()] * 8
+    valued = [(f.min, f.max) for f in facts if f.values != 0]
     return _Column(
-        contains_null=any(f.nulls != 0 for f in facts),
-        contains_nan=_any_nan(leaf, [f.contains_nan for f in facts]),
-        min=least(leaf.type, [f.min for f in valued]),
-        max=greatest(leaf.type, [f.max for f in valued]),
+        contains_null=any(count != 0 for count in nulls),
+        contains_nan=_any_nan(leaf, nans),
+        min=least(leaf.type, [low for low, _ in valued]),
+        max=greatest(leaf.type, [high for _, high in valued]),
         has_values=bool(valued),
     )
 

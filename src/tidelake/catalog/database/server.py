@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelake.catalog import cells
-from tidelake.catalog.database.backend import Ear
+from tidelake.catalog.database.backend import Ear, Session
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -16,11 +16,14 @@ from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, PoolProxiedConnection
+    from sqlalchemy.engine.interfaces import IsolationLevel
 
 CONNECT_TIMEOUT_S = 10
 
 Parameters = Mapping[str, object]
+Taken = TypeVar("Taken", "Connection", "PoolProxiedConnection")
+"""Of the pool, with SQLAlchemy's transactions or without."""
 
 
 class ServerSession:
@@ -60,9 +63,7 @@ def _checked(sql: str, cursor: Any) -> list[Any]:
 
 
 class ServerDatabase(ABC):
-    """Pooled connections. A read sees one moment; a write waits for the lake's lock first and
-    then sees what its last holder committed, which is why it is READ COMMITTED. DuckDB does not
-    take that lock; the primary key stops it instead."""
+    """Pooled connections."""
 
     lock_outlives_transaction = False
     """Whether the lock lasts until it is freed, or the connection closed."""
@@ -74,25 +75,15 @@ class ServerDatabase(ABC):
         self.tuning = tuning
         tell_after_fork(self)
 
-    @contextmanager
-    def reading(self) -> Iterator[ServerSession]:
-        with self._connection() as connection, connection.begin():
-            yield self.session_of(connection)
-
-    def session_of(self, connection: Connection) -> ServerSession:
-        """How statements reach the driver."""
-        return ServerSession(connection)
-
-    @contextmanager
-    def writing(self) -> Iterator[ServerSession]:
-        with self._connection() as connection:
-            connection.execution_options(isolation_level="READ COMMITTED")
-            with self.alone(connection) as session:
-                yield session
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that sees one moment."""
 
     @abstractmethod
-    def alone(self, connection: Connection) -> AbstractContextManager[ServerSession]:
-        """A transaction with the lake's lock, which commits at the end."""
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that waits for the lake's lock first and then sees what its last holder
+        committed, which is why it is READ COMMITTED. DuckDB does not take that lock; the primary
+        key stops it instead. It commits at the end."""
 
     rewrite: str
     """The statement that writes a table {} anew."""
@@ -109,22 +100,29 @@ class ServerDatabase(ABC):
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """A connection that is closed, not given back, when something went wrong that may have
-        left it in a bad state; that also frees a lock of the session."""
-        with self._free_connection() as connection:
-            try:
-                yield connection
-            except BaseException as error:
-                if self.lock_outlives_transaction or not isinstance(error, TidelakeError):
-                    connection.invalidate()
-                raise
+        with self._free(self._engine.connect) as connection:
+            yield connection
 
-    def _free_connection(self) -> Connection:
-        """Requires: the thread has none yet. Whoever has one needs no other, so it comes back."""
+    @contextmanager
+    def _free(self, take: Callable[[], Taken]) -> Iterator[Taken]:
+        """A connection that is closed, not given back, when something went wrong that may have
+        left it in a bad state; that also frees a lock of the session. Requires: the thread has
+        none yet. Whoever has one needs no other, so it comes back."""
+        connection = self._taken(take)
+        try:
+            yield connection
+        except BaseException as error:
+            if self.lock_outlives_transaction or not isinstance(error, TidelakeError):
+                connection.invalidate()
+            raise
+        finally:
+            connection.close()
+
+    def _taken(self, take: Callable[[], Taken]) -> Taken:
         from sqlalchemy.exc import TimeoutError as NoneFree
 
         try:
-            return self._engine.connect()
+            return take()
         except NoneFree as error:
             most, wait_s = self.tuning.pool_size + self.tuning.pool_more, self.tuning.lock_wait_s
             raise Unavailable(
@@ -143,13 +141,15 @@ class ServerDatabase(ABC):
         self._engine.dispose(close=False)
 
 
-def pool_of(url: str, tuning: Tuning, **options: object) -> Engine:
+def pool_of(
+    url: str, tuning: Tuning, *, isolation_level: IsolationLevel, **options: object
+) -> Engine:
     """The connections to a database; `options` are its driver's."""
     from sqlalchemy import create_engine
 
     return create_engine(
         url,
-        isolation_level="REPEATABLE READ",
+        isolation_level=isolation_level,
         pool_size=tuning.pool_size,
         max_overflow=tuning.pool_more,
         pool_timeout=tuning.lock_wait_s,

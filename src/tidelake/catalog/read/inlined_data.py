@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read.tables import columns_of_version, visible
 from tidelake.model.file import InlinedRows
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
+
+_UNLIKE_TEXT = ("blob", "variant", "interval")
 
 
 def inlined_rows(
@@ -122,10 +125,12 @@ def _rows(
         " ORDER BY row_id",
         **when.values,
     )
-    return tuple(
-        (row[0], row[1], *(_value(v, c) for v, c in zip(row[2:], chosen, strict=True)))
-        for row in rows
-    )
+    numbers = [list(map(itemgetter(place), rows)) for place in (0, 1)]
+    texts = [
+        _values(list(map(itemgetter(place), rows)), column)
+        for place, column in enumerate(chosen, 2)
+    ]
+    return tuple(zip(*numbers, *texts, strict=True))
 
 
 def _stored_names(reader: Reader, table: str) -> dict[str, str]:
@@ -134,6 +139,17 @@ def _stored_names(reader: Reader, table: str) -> dict[str, str]:
     spellings = reader.dialect.column_spellings
     rows = [] if spellings is None else reader.rows(spellings, name=table)
     return {fold(name): name for (name,) in rows}
+
+
+def _values(cells: Sequence[object], column: Column) -> Sequence[object]:
+    """Each as `_value` has it. Many that are of one plain type are turned into texts at once."""
+    kinds = set(map(type, cells))
+    plain = kinds - {type(None)}
+    if column.type not in _UNLIKE_TEXT and plain == {str}:
+        return cells
+    if column.type not in _UNLIKE_TEXT and kinds in ({int}, {float}):
+        return list(map(str, cells))
+    return [_value(cell, column) for cell in cells]
 
 
 def _value(value: object, column: Column) -> object:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tidelake.cli import render
 from tidelake.cli.render import log
+from tidelake.model.settings import PREFIX
 from tidelake.plan.partitioning.transforms import transform_of
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ def table(lake: Lake, name: str, *, last: int) -> dict[str, Any]:
         "known_at": lake.snapshots()[-1].snapshot_id,
         "comment": info.comment,
         "columns": columns(info.schema),
+        "key": list(found.key),
+        "event_time": found.event_time,
+        "coverage": asdict(kept) if (kept := found.coverage_settings) else None,
         "partitioning": _partitioning(info.partitioning, info.schema),
         "sorting": [_sort_key(key) for key in info.sorting],
         "tags": {key: value for key, value in info.tags.items() if key != "comment"},
@@ -75,10 +80,18 @@ def print_table(facts: dict[str, Any]) -> None:
     render.line("")
     print_columns(facts["columns"])
     render.line("")
+    kept = facts["coverage"]
     summary = {
+        "key": ", ".join(facts["key"]),
+        "event time": facts["event_time"],
+        "coverage": kept and _kept(kept),
         "partitioned by": ", ".join(facts["partitioning"]),
         "sorted by": ", ".join(facts["sorting"]),
-        **{f"tag {key}": value for key, value in facts["tags"].items()},
+        **{
+            f"tag {key}": value
+            for key, value in facts["tags"].items()
+            if not key.startswith(PREFIX)
+        },
         "rows": facts["rows"],
         "files": facts["files"],
         "bytes": facts["bytes"],
@@ -88,6 +101,11 @@ def print_table(facts: dict[str, Any]) -> None:
     render.facts(None, {name: value for name, value in summary.items() if value not in ("", None)})
     render.line("")
     log.print_log(facts["snapshots"])
+
+
+def _kept(coverage: dict[str, Any]) -> str:
+    of = f" of {', '.join(coverage['entity'])}" if coverage["entity"] else ""
+    return f"buckets of {coverage['bucket']}{of} by {coverage['event_time']}"
 
 
 def print_columns(found: list[dict[str, Any]]) -> None:

@@ -19,8 +19,12 @@ _TABLE_ROWS = 1_000
 """Rows that share one drawn table; its columns are as wide as these need."""
 
 
-def print_rows(source: Any, limit: int | None, as_json: bool) -> None:
-    """The first rows, as text or as one JSON document; a limit of 0 is none."""
+_MORE = "use --limit"
+
+
+def print_rows(source: Any, limit: int | None, as_json: bool, *, more: str = _MORE) -> None:
+    """The first rows, as text or as one JSON document; a limit of 0 is none. `more` says how to
+    see the others."""
     wanted = limit if limit is not None else (0 if as_json else SHOWN)
     # One row more than wanted tells whether there are more.
     size = min(wanted + 1, _BATCH_ROWS) if wanted else _BATCH_ROWS
@@ -28,10 +32,10 @@ def print_rows(source: Any, limit: int | None, as_json: bool) -> None:
     if as_json:
         print_json(batches, wanted)
     else:
-        print_text(batches, wanted)
+        print_text(batches, wanted, more)
 
 
-def print_text(batches: Any, limit: int) -> None:
+def print_text(batches: Any, limit: int, more: str) -> None:
     """A table of at most `limit` rows (0: of all), and whether there were more."""
     names = batches.schema.names
     found = _rows(batches)
@@ -43,11 +47,9 @@ def print_text(batches: Any, limit: int) -> None:
         left = None if left is None else left - len(chunk)
     if shown == 0:
         render.grid(names, [])
-    more = left == 0 and next(found, None) is not None
+    has_more = left == 0 and next(found, None) is not None
     noun = "row" if shown == 1 else "rows"
-    render.line(
-        f"({shown:,} {noun}; there are more: use --limit)" if more else f"({shown:,} {noun})"
-    )
+    render.line(f"({shown:,} {noun}{f'; there are more: {more}' if has_more else ''})")
 
 
 def print_json(batches: Any, limit: int) -> None:

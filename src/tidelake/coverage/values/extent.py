@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_, or_, sub
@@ -18,6 +18,7 @@ from tidelake.coverage.values.bitmaps import (
     within,
 )
 from tidelake.coverage.values.interval import Range, spaces
+from tidelake.coverage.values.kept_sets import KeptSet, KeptSets
 from tidelake.coverage.values.series import Entity
 
 Operation = Callable[[Buckets, Buckets], Buckets]
@@ -34,6 +35,12 @@ class Extent:
     range: Range | None
     expected: Expected = None
     own: Mapping[Entity, Expected] = field(default_factory=dict)
+
+    @property
+    def sets(self) -> Collection[Buckets | KeptSet]:
+        """What entities cover, to be counted: it need not be looked into for that."""
+        known = self.buckets
+        return known.sets.values() if isinstance(known, KeptSets) else known.values()
 
     def expected_of(self, entity: Entity) -> Expected:
         return self.own.get(entity, self.expected)
@@ -130,6 +137,8 @@ class Extent:
         """The same, as far as it is expected: of some entities their `own`."""
         kept = {entity: each for entity, each in (own or {}).items() if entity in self.buckets}
         told = Extent(self.buckets, self.range, expected, kept)
+        if expected is None and not any(each is not None for each in kept.values()):
+            return told
         found = {
             entity: ids if (each := told.expected_of(entity)) is None else ids & each
             for entity, ids in self.buckets.items()

@@ -79,10 +79,12 @@ def intervals(series: Series, stretches: Bounds, entity: Entity | None) -> list[
     """Many stretches of ids that follow each other as intervals, each as if it were alone."""
     firsts, ends = stretches
     made = list(map(object.__new__, repeat(Interval, len(firsts))))
+    lengths = list(map(sub, ends, firsts))
+    starts, stops = series.moments_of(firsts, ends, lengths)
     for put, values in (
-        (_START, series.moments(firsts)),
-        (_END, series.moments(ends)),
-        (_BUCKETS, map(sub, ends, firsts)),
+        (_START, starts),
+        (_END, stops),
+        (_BUCKETS, lengths),
         (_ENTITY, repeat(entity)),
     ):
         deque(map(put, made, values), maxlen=0)

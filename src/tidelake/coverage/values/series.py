@@ -111,27 +111,35 @@ class Series:
             return found.date()
         return found.replace(tzinfo=UTC) if self.time.type == "timestamptz" else found
 
-    def moments(self, buckets: Sequence[int]) -> list[Moment]:
-        """When buckets begin, by their ids, of many that follow each other."""
-        if buckets and self.clock.kind == TIME and not self.clock.width % _MICROSECOND:
+    def moments_of(
+        self, firsts: Sequence[int], ends: Sequence[int], lengths: Sequence[int]
+    ) -> tuple[list[Moment], list[Moment]]:
+        """When buckets begin, by their ids, of many that follow each other: of the firsts of
+        stretches, and of the ends of these, which are as long as `lengths` say."""
+        if firsts and self.clock.kind == TIME and not self.clock.width % _MICROSECOND:
             with suppress(OverflowError):
-                return self._moments_by_steps(buckets)
-        return [self.moment(self.clock.number_of(bucket)) for bucket in buckets]
+                return self._moments_by_steps(firsts, lengths)
+        number_of = self.clock.number_of
+        starts = [self.moment(number_of(bucket)) for bucket in firsts]
+        return starts, [self.moment(number_of(bucket)) for bucket in ends]
 
-    def _moments_by_steps(self, buckets: Sequence[int]) -> list[Moment]:
+    def _moments_by_steps(
+        self, firsts: Sequence[int], lengths: Sequence[int]
+    ) -> tuple[list[Moment], list[Moment]]:
         """Each from the one before it. OverflowError if Python cannot hold all of them. Requires
         buckets that are whole microseconds long."""
-        start = self.clock.start(self.clock.number_of(buckets[0]))
+        start = self.clock.start(self.clock.number_of(firsts[0]))
         first = _EPOCH + timedelta(0, 0, start // _MICROSECOND)
         if self.time.type == "timestamptz":
             first = first.replace(tzinfo=UTC)
         width = self.clock.width // _MICROSECOND
-        steps = list(map(sub, buckets[1:], buckets))
-        lengths = {step: timedelta(0, 0, step * width) for step in set(steps)}
-        found: list[datetime] = list(
-            accumulate(map(lengths.__getitem__, steps), add, initial=first)
-        )
-        return [each.date() for each in found] if self.time.type == "date" else [*found]
+        steps = list(map(sub, firsts[1:], firsts))
+        known = {step: timedelta(0, 0, step * width) for step in {*steps, *lengths}}
+        starts: list[datetime] = list(accumulate(map(known.__getitem__, steps), add, initial=first))
+        stops: list[datetime] = list(map(add, starts, map(known.__getitem__, lengths)))
+        if self.time.type == "date":
+            return [each.date() for each in starts], [each.date() for each in stops]
+        return [*starts], [*stops]
 
     def given(self, entity: object) -> Entity:
         """An entity as callers spell it: the value of one column, a tuple, or a dict by column."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from tidelake.delta.log.partition_text import ducklake_text, is_plain
@@ -113,50 +113,75 @@ def _count(found: object) -> int | None:
     return found if type(found) is int and 0 <= found < _MOST else None
 
 
-def facts_of(
-    fields: Iterable[DeltaField],
-    stats: Mapping[str, Any],
-    rows: int,
-    partition: Mapping[int, str | None] = MappingProxyType({}),
-) -> Iterator[ColumnFacts]:
-    """What is known of every column of a file; `partition` are the values, by column id, that all
-    its rows have. DuckDB answers MIN and MAX from bounds, so those that a log may have cut short
-    are left out."""
-    tight = stats.get("tightBounds") is not False
-    names = ("minValues", "maxValues") if tight else ("", "")
-    parts = [_dict(stats.get(name)) for name in (*names, "nullCount")]
-    found = _facts(fields, parts, rows, partition)
-    if tight:
-        return found
-    return (each if each.nulls in (0, rows) else ColumnFacts(each.column_id) for each in found)
+class FactsReader:
+    """What is known of every column of files that have these fields. DuckDB answers MIN and MAX
+    from bounds, so those that a log may have cut short are left out."""
+
+    def __init__(self, fields: Iterable[DeltaField]) -> None:
+        self._fields = tuple(map(_FieldReader.of, fields))
+
+    def facts(
+        self,
+        stats: Mapping[str, Any],
+        rows: int,
+        partition: Mapping[int, str | None] = MappingProxyType({}),
+    ) -> tuple[ColumnFacts, ...]:
+        """Of one file; `partition` are the values, by column id, that all its rows have."""
+        tight = stats.get("tightBounds") is not False
+        names = ("minValues", "maxValues") if tight else ("", "")
+        parts = [_dict(stats.get(name)) for name in (*names, "nullCount")]
+        found: list[ColumnFacts] = []
+        _put_facts(found, self._fields, parts, rows, partition)
+        if tight:
+            return tuple(found)
+        sure = (each if each.nulls in (0, rows) else ColumnFacts(each.column_id) for each in found)
+        return tuple(sure)
 
 
-def _facts(
-    fields: Iterable[DeltaField],
+class _FieldReader(NamedTuple):
+    """A field, as it is looked for in many statistics. Without a `bounder` it has fields inside,
+    `below`, or nothing that anything is known of."""
+
+    id: int
+    name: str
+    column: Column
+    bounder: Callable[[Any, Any], Bounds] | None
+    below: tuple[_FieldReader, ...]
+    void: bool
+
+    @staticmethod
+    def of(field: DeltaField) -> _FieldReader:
+        column = field.column
+        is_struct = column.type == "struct" and not field.void
+        below = tuple(map(_FieldReader.of, field.children)) if is_struct else ()
+        bounder = None if field.void or column.children else _bounder(column.type)
+        return _FieldReader(column.id, field.physical, column, bounder, below, field.void)
+
+
+def _put_facts(
+    found: list[ColumnFacts],
+    fields: Iterable[_FieldReader],
     parts: list[Mapping[str, Any]],
     rows: int,
     partition: Mapping[int, str | None],
-) -> Iterator[ColumnFacts]:
+) -> None:
     lows, highs, nulls = parts
-    for field in fields:
-        column, name = field.column, field.physical
-        if field.void:
-            yield ColumnFacts(column.id, None, 0, rows)
-        elif column.id in partition:
-            yield _constant(column, partition[column.id], rows)
-        elif column.type == "struct":
-            below = [_dict(part.get(name)) for part in parts]
-            yield from _facts(field.children, below, rows, {})
-        elif not column.children:
+    for column_id, name, column, bounder, below, void in fields:
+        if column_id in partition and not void:
+            found.append(_constant(column, partition[column_id], rows))
+        elif bounder is not None:
             count = nulls.get(name)
-            if type(count) is not int or not 0 <= count <= rows:
-                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
-                yield ColumnFacts(column.id, None, None, None, *bounds)
-            elif count == rows:
-                yield ColumnFacts(column.id, None, 0, count)
-            else:
-                bounds = _bounder(column.type)(lows.get(name), highs.get(name))
-                yield ColumnFacts(column.id, None, rows - count, count, *bounds)
+            known = count if type(count) is int and 0 <= count <= rows else None
+            if known == rows:
+                found.append(ColumnFacts(column_id, None, 0, known))
+                continue
+            values = None if known is None else rows - known
+            low, high = bounder(lows.get(name), highs.get(name))
+            found.append(ColumnFacts(column_id, None, values, known, low, high))
+        elif void:
+            found.append(ColumnFacts(column_id, None, 0, rows))
+        elif below:
+            _put_facts(found, below, [_dict(part.get(name)) for part in parts], rows, {})
 
 
 def _constant(column: Column, value: str | None, rows: int) -> ColumnFacts:

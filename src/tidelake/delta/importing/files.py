@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.delta.importing.adopt import (
-    facts_of,
+    FactsReader,
     is_told_by_folders,
     mapping_of,
     parsed_stats,
@@ -178,6 +178,7 @@ class ImportStep:
         by_id = self._mappings() if shape.by_id else {}
         partition = shape.partition
         ids = [column.id for column in partition.values()]
+        known = FactsReader(shape.fields)
         for path, add in self.step.added.items():
             rows = ground.counts[path]
             values = partition_values(add.partition_values, partition)
@@ -192,7 +193,7 @@ class ImportStep:
                 rows=rows,
                 bytes=ground.sizes[path],
                 footer_size=None,
-                columns=tuple(facts_of(shape.fields, parsed_stats(add.stats), rows, told)),
+                columns=known.facts(parsed_stats(add.stats), rows, told),
                 partition_values=values if partition else None,
                 mapping=by_id.get(path, plain),
                 was_there=True,

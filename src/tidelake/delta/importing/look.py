@@ -25,7 +25,7 @@ from tidelake.errors import Corrupt, Denied
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.session.session import Session
-from tidelake.store.files import is_within
+from tidelake.store.within import Within
 
 _LISTED = 1000
 """From so many files on, the whole table is listed instead of looking at each."""
@@ -141,9 +141,9 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
 
 def _check_places(job: Import, paths: Iterable[str]) -> None:
     """A log is not trusted to name files just anywhere: they would become readable here."""
-    named = (job.log.root, *job.places)
+    named = Within((job.log.root, *job.places))
     for path in paths:
-        if not any(is_within(path, place) for place in named) or "\0" in path:
+        if "\0" in path or not named.holds(path):
             raise Denied(
                 f"the log at {job.log.root} names {path!r}, which is outside of its folder",
                 hint="if it is meant to, name the folder: import_delta(…, places=[…])",

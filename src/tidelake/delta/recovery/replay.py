@@ -11,7 +11,7 @@ from tidelake.catalog import recovery
 from tidelake.catalog.database.database import Writer
 from tidelake.catalog.read import files
 from tidelake.catalog.read import tables as read
-from tidelake.delta.importing.adopt import facts_of, parsed_stats
+from tidelake.delta.importing.adopt import FactsReader, parsed_stats
 from tidelake.delta.log.types import DeltaField
 from tidelake.delta.mirror.declaration import Declaration
 from tidelake.delta.recovery.lost_table import LostTable, rows_of
@@ -236,7 +236,7 @@ class _StagedStep:
     def _files(self) -> Iterator[NewFile]:
         draft, numbered = self.draft, self.table.numbered
         fields = [_field(column, draft.target.physical) for column in draft.columns]
-        came = self.step.came.items()
+        known, came = FactsReader(fields), self.step.came.items()
         for path, add in sorted(came, key=lambda each: (each[1].modified, each[0])):
             rows, first = rows_of(add), add.tags.get(FIRST_ROW)
             file = NewFile(
@@ -244,7 +244,7 @@ class _StagedStep:
                 rows,
                 add.size,
                 None,
-                columns=tuple(facts_of(fields, parsed_stats(add.stats), rows, {})),
+                columns=known.facts(parsed_stats(add.stats), rows),
                 carries_row_ids=path in numbered,
                 first_row=numbered.get(path) if first is None else int(first),
             )

@@ -51,7 +51,8 @@ class IncomingData:
 
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
     again: a stream is gone once it has been read. `csv` are the files that it reads as text.
-    Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it.
+    Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it. `bytes` are how
+    many there are of it, where all of it is at hand.
     """
 
     sql: str
@@ -59,6 +60,7 @@ class IncomingData:
     rereadable: bool
     csv: tuple[CsvSource, ...] = ()
     has_no_negative_zeros: bool = False
+    bytes: int | None = None
 
 
 def bring(
@@ -263,7 +265,9 @@ class _Taking:
             return IncomingData(sql, present, False)
         settle(self.connection).register(self.name, data)
         clean = not converted and not may_have_negative_zeros(data)
-        return IncomingData(sql, present, True, has_no_negative_zeros=clean)
+        return IncomingData(
+            sql, present, True, has_no_negative_zeros=clean, bytes=data.nbytes if data else None
+        )
 
     def _register(self, reader: pa.RecordBatchReader) -> None:
         if self.supply is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.engine.local.errors import translate_duckdb_errors
-from tidelake.engine.local.object_stores import allow_remote, schemes_of
+from tidelake.engine.local.object_stores import allow_remote, ask_more_at_once, schemes_of
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.workbench import Workbench
 from tidelake.engine.protocols import Engine, Reading
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tidelake.engine.local.job import LocalJob
     from tidelake.engine.local.selection import Selection
+    from tidelake.store.cache import FileCache
 
 
 class LocalEngine:
@@ -43,13 +44,18 @@ class LocalEngine:
         storage_options: Mapping[str, str] | None = None,
         temp_directory: str | None = None,
         confinement: Confinement | None = None,
+        cache: FileCache | None = None,
     ) -> None:
         self.options = dict(storage_options or {})
         self._temp_directory = temp_directory
         self.confinement = confinement
+        self._cache = cache
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
-        self.store = Store(self.options, confinement)
+        self.is_alone = True
+        self._asks_more = False
+        self._numbered: set[tuple[str, int]] = set()
+        self.store = Store(self.options, confinement, forget=cache.forget if cache else None)
         tell_after_fork(self)
 
     def after_fork(self) -> None:
@@ -59,10 +65,12 @@ class LocalEngine:
             keep_forever(self._duck)
         self._duck = None
         self._opening = Lock()
+        self._asks_more = False
 
     @property
     def identity(self) -> tuple[dict[str, str], str | None, Confinement | None]:
-        """What another engine that does the same has in common with it."""
+        """What another engine that does the same has in common with it. Copies of files are this
+        process's own."""
         return self.options, self._temp_directory, self.confinement
 
     def __reduce__(self) -> tuple[type[LocalEngine], tuple[Any, ...]]:
@@ -73,18 +81,30 @@ class LocalEngine:
         return self
 
     def workbench(self) -> Workbench:
+        """For a write, or whoever wants to know what the store itself has."""
+        return self._bench(None)
+
+    def _reader(self) -> Workbench:
+        """For rows, which may come from copies of their files."""
+        return self._bench(self._cache)
+
+    def _bench(self, cache: FileCache | None) -> Workbench:
         with self._opening:
             if self._duck is None:
                 scratch = Scratch(self._temp_directory)
                 self._duck = self._opened(scratch), scratch
             connection, scratch = self._duck
-            return Workbench(connection.cursor(), self.options, scratch, self.confinement)
+            walls, known = self.confinement, self._numbered
+            return Workbench(connection.cursor(), self.options, scratch, walls, cache, known)
 
     def _opened(self, scratch: Scratch) -> duckdb.DuckDBPyConnection:
         """What is confined can reach its stores from the beginning, and later no others."""
         connection = _duckdb(scratch)
         if (walls := self.confinement) is not None:
-            allow_remote(connection, schemes_of(walls.readable_places), self.options)
+            far = schemes_of(walls.readable_places)
+            allow_remote(connection, far, self.options)
+            if far and self.is_alone:
+                ask_more_at_once(connection)
             duck.confine(connection, walls.readable_places, walls.sandbox.memory)
         return connection
 
@@ -98,12 +118,15 @@ class LocalEngine:
 
     def read(self, plan: ScanPlan | AsOfPlan) -> Reading:
         """The plan as a query that runs when its rows are asked for."""
-        work = self.workbench()
+        work = self._reader()
         with translate_duckdb_errors(f"cannot read {plan.table}"):
             sql = work.scan(plan)
+            self._look_far(work)
         return LocalReading(work, sql, f"cannot read {plan.table}", _output_columns(plan))
 
-    def batches(self, plan: ScanPlan, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, plan: ScanPlan | AsOfPlan, rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
         """The plan's rows as a stream of Arrow batches."""
         return iter(self.read(plan).to_batches(rows))
 
@@ -121,11 +144,18 @@ class LocalEngine:
     ) -> Reading:
         """A DuckDB SELECT over plans, each standing under the name it is given here, and with
         these values for the parameters in it."""
-        work = self.workbench()
+        work = self._reader()
         with translate_duckdb_errors("cannot run the query"):
             for name, plan in tables.items():
                 work.define(name, plan)
+            self._look_far(work)
         return LocalReading(work, sql, "cannot run the query", parameters=parameters)
+
+    def _look_far(self, work: Workbench) -> None:
+        """Where files come from a store, DuckDB waits more than it works."""
+        if work.is_far and self.is_alone and not self._asks_more and self.confinement is None:
+            self._asks_more = True
+            ask_more_at_once(work.connection)
 
     def described(
         self,

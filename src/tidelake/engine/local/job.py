@@ -23,7 +23,7 @@ from tidelake.engine.parquet.deletions import deletions_sql
 from tidelake.engine.parquet.first_look import look_first
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
-from tidelake.engine.protocols import Job, Task
+from tidelake.engine.protocols import Among, Job, Task
 from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid
 from tidelake.model.change import NewDeleteFile, NewFile
@@ -50,7 +50,7 @@ class LocalJob(Closable):
         self._work = workbench()
         self._doing = doing
         self._csv: tuple[CsvSource, ...] = ()
-        self._zeros: dict[str, bool] = {}
+        self._brought: dict[str, IncomingData] = {}
 
     def close(self) -> None:
         self._work.supply.close()
@@ -77,7 +77,12 @@ class LocalJob(Closable):
         found = (source.located(self._work.connection, error) for source in self._csv)
         return next((each for each in found if each is not None), None)
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
+    def scan(
+        self,
+        name: str,
+        plan: ScanPlan | AsOfPlan | RowSource,
+        among: Among | None = None,  # noqa: ARG002
+    ) -> None:
         """A relation of the plan's rows."""
         with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)
@@ -138,7 +143,7 @@ class LocalJob(Closable):
                 supply=self._work.supply,
             )
             self._csv += found.csv
-            self._zeros[found.sql] = not found.has_no_negative_zeros
+            self._brought[found.sql] = found
             return found
 
     def columns(self, data: Any) -> tuple[Column, ...]:
@@ -159,6 +164,10 @@ class LocalJob(Closable):
         with translate_duckdb_errors(self._doing):
             return computed_shapes(self._work.connection, sql)
 
+    def hold(self, name: str, sql: str) -> None:
+        """A relation of the query's rows as they are now."""
+        self.keep(name, sql)
+
     def keep(self, name: str, sql: str) -> int:
         """A relation of the query's rows as they are now; how many they are."""
         connection = self._work.connection
@@ -176,15 +185,25 @@ class LocalJob(Closable):
         return self._run(lambda: self._work.connection.execute(sql).fetchall())
 
     def write(
-        self, sql: str, target: Target, *, carries_row_ids: bool = False
+        self,
+        sql: str,
+        target: Target,
+        *,
+        carries_row_ids: bool = False,
+        count: int | None = None,  # noqa: ARG002
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns."""
 
         def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
-            zeros = self._zeros.get(sql, True)
+            brought = self._brought.get(sql)
             return write_files(
-                self._work, sql, target, carries_row_ids=carries_row_ids, zeros=zeros
+                self._work,
+                sql,
+                target,
+                carries_row_ids=carries_row_ids,
+                zeros=brought is None or not brought.has_no_negative_zeros,
+                into_one=brought is not None and _fits_one(brought, target),
             )
 
         def undo(files: tuple[NewFile, ...]) -> None:
@@ -200,7 +219,12 @@ class LocalJob(Closable):
         return self._run(lambda: as_text(connection, sql, columns, numbered=numbered))
 
     def delete(
-        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+        self,
+        pointers: str,
+        target: Target,
+        files: Iterable[DataFile],
+        stamp: int,
+        count: int | None = None,  # noqa: ARG002
     ) -> list[NewDeleteFile]:
         """Delete files for rows of these files that a query points at."""
         with translate_duckdb_errors(self._doing):
@@ -253,6 +277,14 @@ class LocalJob(Closable):
                 partition=target.partitioning,
                 **options,
             )
+
+
+def _fits_one(brought: IncomingData, target: Target) -> bool:
+    """Whether all of it is one file's worth, for certain. DuckDB makes row groups of one file on
+    all cores, which it does not where it keeps to a size."""
+    if target.partitioning is not None or target.sorting:
+        return False
+    return brought.bytes is not None and brought.bytes <= target.file_bytes
 
 
 def _paths(data: Any) -> list[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _RETRIES = 5
+_REQUESTS_AT_ONCE = 8
 _KEYS = ("access_key_id", "secret_access_key")
 _FROM_ENVIRONMENT = (*_KEYS, "session_token", "region", "default_region", "endpoint_url")
 
@@ -47,6 +48,13 @@ def allow_remote(
             connection.execute(f"CREATE OR REPLACE SECRET tidelake ({_secret(plain)})")
         else:
             _open_through_obstore(connection, scheme, options)
+
+
+def ask_more_at_once(connection: duckdb.DuckDBPyConnection) -> None:
+    """DuckDB's threads wait for a store most of the time, so more of them read than there are
+    cores."""
+    threads = max(_REQUESTS_AT_ONCE, os.cpu_count() or 1)
+    connection.execute(f"SET GLOBAL threads = {threads}")
 
 
 def _static_keys(options: Mapping[str, str]) -> dict[str, str] | None:

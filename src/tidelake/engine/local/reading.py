@@ -48,7 +48,7 @@ class LocalReading:
 
     def to_duckdb(self) -> duckdb.DuckDBPyRelation:
         """A relation lives as long as its holder likes, and may spill for as long."""
-        self._work.scratch.keep()
+        self._work.keep()
         with translate_duckdb_errors(self._doing):
             return settle(self._work.connection).sql(self._sql, params=self._parameters)
 

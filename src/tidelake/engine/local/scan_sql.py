@@ -34,6 +34,7 @@ _LINEAGE_FIELDS = {
     "_ducklake_internal_row_id": ROW_ID_FIELD,
     "_ducklake_internal_snapshot_id": ROW_SNAPSHOT_FIELD,
 }
+_ROWS_AT_ONCE = 40_960
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # Fields of Parquet delete files: the position, and the snapshot that deleted it.
@@ -47,11 +48,19 @@ Partition = tuple[tuple[int, str | None], ...]
 @dataclass(frozen=True, slots=True)
 class ScanGroup:
     """Files that one `read_parquet` call reads. `shape` is set when footers were inspected;
-    `partition` then holds column values that are spelled in the path."""
+    `partition` then holds column values that are spelled in the path. `beside` is a file without
+    rows: where DuckDB is told the columns, it reads one file on one core alone, and two on all."""
 
     files: tuple[DataFile, ...]
     shape: FileShape | None = None
     partition: Partition = ()
+    beside: str | None = None
+
+    @property
+    def is_one_large_file(self) -> bool:
+        """Whether it is one file that several cores could read, of which the columns are told."""
+        (first, *others), told = self.files, self.shape is None
+        return told and not others and first.rows > _ROWS_AT_ONCE and not first.encryption_key
 
 
 def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
@@ -191,7 +200,9 @@ def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict
         for column, wide in zip(plan.columns, read, strict=False)
     }
     lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')
-    return columns, lineage, _read_parquet(group.files, f"schema = MAP {{{fields}}}")
+    rows = sum(file.rows for file in group.files)
+    option = f"schema = MAP {{{fields}}}, explicit_cardinality = {rows}"
+    return columns, lineage, _read_parquet(group.files, option, group.beside)
 
 
 def _at_its_widest(plan: ScanPlan, group: ScanGroup, column: Column) -> Column:
@@ -268,12 +279,16 @@ def _lineage(group: ScanGroup, row_id: str, snapshot: str) -> dict[str, str]:
 
 def _of_file(values: Sequence[int | None]) -> str:
     """What is known of the file that a row is in."""
-    listed = ", ".join("NULL" if value is None else str(value) for value in values)
+    told = ["NULL" if value is None else str(value) for value in values]
+    if len(told) == 1:
+        return f"CAST({told[0]} AS BIGINT)"
+    listed = ", ".join(told)
     return f"([{listed}]::BIGINT[])[CAST(f.file_index AS BIGINT) + 1]"
 
 
-def _read_parquet(files: Sequence[DataFile], option: str) -> str:
-    paths = ", ".join(text_literal(file.path) for file in files)
+def _read_parquet(files: Sequence[DataFile], option: str, beside: str | None = None) -> str:
+    named = [file.path for file in files] + ([beside] if beside else [])
+    paths = ", ".join(map(text_literal, named))
     key = files[0].encryption_key
     return f"read_parquet([{paths}], {option}{encryption(key)}) AS f"
 

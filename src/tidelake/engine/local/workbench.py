@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
+from operator import itemgetter
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from tidelake.duck import settle
 from tidelake.engine.local import scan_sql
+from tidelake.engine.local.empty_file import empty_file
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reshape import Source
@@ -26,17 +29,20 @@ from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
-from tidelake.store.files import Store
+from tidelake.store.files import Store, is_local
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from tidelake.store.cache import FileCache, Links
 
 
 _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
 _INCOMING = "_tidelake_incoming"
+_MOST_KNOWN = 100_000
 
 
 class Workbench:
@@ -49,13 +55,21 @@ class Workbench:
         storage_options: Mapping[str, str],
         scratch: Scratch,
         confinement: Confinement | None = None,
+        cache: FileCache | None = None,
+        numbered: set[tuple[str, int]] | None = None,
     ) -> None:
+        """`numbered` are files, by path and size, of which it is known that they have field ids;
+        others are added."""
         self.connection = connection
+        self._numbered = set() if numbered is None else numbered
         self.scratch = scratch
         self._confinement = confinement
         self.supply = Supply(connection)
         self._options = dict(storage_options)
         self.store = Store(storage_options, confinement)
+        self._cache = cache
+        self._links: Links | None = None
+        self.is_far = False
         self._names = (f"_tidelake_inlined_{n}" for n in count())
 
     def run(
@@ -118,13 +132,11 @@ class Workbench:
         """One SELECT that reads the plan, with all it needs registered on the connection."""
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
+        plan = self._brought_near(plan)
         self.reach(file.path for file in plan.files)
         self._check_field_ids(plan)
         found = self._inspected([f for f in plan.files if scan_sql.needs_inspection(plan, f)])
-        branches = [
-            scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
-            for group in scan_sql.arrange(plan, found)
-        ]
+        branches = [self._branch(plan, group) for group in scan_sql.arrange(plan, found)]
         branches += [
             scan_sql.inlined_branch(plan, inlined, self._register(inlined))
             for inlined in plan.inlined
@@ -132,16 +144,38 @@ class Workbench:
         ]
         return scan_sql.scan_sql(plan, branches)
 
+    def _branch(self, plan: ScanPlan, group: scan_sql.ScanGroup) -> str:
+        if group.is_one_large_file and self._confinement is None:
+            group = replace(group, beside=empty_file(self.connection, self.scratch))
+        return scan_sql.group_branch(plan, group, self.deletes_sql(group.files, plan.snapshot_id))
+
+    def _brought_near(self, plan: ScanPlan) -> ScanPlan:
+        """With copies of its files, and of their delete files, where there are some."""
+        mine = [file for file in plan.files if file.mapping_id is None]
+        if self._cache is None or all(is_local(file.path) for file in mine):
+            return plan
+        self._links = self._links or self._cache.links(self)
+        wanted = [(file.path, file.bytes) for file in mine]
+        wanted += [(gone.path, gone.bytes) for file in mine for gone in file.deletes]
+        near = self._cache.near(self.store, wanted, self._links)
+        return replace(plan, files=tuple(_moved(file, near) for file in plan.files))
+
+    def keep(self) -> None:
+        """Until the program ends: somebody reads of whose end we hear nothing."""
+        self.scratch.keep()
+        if self._links is not None:
+            self._links.keep()
+
     def _state(self, plan: AsOfPlan) -> str:
-        facts = " UNION ALL ".join(self.scan(part) for part in plan.parts)
-        return state_sql(plan, winners_sql(plan, f"({facts})"))
+        return state_sql(plan, winners_sql(plan, [f"({self.scan(part)})" for part in plan.parts]))
 
     def reach(self, paths: Iterable[str]) -> None:
         """Let the connection open these paths, wherever they are."""
         if self._confinement is not None:
             self._confinement.check(paths, to_read=True)
-        else:
-            allow_remote(self.connection, schemes_of(paths), self._options)
+        elif schemes := schemes_of(paths):
+            self.is_far = True
+            allow_remote(self.connection, schemes, self._options)
 
     def reach_unknown(self, paths: Iterable[str]) -> None:
         """The same for files of others, or patterns of them, which are looked at first."""
@@ -162,6 +196,7 @@ class Workbench:
         """
         numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
         suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
+        suspects = [f for f in suspects if (f.path, f.bytes) not in self._numbered]
         look_first(self.store, [f.path for f in suspects if "/ducklake-" not in f.path])
         found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
         for path, fields in found.items():
@@ -171,6 +206,9 @@ class Workbench:
                     " columns cannot be told apart",
                     hint="register the file again with DuckDB's ducklake_add_data_files",
                 )
+        if len(self._numbered) > _MOST_KNOWN:
+            self._numbered.clear()
+        self._numbered.update((file.path, file.bytes) for file in suspects)
 
     def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
         plain = [file.path for file in files if not file.encryption_key]
@@ -228,7 +266,7 @@ class Workbench:
 
         name = next(self._names)
         width = len(inlined.columns) + 2
-        values = list(zip(*inlined.rows, strict=True))
+        values = [list(map(itemgetter(place), inlined.rows)) for place in range(width)]
         kinds = [
             pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
             for index in range(width)
@@ -245,5 +283,10 @@ class Workbench:
         settle(self.connection).unregister(_INCOMING)
 
 
+def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
+    deletes = tuple(replace(each, path=near.get(each.path, each.path)) for each in file.deletes)
+    return replace(file, path=near.get(file.path, file.path), deletes=deletes)
+
+
 def _is_bytes(values: Sequence[object]) -> bool:
-    return any(isinstance(value, bytes) for value in values)
+    return bytes in set(map(type, values))

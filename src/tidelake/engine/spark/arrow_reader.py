@@ -1,6 +1,7 @@
 """Reading through Arrow: the local engine runs on Spark's executors.
 
-For files that Spark's own reader cannot open, or not exactly. The rows go from DuckDB to Spark
+For files that Spark's own reader cannot open, or not exactly, and for states as of a moment, which
+DuckDB finds in a fraction of the time. The rows go from DuckDB to Spark
 inside the executors; they must have `tidelake` installed, as they must have Python.
 """
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tidelake.plan.as_of import AsOfPlan
     from tidelake.plan.scan import ScanPlan
 
-_SLICE_BYTES = 32 * 1024 * 1024
+SLICE_BYTES = 32 * 1024 * 1024
 _BATCH_ROWS = 122_880
 _NUMBER_BYTES, _DELETION_BYTES = 8, 32
 _MOST_CLAIMED = 256 * 1024 * 1024
@@ -48,18 +49,27 @@ def read_files(
     spark: SparkSession, local: LocalEngine, plan: ScanPlan, files: Sequence[DataFile]
 ) -> DataFrame:
     """The plan's output, already filtered, from these files."""
-    columns = output_columns(plan)
-    wanted = replace(plan, output=tuple(c.name for c in columns), inlined=(), pruned=())
-    tasks = [pickle.dumps(replace(wanted, files=part)) for part in _slices(files)]
+    names = tuple(column.name for column in output_columns(plan))
+    wanted = replace(plan, output=names, inlined=(), pruned=())
+    plans = [replace(wanted, files=part) for part in slices_of(files)]
+    return read_plans(spark, local, plans, sum(file.bytes for file in files))
+
+
+def read_plans(
+    spark: SparkSession, local: LocalEngine, plans: Sequence[ScanPlan | AsOfPlan], size: int
+) -> DataFrame:
+    """What plans put out that are alike, each read by a task; together about so many bytes."""
+    columns = output_columns(plans[0])
+    tasks = [pickle.dumps(plan) for plan in plans]
     read = _reader(local, tasks, arrow_schema(columns))
-    ids = _numbers(spark, len(tasks), sum(file.bytes for file in files))
+    ids = _numbers(spark, len(tasks), size)
     return user_rows(ids.mapInArrow(read, nullable(columns)), columns)
 
 
 def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[DataFile]) -> DataFrame:
     """What `deletions.deletions_sql` says of these files."""
     touched = [file for file in files if file.has_deletes]
-    tasks = [pickle.dumps(part) for part in _slices(touched)]
+    tasks = [pickle.dumps(part) for part in slices_of(touched)]
     count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in touched)
     schema = arrow_schema(deletions.COLUMNS)
 
@@ -123,7 +133,9 @@ def _reader(
     return read
 
 
-def _rows(local: LocalEngine, plan: ScanPlan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _rows(
+    local: LocalEngine, plan: ScanPlan | AsOfPlan, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     with WORKER.engine(local) as engine:
         for found in engine.batches(plan):
             yield cast_batch(found, schema)
@@ -149,12 +161,12 @@ def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
     return numbers.selectExpr(f"id DIV {each} AS id")
 
 
-def _slices(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:
+def slices_of(files: Sequence[DataFile]) -> list[tuple[DataFile, ...]]:
     """Neighbouring files together, so that each task has about as much to do."""
     slices: list[list[DataFile]] = []
-    size = _SLICE_BYTES
+    size = SLICE_BYTES
     for file in files:
-        if size >= _SLICE_BYTES:
+        if size >= SLICE_BYTES:
             slices.append([])
             size = 0
         slices[-1].append(file)

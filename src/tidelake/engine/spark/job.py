@@ -17,7 +17,7 @@ from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
-from tidelake.engine.protocols import Answer, Job, Task
+from tidelake.engine.protocols import Among, Answer, Job, Task
 from tidelake.engine.row_source import RowSource
 from tidelake.engine.spark.arrow_reader import (
     from_here,
@@ -29,12 +29,13 @@ from tidelake.engine.spark.clusters import cluster_rows
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.executors import check_executors
 from tidelake.engine.spark.frames import as_arrow, empty_table
+from tidelake.engine.spark.handover import big_batches, hand_over
 from tidelake.engine.spark.job_names import naming
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
-from tidelake.engine.spark.settings import allow_times, setting
+from tidelake.engine.spark.settings import allow_times
 from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
@@ -47,11 +48,14 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from tidelake.engine.local.workbench import Workbench
 
-_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BATCH_ROWS = "32768"
+_Ask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _BYTES_OF_A_TASK = 64 * 1024 * 1024
+_POSITIONS_OF_A_TASK, _FILES_OF_A_TASK = 1_000_000, 32
+"""Of rows to be deleted: to have a task write so many takes less than to spread them."""
 
 
 class SparkJob(Closable):
@@ -71,12 +75,16 @@ class SparkJob(Closable):
         self._relations.close()
         self._open.close()
 
-    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
-        """A relation of the plan's rows."""
+    def scan(
+        self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
+    ) -> None:
+        """A relation of the plan's rows. With `among`, it may lack rows that no row of another
+        relation is equal to."""
         if isinstance(plan, ScanPlan | AsOfPlan):
             self._relations.table = plan.table
         with self._translated():
-            self._relations.add(name, self._frames.relation(plan))
+            others = self._relations.values_among(among) if among else None
+            self._relations.add(name, self._frames.relation(plan, others))
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -178,18 +186,27 @@ class SparkJob(Closable):
         self._here[sql] = (here, found)
         return replace(found, sql=sql)
 
-    def keep(self, name: str, sql: str) -> int:
-        """A relation of the query's rows as they are now; how many they are.
+    def hold(self, name: str, sql: str) -> None:
+        """A relation of the query's rows as they are now.
 
         It is a local checkpoint: what was computed from data that might come out otherwise a
         second time is never computed again, should an executor die. Spark frees it when nobody
         refers to it any more.
         """
+        self._held(name, sql)
+
+    def keep(self, name: str, sql: str) -> int:
+        """A relation of the query's rows as they are now; how many they are."""
+        held = self._held(name, sql)
+        with self._translated():
+            return held.count()
+
+    def _held(self, name: str, sql: str) -> DataFrame:
         with self._on_executors():
             found = self._relations.of(sql)
-            kept = found.frame.localCheckpoint()
-            self._relations.add(name, replace(found, frame=kept))
-            return kept.count()
+            held = found.frame.localCheckpoint()
+            self._relations.add(name, replace(found, frame=held))
+            return held
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a query that gives few."""
@@ -210,9 +227,15 @@ class SparkJob(Closable):
             return as_text(found, select, columns, numbered=numbered)
 
     def write(
-        self, sql: str, target: Target, *, carries_row_ids: bool = False
+        self,
+        sql: str,
+        target: Target,
+        *,
+        carries_row_ids: bool = False,
+        count: int | None = None,
     ) -> tuple[NewFile, ...]:
-        """Files with the rows of a query over the table's columns, written by the executors."""
+        """Files with the rows of a query over the table's columns, written by the executors; few
+        rows by few of them, if it is known how many there are."""
         with self._on_executors():
             rows, query, names = self._relations.for_tasks(sql, target)
 
@@ -220,23 +243,33 @@ class SparkJob(Closable):
                 yield from query.write(batches, target, carries_row_ids)
 
             together = cluster_rows(rows, target, names, self._local)
-            return tuple(unpickle_all(name_by_place(together).mapInArrow(write, FACTS).collect()))
+            if count is not None and target.partitioning is None:
+                together = together.coalesce(-(-count // target.row_group_rows) or 1)
+            return tuple(_answers(together, write))
 
     def delete(
-        self, pointers: str, target: Target, files: Iterable[DataFile], stamp: int
+        self,
+        pointers: str,
+        target: Target,
+        files: Iterable[DataFile],
+        stamp: int,
+        count: int | None = None,
     ) -> list[NewDeleteFile]:
-        """Delete files for rows of these files that a query points at, each written by a task."""
+        """Delete files for rows of these files that a query points at; a file's are written by
+        one task."""
         by_id = {file.id: file for file in files}
         deletion = Deletion(self._local, self._doing, target, by_id, stamp)
 
-        def write(rows: pa.Table) -> pa.Table:
-            return deletion.write(rows)
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from deletion.write(batches)
 
         listed = ", ".join(map(str, by_id))
         with self._on_executors():
             frame = self._relations.of(pointers).frame
             doomed = frame.where(f"{ROW_FILE} IN ({listed})").select(ROW_FILE, ROW_POSITION)
-            return unpickle_all(doomed.groupBy(ROW_FILE).applyInArrow(write, FACTS).collect())
+            few = count is not None and count <= _POSITIONS_OF_A_TASK
+            few = few and len(by_id) <= _FILES_OF_A_TASK
+            return _answers(doomed.coalesce(1) if few else doomed.repartition(ROW_FILE), write)
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
@@ -257,7 +290,7 @@ class SparkJob(Closable):
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.over(batches, do)
 
-            return unpickle_all(name_by_place(found.frame).mapInArrow(answer, FACTS).collect())
+            return _answers(found.frame, answer)
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: each task has it choose of its own
@@ -284,11 +317,17 @@ class SparkJob(Closable):
 
     @contextmanager
     def _on_executors(self) -> Iterator[None]:
-        """For what runs our Python there, on batches that are few and big."""
+        """For what runs our Python there."""
         with self._translated():
             check_executors(self._frames.spark)
-            with setting(self._frames.spark, _BATCH, _BATCH_ROWS):
+            with big_batches(self._frames.spark):
                 yield
+
+
+def _answers(frame: DataFrame, ask: _Ask) -> list[Any]:
+    """What our Python says of the rows, each task of its own."""
+    rows = name_by_place(frame)
+    return hand_over(rows, lambda each: unpickle_all(each.mapInArrow(ask, FACTS).collect()))
 
 
 def _in_microseconds(column: Column) -> Column:

@@ -148,8 +148,11 @@ class NativeReader:
         rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
         return rows.selectExpr(*self._names())
 
-    def traced(self, files: Sequence[DataFile], lineage: Sequence[str]) -> DataFrame:
-        """The plan's columns and those of `lineage`, from the rows that the snapshot sees."""
+    def traced(
+        self, files: Sequence[DataFile], lineage: Sequence[str], among: DataFrame | None = None
+    ) -> DataFrame:
+        """The plan's columns and those of `lineage`, from the rows that the snapshot sees. To trace
+        a row takes longer than to find out that its values are not `among` these."""
         embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
         rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
             *self._expressions(),
@@ -157,6 +160,8 @@ class NativeReader:
             f"_metadata.file_path AS {_PATH}",
             f"_metadata.row_index AS {_POSITION}",
         )
+        if among is not None:
+            rows = rows.join(among, among.columns, "left_semi")
         row_id, snapshot = (field.name for field in embedded)
         rows = _with_file(rows, self._facts(files)).selectExpr(
             *self._names(),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from tidelake.engine.spark import arrow_reader as spark_arrow
 from tidelake.engine.spark.columns import needs_id, reads_exactly
+from tidelake.engine.spark.executors import check_executors
 from tidelake.engine.spark.field_ids import Witness, witness_of
 from tidelake.engine.spark.native_reader import NativeReader
 from tidelake.engine.spark.paths import escape_globs, is_readable_name, scheme_and_host, with_scheme
@@ -18,6 +20,7 @@ from tidelake.engine.spark.scalar import Speech, spark_condition
 from tidelake.engine.spark.session import active_session
 from tidelake.engine.spark.settings import FIELD_IDS, allow_times, switch_on
 from tidelake.engine.spark.sql import parse_query, spark_text
+from tidelake.engine.spark.state_tasks import is_small, read_candidates, read_state
 from tidelake.engine.spark.tasks import ROWS
 from tidelake.engine.spark.types import is_exact, spark_schema
 from tidelake.engine.spark.types_in import spark_columns
@@ -30,6 +33,7 @@ from tidelake.plan.condition import VIRTUAL
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.spark_condition import render
 from tidelake.plan.spark_literal import backtick
+from tidelake.store.files import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,26 +57,30 @@ class PlanFrames:
         self.spark = spark or _active_session()
         self.local = local
         self._opens: dict[tuple[str, str], bool] = {}
+        self._have_us: bool | None = None
 
-    def relation(self, rows: ScanPlan | AsOfPlan | RowSource) -> Relation:
+    def relation(
+        self, rows: ScanPlan | AsOfPlan | RowSource, among: DataFrame | None = None
+    ) -> Relation:
         """The rows on Spark, and their columns."""
         if isinstance(rows, ScanPlan | AsOfPlan):
-            return Relation(self.frame(rows), spark_arrow.output_columns(rows))
+            return Relation(self.frame(rows, among), spark_arrow.output_columns(rows))
         frame = rows.to_spark(self.spark)
         return Relation(frame, tuple(spark_columns(frame)))
 
-    def frame(self, plan: ScanPlan | AsOfPlan) -> DataFrame:
-        """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog."""
+    def frame(self, plan: ScanPlan | AsOfPlan, among: DataFrame | None = None) -> DataFrame:
+        """The plan as a DataFrame. Nothing has been read yet but rows kept in the catalog. Rows
+        may be left out whose values are not `among` these, by the names of columns."""
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
-        _refuse(plan)
-        allow_times(self.spark, plan.columns, plan.table)
+        self._check(plan)
         where = self.condition(plan)
         speaks = plan.where is None or where is not None
         native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
-        parts = self._native_parts(plan, native, uris, where)
+        parts = self._native_parts(plan, native, uris, where, among)
         if others:
-            parts.append(spark_arrow.read_files(self.spark, self.local, plan, others))
+            read = spark_arrow.read_files(self.spark, self.local, plan, others)
+            parts.append(read if among is None else read.join(among, among.columns, "left_semi"))
         if any(inlined.rows for inlined in plan.inlined) or not parts:
             parts.append(spark_arrow.read_inlined(self.spark, self.local, plan))
         names = [backtick(name) for name in plan.output]
@@ -83,10 +91,13 @@ class PlanFrames:
 
     def _state(self, plan: AsOfPlan) -> DataFrame:
         """The winners of all facts, and of those what the caller asked for."""
-        parts = [part for part in plan.parts if part.files or part.inlined] or plan.parts[:1]
-        facts = self.frame(parts[0])
-        for part in parts[1:]:
-            facts = facts.union(self.frame(part))
+        parts = [part for part in plan.parts if not part.is_empty] or plan.parts[:1]
+        for part in parts:
+            self._check(part)
+        by_tasks = self._tasks_can_read(parts)
+        if by_tasks and plan.output and is_small(plan):
+            return read_state(self.spark, self.local, plan)
+        facts = read_candidates(self.spark, self.local, plan) if by_tasks else self._united(parts)
         text = spark_text(parse_query(winners_at_once_sql(plan, _FACTS)))
         winners = self.select(text, {_FACTS: facts})
         where = self.condition(plan)
@@ -97,6 +108,28 @@ class PlanFrames:
             return executors.select(rows, sql, spark_arrow.output_columns(plan)).frame
         found = winners.where(where) if where else winners
         return found.select(*(backtick(name) for name in plan.output))
+
+    def _united(self, parts: Sequence[ScanPlan]) -> DataFrame:
+        return reduce(lambda one, other: one.union(other), map(self.frame, parts))
+
+    def _check(self, plan: ScanPlan) -> None:
+        """Raise for what Spark cannot put out."""
+        _refuse(plan)
+        allow_times(self.spark, plan.columns, plan.table)
+
+    def _tasks_can_read(self, parts: Sequence[ScanPlan]) -> bool:
+        """Whether DuckDB can read all files on the executors: they have our packages, and we know
+        how it gets into the store, or it is a disk."""
+        paths = (path for part in parts for file in part.files for path in file.paths)
+        if not self.local.options and not all(map(is_local, paths)):
+            return False
+        if self._have_us is None:
+            try:
+                check_executors(self.spark)
+                self._have_us = True
+            except Unsupported:
+                self._have_us = False
+        return self._have_us
 
     def select(self, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
         """A query in Spark's words over frames, each under the name it is given here."""
@@ -111,6 +144,7 @@ class PlanFrames:
         files: Sequence[DataFile],
         uris: dict[str, str],
         where: str | None,
+        among: DataFrame | None,
     ) -> list[DataFrame]:
         if not files:
             return []
@@ -125,7 +159,7 @@ class PlanFrames:
         if some := ways["remaining"]:
             parts.append(reader.remaining(some))
         if traced := ways["traced"]:
-            parts.append(reader.traced(traced, lineage))
+            parts.append(reader.traced(traced, lineage, among))
         return [part.where(where) for part in parts] if where else parts
 
     def condition(self, plan: ScanPlan | AsOfPlan) -> str | None:
@@ -166,9 +200,8 @@ class PlanFrames:
 
     def _uris(self, file: DataFile) -> dict[str, str] | None:
         """The file and its delete files as Spark opens them; None if it cannot."""
-        paths = [file.path, *(delete.path for delete in file.deletes)]
-        found = {path: uri for path in paths if (uri := self._uri(path))}
-        return found if len(found) == len(paths) else None
+        found = {path: uri for path in file.paths if (uri := self._uri(path))}
+        return found if len(found) == len(file.paths) else None
 
     def _uri(self, path: str) -> str | None:
         scheme, host = scheme_and_host(path)

@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tidelake.engine.incoming.bring import bring
+from tidelake.engine.protocols import Among
 from tidelake.engine.spark import duck_tree
 from tidelake.engine.spark import sql as tree_of
 from tidelake.engine.spark.arrow_reader import as_table
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, as_columns
 from tidelake.engine.spark.shapes import Shapes
-from tidelake.engine.spark.sql import ParsedQuery
+from tidelake.engine.spark.sql import ParsedQuery, is_alike
 from tidelake.engine.spark.tasks import ROWS, RowsQuery
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.schema import Column
+from tidelake.plan.spark_literal import backtick
 from tidelake.plan.target import Target
 
 if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import DataFrame
+
+_MOST_VALUES = 500_000
 
 
 class Relations:
@@ -57,6 +61,16 @@ class Relations:
     def of(self, sql: str) -> Relation:
         """The rows of a query over the relations."""
         return self._evaluated(self._parsed(sql))
+
+    def values_among(self, among: Among) -> DataFrame | None:
+        """What rows are compared with: the other relation's values, if Spark sees which are equal
+        as DuckDB does and every task can have all of them."""
+        other = self._relations[among.relation]
+        kinds = [other.by_name[fold(name)].type for name in among.columns]
+        if other.raw or among.count > _MOST_VALUES or not all(map(is_alike, kinds)):
+            return None
+        names = [backtick(name) for name in among.columns]
+        return other.frame.selectExpr(*names).dropna().hint("broadcast")
 
     def for_tasks(self, sql: str, target: Target) -> tuple[DataFrame, RowsQuery, dict[int, str]]:
         """The rows that a task which writes is to read, the query that it runs over them, and what

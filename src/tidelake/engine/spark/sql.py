@@ -212,7 +212,12 @@ def _is_alike(one: exp.Expr, other: exp.Expr, columns: Mapping[str, Column]) -> 
     (kind,) = kinds
     if kind is None:
         return False
-    return kind in FLOATS if all(texts) else kind in _ALIKE or kind.startswith("decimal")
+    return kind in FLOATS if all(texts) else is_alike(kind)
+
+
+def is_alike(kind: str) -> bool:
+    """Whether Spark takes two values of a type for the same exactly if DuckDB does."""
+    return kind in _ALIKE or kind.startswith("decimal")
 
 
 def _children(node: exp.Expr) -> list[exp.Expr]:

@@ -25,12 +25,13 @@ from tidelake.engine.spark.arrow_reader import arrow_schema, cast_batch
 from tidelake.engine.spark.worker import WORKER
 from tidelake.errors import TidelakeError
 from tidelake.model.names import TableName, quote
-from tidelake.model.schema import ROW_POSITION, Column
+from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
 from tidelake.plan.partitioning.sql import allow_keys, key_sql
 
 if TYPE_CHECKING:
     from tidelake.engine.local.engine import LocalEngine
     from tidelake.engine.local.workbench import Workbench
+    from tidelake.model.change import NewDeleteFile
     from tidelake.model.file import DataFile
     from tidelake.plan.target import Target
 
@@ -158,7 +159,7 @@ class KeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Delete files for rows of some data files; each call brings the positions of one."""
+    """Delete files for rows of some data files: all rows of one file come to one task."""
 
     local: LocalEngine
     doing: str
@@ -166,14 +167,22 @@ class Deletion:
     files: Mapping[int, DataFile]
     stamp: int
 
-    def write(self, pointers: pa.Table) -> pa.Table:
-        file = self.files[pointers.column(0)[0].as_py()]
+    def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """`batches` have the number of a row's file, and its position there."""
+        names = [ROW_FILE, ROW_POSITION]
+        found = [batch.rename_columns(names) for batch in batches if batch.num_rows]
+        if not found:
+            return
+        pointers = pa.Table.from_batches(found)
         with _one_thread(self.local, self.doing) as work:
-            work.reach([self.target.path, file.path])
             settle(work.connection).register("pointers", pointers)
-            positions = f"SELECT {ROW_POSITION} AS pos FROM pointers"
-            made = write_delete_file(work, self.target, file, positions, self.stamp)
-        return pa.Table.from_batches([_told([made])])
+            numbers = pointers.column(ROW_FILE).unique().to_pylist()
+            yield _told([self._written(work, self.files[number]) for number in sorted(numbers)])
+
+    def _written(self, work: Workbench, file: DataFile) -> NewDeleteFile:
+        work.reach([self.target.path, file.path])
+        positions = f"SELECT {ROW_POSITION} AS pos FROM pointers WHERE {ROW_FILE} = {file.id}"
+        return write_delete_file(work, self.target, file, positions, self.stamp)
 
 
 def piecewise(

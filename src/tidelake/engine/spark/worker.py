@@ -7,13 +7,18 @@ with all that it refers to, and would bring a `WORKER` of its own.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from zipimport import zipimporter
 
 from tidelake.engine.local.engine import LocalEngine
 
 _MEMORY = "1GB"
+_SPARKS_OWN = ("pyspark.zip", "py4j-", "spark-core_")
+"""How files are called that Spark has every Python import from; they stay as they are."""
 
 
 class Worker:
@@ -38,10 +43,13 @@ class Worker:
         except BaseException:
             self._forget()
             raise
+        finally:
+            _leave_zips_closed()
 
     def _like(self, local: LocalEngine) -> LocalEngine:
         if self._kept is None or self._kept[0] != local.identity:
             self._forget()
+            local.is_alone = False
             with local.workbench().connection as connection:
                 if local.confinement is None:  # else nobody can change its settings
                     connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
@@ -56,6 +64,15 @@ class Worker:
         if self._kept is not None:
             self._kept[1].close()
         self._kept = None
+
+
+def _leave_zips_closed() -> None:
+    """Before every task Spark has Python look again at what there is to import. Of a zip file
+    Python then reads all names at once, and of Spark's own it does so for every folder in it from
+    which something was imported: a quarter of a second. What is not remembered is not read."""
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter) and Path(finder.archive).name.startswith(_SPARKS_OWN):
+            del sys.path_importer_cache[path]
 
 
 WORKER = Worker()

@@ -29,6 +29,8 @@ from tidelake.session.short_transactions import run_locked
 
 _STATE = "_tidelake_state"
 _MICROSECOND = 1000
+_GROUP_ROWS = 20_480
+"""A state is often so small that in groups of the usual size one core alone would read it."""
 
 
 def make(session: Session, name: TableName, moment: int) -> Rollup:
@@ -110,7 +112,7 @@ def _target(reader: Reader, facts: TableMeta, event: EventTime) -> Target:
         sorting=tuple(SortKey(quote(key.name), "ASC", "NULLS_LAST") for key in event.key),
         file_bytes=known.file_bytes,
         compression=known.compression,
-        row_group_rows=known.row_group_rows,
+        row_group_rows=min(known.row_group_rows, _GROUP_ROWS),
         suffix=SUFFIX,
     )
 

@@ -33,7 +33,19 @@ class MySQLDatabase(ServerDatabase):
         super().__init__(_engine(url.url or "", tuning, read_only), tuning)
 
     @contextmanager
-    def alone(self, connection: Connection) -> Iterator[ServerSession]:
+    def reading(self) -> Iterator[ServerSession]:
+        with self._connection() as connection, connection.begin():
+            yield ServerSession(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[ServerSession]:
+        with self._connection() as connection:
+            connection.execution_options(isolation_level="READ COMMITTED")
+            with self._alone(connection) as session:
+                yield session
+
+    @contextmanager
+    def _alone(self, connection: Connection) -> Iterator[ServerSession]:
         taken = connection.exec_driver_sql(_LOCK.format(self.tuning.lock_wait_s)).scalar()
         connection.commit()
         if taken != 1:
@@ -51,7 +63,7 @@ def _engine(url: str, tuning: Tuning, read_only: bool) -> Engine:
     from sqlalchemy import event
 
     address = url.replace("mysql://", "mysql+pymysql://", 1)
-    engine = server.pool_of(address, tuning, charset="utf8mb4")
+    engine = server.pool_of(address, tuning, isolation_level="REPEATABLE READ", charset="utf8mb4")
 
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _: object) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog.database import server
 from tidelake.catalog.database.postgresql.ear import CommitEar
 from tidelake.catalog.database.postgresql.guest_session import GuestSession
-from tidelake.catalog.database.postgresql.session import PostgreSQLSession
+from tidelake.catalog.database.postgresql.session import PostgreSQLSession, Statements
 from tidelake.catalog.database.postgresql.walls import ROLE
 from tidelake.catalog.database.server import ServerDatabase
 from tidelake.catalog.database.url import CatalogUrl
@@ -17,10 +17,10 @@ from tidelake.model.extras import require
 from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 _NOT_FREE = "55P03"
+_ONE_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+_EACH_ITS_OWN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+"""A write waits for the lake's lock first, and then sees what its last holder committed."""
 _HAS_WALLS = "SELECT to_regproc('tidelake_end_holders') IS NOT NULL"
 
 
@@ -34,7 +34,8 @@ class PostgreSQLDatabase(ServerDatabase):
         require("postgres", "a catalog on PostgreSQL", "psycopg", "sqlalchemy")
         self._options = _driver_options(url, tuning, read_only)
         address = (url.url or "").replace("postgresql://", "postgresql+psycopg://", 1)
-        super().__init__(server.pool_of(address, tuning, **self._options), tuning)
+        pool = server.pool_of(address, tuning, isolation_level="AUTOCOMMIT", **self._options)
+        super().__init__(pool, tuning)
         self._ear = self.ear = CommitEar(self._beside_the_pool)
 
     def _beside_the_pool(self) -> Any:
@@ -48,15 +49,16 @@ class PostgreSQLDatabase(ServerDatabase):
         self._ear.close()
         super().close()
 
-    def session_of(self, connection: Connection) -> PostgreSQLSession:
-        driver: Any = connection.connection.driver_connection
-        is_guest = ROLE.fullmatch(driver.info.user) is not None
-        return GuestSession(connection) if is_guest else PostgreSQLSession(connection)
+    @contextmanager
+    def reading(self) -> Iterator[PostgreSQLSession]:
+        with self._transaction(_ONE_MOMENT) as session:
+            yield session
 
     @contextmanager
-    def alone(self, connection: Connection) -> Iterator[PostgreSQLSession]:
+    def writing(self) -> Iterator[PostgreSQLSession]:
         try:
-            with self._locked(connection) as session:
+            with self._transaction(_EACH_ITS_OWN) as session:
+                session.lock()
                 yield session
         except Exception as error:
             if getattr(error, "sqlstate", None) == _NOT_FREE:
@@ -71,33 +73,34 @@ class PostgreSQLDatabase(ServerDatabase):
                 connection.exec_driver_sql("SELECT tidelake_end_holders()")
 
     @contextmanager
-    def _locked(self, connection: Connection) -> Iterator[PostgreSQLSession]:
-        with connection.begin():
-            session = self.session_of(connection)
-            driver: Any = connection.connection.driver_connection
-            driver.prepared_max = _PREPARED
-            with driver.pipeline():  # what has no answer to wait for costs no trip
-                session.lock()
-                yield session
-                driver.commit()
+    def _transaction(self, begin: str) -> Iterator[PostgreSQLSession]:
+        """What is not committed is undone when the pool takes the connection back."""
+        with self._free(self._engine.raw_connection) as pooled:
+            driver: Any = pooled.driver_connection
+            prepared = pooled.info.setdefault(_PREPARED, Statements())
+            is_guest = ROLE.fullmatch(driver.info.user) is not None
+            session = (GuestSession if is_guest else PostgreSQLSession)(driver, prepared, begin)
+            yield session
+            session.end()
 
 
 _WORKERS_COST = 20_000
 """PostgreSQL takes it for a thousand, a millisecond or so, and it is five: more than most of our
 statements take."""
-_PREPARED = 5000
-"""psycopg gives up prepared statements beyond so many, and of one that is on its way through the
-pipeline it does so too soon: a restore has hundreds."""
+_PREPARED = "tidelake"
+"""Under which name a connection of the pool keeps what it has prepared."""
 
 
 def _driver_options(url: CatalogUrl, tuning: Tuning, read_only: bool) -> dict[str, Any]:
+    from psycopg import ClientCursor
+
     settings = ["-c timezone=UTC", f"-c lock_timeout={tuning.lock_wait_s * 1000:.0f}ms"]
     settings.append(f"-c parallel_setup_cost={_WORKERS_COST}")
     if read_only:
         settings.append("-c default_transaction_read_only=on")
     if url.schema:
         settings.append(f"-c search_path={_option(quote(url.schema))}")
-    return {"options": " ".join(settings), "prepare_threshold": 1}
+    return {"options": " ".join(settings), "cursor_factory": ClientCursor}
 
 
 def _option(text: str) -> str:

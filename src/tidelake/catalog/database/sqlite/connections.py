@@ -10,6 +10,8 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -26,6 +28,8 @@ from tidelake.model.tuning import Tuning
 
 Parameters = Mapping[str, object]
 _SHRINK = ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+_ROWS_AT_ONCE, _VALUES_AT_ONCE = 50, 900
+"""In one statement; the oldest SQLite takes 999 values."""
 Kind = TypeVar("Kind")
 
 
@@ -88,7 +92,8 @@ class SQLiteSession:
         self.query(sql, parameters)
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        self._connection.executemany(_insert(table, columns), rows)
+        for sql, values in _insert(table, columns, rows):
+            self._connection.executemany(sql, values)
 
 
 class KeptSession:
@@ -119,12 +124,29 @@ class KeptSession:
         self._ahead.append(("query", (sql, dict(parameters))))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        values = [tuple(row) for row in rows]
-        self._ahead.append(("many", (_insert(table, columns), values)))
+        for sql, values in _insert(table, columns, rows):
+            self._ahead.append(("many", (sql, values)))
 
 
-def _insert(table: str, columns: Sequence[str]) -> str:
-    return f"{insert_into(table, columns)} ({', '.join('?' * len(columns))})"
+def _insert(
+    table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+    """Statements, and the values for each time that they run. A statement for many rows takes half
+    as long for each of them."""
+    at_once = max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(columns)))
+    whole = len(rows) - len(rows) % at_once
+    if whole:
+        starts = range(0, whole, at_once)
+        parts = [tuple(chain.from_iterable(rows[n : n + at_once])) for n in starts]
+        yield _insert_of(table, tuple(columns), at_once), parts
+    if whole < len(rows):
+        yield _insert_of(table, tuple(columns), 1), [tuple(row) for row in rows[whole:]]
+
+
+@lru_cache(maxsize=256)
+def _insert_of(table: str, columns: tuple[str, ...], rows: int) -> str:
+    one = f"({', '.join('?' * len(columns))})"
+    return f"{insert_into(table, columns)} {', '.join([one] * rows)}"
 
 
 class SQLiteDatabase:

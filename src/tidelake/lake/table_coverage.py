@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.answer import Coverage, Known
-from tidelake.coverage.frame import Intervals
-from tidelake.coverage.question import Question, coverage, last_complete_window, watermarks
-from tidelake.coverage.requirement import completeness
-from tidelake.coverage.values.calendar import Calendar
-from tidelake.coverage.values.calendars import Calendars
-from tidelake.coverage.values.interval import Interval, Length
-from tidelake.coverage.values.series import Entity, Moment, Series
-from tidelake.coverage.wait import wait_complete
 from tidelake.session.source import Source
+
+if TYPE_CHECKING:
+    from tidelake.coverage.answer import Coverage, Known
+    from tidelake.coverage.frame import Intervals
+    from tidelake.coverage.values.calendar import Calendar
+    from tidelake.coverage.values.calendars import Calendars
+    from tidelake.coverage.values.interval import Interval, Length
+    from tidelake.coverage.values.series import Entity, Moment, Series
 
 
 def _known_at(source: Source, moment: Known | None) -> Source:
@@ -28,6 +27,14 @@ class TableCoverage:
     """The part of a table that is asked about its coverage, at the moment that it is pinned to."""
 
     source: Source
+
+    def _check_required(self) -> None:
+        """Raise Incomplete unless there is as much as the source itself requires."""
+        if self.source.required is None:
+            return
+        from tidelake.coverage.requirement import check_required
+
+        check_required(self.source)
 
     def coverage(
         self,
@@ -44,6 +51,8 @@ class TableCoverage:
         Without `start`, from the first bucket that there is; without `end`, to the last, or where
         the table keeps a calendar to the last that is over by now (of a pinned table, by the time
         of its snapshot). Of a table as of a moment, up to the bucket that this lies in."""
+        from tidelake.coverage.question import Question, coverage
+
         source = _known_at(self.source, known_at)
         question = Question(entity, start, end, calendar, source.as_of, source.now)
         return coverage(source.session, source.name, source.snapshot_id, question)
@@ -110,6 +119,8 @@ class TableCoverage:
         """The last n buckets before `end` that follow each other and are all covered: by the
         entity, or by all at once. With a calendar, they follow each other among those that it
         expects."""
+        from tidelake.coverage.question import Question, last_complete_window
+
         source = _known_at(self.source, known_at)
         question = Question(entity, None, end, calendar, source.as_of, source.now)
         return last_complete_window(source.session, source.name, source.snapshot_id, question, n)
@@ -149,6 +160,8 @@ class TableCoverage:
     def _watermarks(
         self, entity: Any, start: Any, known_at: Known | None, calendar: Calendar | None
     ) -> tuple[Series, dict[Entity, int | None]]:
+        from tidelake.coverage.question import Question, watermarks
+
         source = _known_at(self.source, known_at)
         question = Question(entity, start, None, calendar, source.as_of, source.now)
         return watermarks(source.session, source.name, source.snapshot_id, question)
@@ -157,11 +170,16 @@ class TableCoverage:
     def completeness(self) -> float | None:
         """How much of what is expected is there, from 0 to 1, from the first bucket up to the
         moment as of which it is asked, else up to now. None if no coverage is kept."""
+        from tidelake.coverage.requirement import completeness
+
         return completeness(self.source)
 
     @property
     def calendars(self) -> Calendars:
         """The calendars that the table keeps: `default`, and by entity those of their `own`."""
+        from tidelake.coverage.values.calendars import Calendars
+        from tidelake.coverage.values.series import Series
+
         found = self.source.declared()
         series = Series.maybe(found)
         return Calendars() if series is None else Calendars.of_tags(found.tags, series)
@@ -180,5 +198,8 @@ class TableCoverage:
         `require` says; what is there then. Incomplete if that takes longer than `timeout`: seconds,
         a timedelta, or a text such as "10m"; None waits for ever. The catalog is asked for news
         every `poll`, and looked into when there are any."""
+        from tidelake.coverage.question import Question
+        from tidelake.coverage.wait import wait_complete
+
         question = Question(entity, start, until)
         return wait_complete(self.source, question, require, timeout, poll)

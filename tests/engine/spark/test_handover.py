@@ -1,0 +1,72 @@
+"""How rows get to our Python on Spark's executors, and what a task costs there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tidelake
+from tidelake.engine.local.engine import LocalEngine
+from tidelake.engine.spark.handover import hand_over
+
+pytestmark = pytest.mark.spark
+
+
+def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.record_batch([pa.array([batch.num_rows])], names=["n"])
+
+
+def _batches(frame: Any) -> list[int]:
+    def run(rows: Any) -> list[int]:
+        return [n for (n,) in rows.mapInArrow(_sizes, "n BIGINT").collect()]
+
+    return hand_over(frame, run)
+
+
+def test_rows_of_a_known_width_come_in_few_big_batches(spark: Any) -> None:
+    rows = spark.range(0, 40_000, 1, 1)
+    assert _batches(rows.toDF("c0")) == [32_768, 7_232]
+    texts = _batches(rows.selectExpr("id AS c0", "concat('x', id) AS c1"))
+    assert set(texts) == {4_096, 40_000 % 4_096}
+    assert sum(_batches(rows.selectExpr("array(id) AS c0"))) == 40_000
+
+
+def test_wide_rows_come_in_batches_that_spark_measures(spark: Any) -> None:
+    wide = spark.range(0, 3_000, 1, 1).selectExpr(
+        "id AS c0", "IF(id = 2999, NULL, repeat('x', 100000)) AS c1", "CAST('b' AS BINARY) AS c2"
+    )
+    sizes = _batches(wide)
+    assert sum(sizes) == 3_000
+    assert max(sizes) < 1_000  # 64 MB, where 4,096 rows would be 400
+
+
+def test_a_table_takes_wide_rows(spark: Any, tmp_path: Path) -> None:
+    rows = spark.range(0, 300, 1, 2).selectExpr("id", "repeat('x', 70000 + CAST(id AS INT)) AS v")
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, data_path=f"{tmp_path}/data/", engine="spark") as lake:
+        table = lake.create_table("t", "id BIGINT, v VARCHAR")
+        assert table.append(rows).rows == 300
+        found = lake.sql("SELECT count(*) AS n, sum(length(v)) AS w FROM t").to_arrow()
+    assert found.to_pylist() == [{"n": 300, "w": 300 * 70_000 + 300 * 299 // 2}]
+    assert sum(1 for _ in tmp_path.rglob("*.parquet")) >= 1
+
+
+def test_a_task_leaves_sparks_own_zip_file_closed(spark: Any) -> None:
+    def ask(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+        from zipimport import zipimporter
+
+        from tidelake.engine.spark.worker import WORKER
+
+        for _ in batches:
+            archive = next(path for path in sys.path if path.endswith("pyspark.zip"))
+            sys.path_importer_cache[archive] = zipimporter(archive)
+            with WORKER.engine(LocalEngine()):
+                pass
+            left = archive in sys.path_importer_cache
+            yield pa.record_batch([pa.array([left])], names=["left"])
+
+    assert spark.range(0, 1, 1, 1).mapInArrow(ask, "left BOOLEAN").collect()[0].left is False
