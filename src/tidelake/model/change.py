@@ -400,10 +400,6 @@ class WriteResult(Drawable):
 
     def _sheet(self) -> Sheet:
         where = "not committed yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
-        counts = {
-            name: f"{count:,}"
-            for name in ("inserted", "updated", "deleted", "files", "bytes")
-            if (count := getattr(self, name))
-        }
-        again = "yes: it had been done before" if self.duplicate else None
-        return Sheet.of(f"{self.operation or 'write'}: {where}", **counts, duplicate=again)
+        named = ("inserted", "updated", "deleted", "files", "bytes", "duplicate")
+        told = {name: getattr(self, name) or None for name in named}
+        return Sheet.of(f"{self.operation or 'write'}: {where}", **told)
