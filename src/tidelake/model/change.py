@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidelake.coverage.values.piece import Covers
-from tidelake.drawing.drawable import Drawable
-from tidelake.drawing.sheet import Sheet
+from tidelake.drawing.write import DrawableWrite
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -378,7 +377,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult(Drawable):
+class WriteResult(DrawableWrite):
     """What a write did. `snapshot_id` is None inside a transaction that has not committed;
     `operation` is None where the changes themselves say what it was.
 
@@ -397,9 +396,3 @@ class WriteResult(Drawable):
     duplicate: bool = False
     commit_ms: float = 0.0
     operation: str | None = None
-
-    def _sheet(self) -> Sheet:
-        where = "not committed yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
-        named = ("inserted", "updated", "deleted", "files", "bytes", "duplicate")
-        told = {name: getattr(self, name) or None for name in named}
-        return Sheet.of(f"{self.operation or 'write'}: {where}", **told)
