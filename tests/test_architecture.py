@@ -23,6 +23,7 @@ EXCEPTIONS = Path(__file__).with_name("architecture_exceptions.txt")
 
 ORDER = [
     {"errors"},
+    {"drawing"},
     {"scratch"},
     {"duck"},
     {"model"},
@@ -74,7 +75,7 @@ OWNERS = {
     "pymysql": {"catalog/database/mysql"},
     "pyroaring": {"coverage", "delta", "engine/parquet", "model", "verify"},
     "pyspark": {"engine/spark", "spark"},
-    "rich": {"cli", "coverage/draw", "session/progress"},
+    "rich": {"cli", "coverage/draw", "drawing/terminal", "session/progress"},
     "sqlalchemy": {"catalog/database"},
     "sqlglot": {"engine", "plan", "sql"},
     "sqlite3": {"catalog/database/sqlite", "testing"},

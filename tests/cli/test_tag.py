@@ -13,14 +13,14 @@ from tidelake.testing.duck import duck_connection
 def test_tag_list_and_delete(lake: Tidelake) -> None:
     made = lake.json("tag", "eod", "--known-at", "2", "--author", "ann", "--message", "closed")
     assert (made["name"], made["snapshot_id"], made["author"]) == ("eod", 2, "ann")
-    assert lake("tag", "now").stdout == "now: snapshot 3\n"
-    assert [t["name"] for t in lake.json("tag", "--list")["tags"]] == ["eod", "now"]
+    assert lake("tag", "shut").stdout == "shut: snapshot 3\n"
+    assert [t["name"] for t in lake.json("tag", "--list")["tags"]] == ["eod", "shut"]
     assert lake.json("tag")["tags"][0] == made
     assert lake("tag", "--list").stdout.splitlines()[2].split()[:2] == ["eod", "2"]
     assert lake.json("scan", "t", "--known-at", "eod", "--where", "i < 0")["row_count"] == 0
     assert "would forget eod" in lake("tag", "eod", "--delete", "--dry-run").stdout
     assert lake("tag", "eod", "--delete").stdout == "forgot eod, of snapshot 2\n"
-    assert [t["name"] for t in lake.json("tag")["tags"]] == ["now"]
+    assert [t["name"] for t in lake.json("tag")["tags"]] == ["shut"]
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,9 @@ def test_numbers_that_no_snapshot_can_have(
 
 def test_a_pinned_lake_tags_its_own_moment(lake: tidelake.Lake, place: Place) -> None:
     assert lake.known_at(2).tag("then").snapshot_id == 2
-    lake.tag("now")
+    lake.tag("present")
     with place.refuses(Denied, "pinned"):
-        lake.known_at(2).table("t").known_at("now")
+        lake.known_at(2).table("t").known_at("present")
 
 
 def test_not_inside_a_transaction(lake: tidelake.Lake, place: Place) -> None:

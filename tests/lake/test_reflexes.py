@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
+import numpy
+import pandas
 import polars
 import pyarrow as pa
 import pytest
 
 import tidelake
 from tidelake import col
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, NotFound
 
 ROWS = [{"n": 1, "s": "a"}, {"n": 2, "s": None}, {"n": 3, "s": "c"}]
 
@@ -135,3 +139,182 @@ def test_options_that_hold(lake: tidelake.Lake) -> None:
     assert lake.options(table="t")[name] == "40"
     assert lake.options(table="empty")[name] == "20"
     assert "encrypted" not in lake.options()
+
+
+FRAMES = {
+    "pandas": pandas.DataFrame(ROWS),
+    "polars": polars.DataFrame(ROWS),
+    "arrow": pa.Table.from_pylist(ROWS),
+}
+
+
+def test_a_table_is_created_with_its_first_rows(lake: tidelake.Lake, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("n,s\n1,a\n2,\n3,c\n")
+    given = {
+        **FRAMES,
+        "dicts": ROWS,
+        "table": lake["t"],
+        "scan": lake["t"].scan(),
+        "query": lake.sql("SELECT * FROM t"),
+        "reader": pa.Table.from_pylist(ROWS).to_reader(),
+        "path": str(path),
+        "paths": [path],
+    }
+    for name, data in given.items():
+        before = len(lake.snapshots())
+        done = lake.append(f"new_{name}", data, create=True, sort_by="n", message=name)
+        assert (done.rows, len(lake.snapshots())) == (3, before + 1), name
+        found = lake[f"new_{name}"]
+        assert found.to_dicts() == ROWS, name
+        assert found.sorting
+        assert lake.log()[-1].message == name
+    assert lake.append("new_dicts", ROWS, create=True, key="n").rows == 3
+    assert len(lake["new_dicts"]) == 6
+
+
+def test_append_by_name(lake: tidelake.Lake) -> None:
+    assert lake.append("t", ROWS[:1]).inserted == 1
+    with pytest.raises(NotFound):
+        lake.append("new", ROWS)
+    with pytest.raises(Invalid, match="only for a table that it creates"):
+        lake.append("t", ROWS, key="n")
+    with pytest.raises(Invalid, match="takes no 'kye'"):
+        lake.append("t", ROWS, create=True, kye="n")  # type: ignore[call-arg]
+    with pytest.raises(Invalid, match="cannot be told"):
+        lake.append("new", (row for row in ROWS), create=True)
+    lake.create_view("v", "SELECT 1 AS n")
+    with pytest.raises(Invalid, match="view"):
+        lake.append("v", ROWS, create=True)
+    with lake.transaction() as tx:
+        tx.append("in_tx", ROWS, create=True)
+        tx.append("in_tx", ROWS, create=True)
+        assert len(tx["in_tx"]) == 6
+    assert len(lake["in_tx"]) == 6
+    first = lake.append("daily", ROWS, create=True, once="day-1")
+    again = lake.append("daily", ROWS, create=True, once="day-1")
+    assert again.duplicate
+    assert again.snapshot_id == first.snapshot_id
+    assert len(lake["daily"]) == 3
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_columns_and_it_is_said_that_its_rows_stay_behind(
+    lake: tidelake.Lake, kind: str
+) -> None:
+    frame = FRAMES[kind]
+    with pytest.warns(UserWarning, match="wrote none of its rows"):
+        assert len(lake.create_table("warned", frame)) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(lake.create_table("silent", frame, rows=False)) == 0
+        assert len(lake.create_table("nothing", frame[:0])) == 0
+        assert lake.create_table("whole", frame, rows=True, key="n").to_dicts() == ROWS
+        assert len(lake.create_table("whole", frame, rows=True, if_not_exists=True)) == 3
+        assert len(lake.create_table("schema", pa.schema([("n", pa.int32())]))) == 0
+    assert lake["whole"].key == ("n",)
+
+
+def test_a_few_rows_in_an_order(lake: tidelake.Lake) -> None:
+    t = lake["t"]
+    for rows in (t, t.scan(), lake.sql("SELECT * FROM t WHERE n < ?", [9]), t.changes(columns="n")):
+        assert len(rows.head(2)) == 2
+        assert len(rows.limit(99)) == 3
+        assert rows.limit(0).to_dicts() == []
+        assert [row["n"] for row in rows.order_by("n DESC").limit(2).to_dicts()] == [3, 2]
+        assert [row["n"] for row in rows.limit(2).order_by("n desc").to_dicts()] == [2, 1]
+        assert rows.limit(2).limit(5).count() == 2
+    assert [row["s"] for row in t.order_by("s desc").to_dicts()] == ["c", "a", None]
+    assert [row["s"] for row in t.order_by("s NULLS FIRST").to_dicts()] == [None, "a", "c"]
+    assert [row["n"] for row in t.scan(where="n > 1").order_by("S", "n").to_dicts()] == [3, 2]
+    assert polars.DataFrame(t.order_by("n desc"))["n"].to_list() == [3, 2, 1]
+    assert pa.table(t.head(1)).to_pylist() == ROWS[:1]
+    assert t.head(numpy.int64(1)).count() == 1
+    lake["empty"].append(t.order_by("n desc").limit(1))
+    assert lake["empty"].to_dicts() == ROWS[2:]
+    for wrong in (-1, True, "3", 1.5):
+        with pytest.raises(Invalid, match="no number of rows"):
+            t.limit(wrong)
+    with pytest.raises(NotFound, match="no column 'x' to order by"):
+        t.order_by("x").to_arrow()
+    with pytest.raises(NotFound, match="to order by"):
+        t.order_by("n; DROP TABLE t").to_arrow()
+    with pytest.raises(Invalid, match="names no column"):
+        t.order_by()
+
+
+def test_columns_with_odd_names_in_an_order(lake: tidelake.Lake) -> None:
+    odd = ["n desc", 'a"b', "x.y", "nulls first"]
+    lake.append("odd", [dict.fromkeys(odd, 1), dict.fromkeys(odd, 2)], create=True)
+    for name in odd:
+        for order, found in ((name, [1, 2]), (f"{name} DESC", [2, 1])):
+            assert [row[name] for row in lake["odd"].order_by(order).to_dicts()] == found
+
+
+@pytest.fixture
+def people(lake: tidelake.Lake) -> tidelake.Table:
+    people = [
+        {"id": 1, "who": {"name": "Ann", "home": {"city": "Ulm", "since": datetime(2024, 1, 1)}}},
+        {"id": 2, "who": {"name": "Bob", "home": None}},
+        {"id": 3, "who": None},
+    ]
+    lake.append("people", people, create=True)
+    return lake["people"]
+
+
+def test_fields_of_structs(people: tidelake.Table) -> None:
+    found = people.scan(columns=["id", "who.name", "WHO.home.city"])
+    assert found.to_dicts() == [
+        {"id": 1, "who.name": "Ann", "WHO.home.city": "Ulm"},
+        {"id": 2, "who.name": "Bob", "WHO.home.city": None},
+        {"id": 3, "who.name": None, "WHO.home.city": None},
+    ]
+    assert found.limit(1).to_dicts() == found.to_dicts()[:1]
+    assert found.count() == 3
+    assert people.scan(columns=["who.name", "who"], where="id = 1").to_dicts()[0]["who"]["name"]
+    assert people.order_by("who.name desc").to_dicts()[0]["id"] == 2
+    for condition, ids in (
+        (col("who.name") == "Ann", [1]),
+        (col("who.NAME").isin(["Ann", "Bob"]), [1, 2]),
+        (col("who.home.city").starts_with("U") | (col("id") == 3), [1, 3]),
+        (col("who.home").is_null(), [2, 3]),
+        (~col("who.name").like("A%"), [2]),
+        (col("who.home.since") >= datetime(2024, 1, 1), [1]),
+    ):
+        assert [row["id"] for row in people.scan(["id"], condition).to_dicts()] == ids
+        assert people.scan(where=condition).count() == len(ids)
+    assert people.delete(col("who.name") == "Bob").deleted == 1
+
+
+def test_fields_that_are_not_there(people: tidelake.Table) -> None:
+    people.evolve(add={"l": "STRUCT(x INT)[]", '"a.b"': "INT"})
+    for wrong in ("who.x", "id.x", "l.x", "nobody.x", "who.", "who.name.x"):
+        with pytest.raises((NotFound, Invalid), match=r"no column|not a column"):
+            people.scan(columns=[wrong]).to_arrow()
+        with pytest.raises((NotFound, Invalid), match=r"no column|not a column"):
+            people.scan(where=col(wrong) == 1).to_arrow()
+    assert people.scan(columns=["a.b"]).to_arrow().column_names == ["a.b"]
+    with pytest.raises(Invalid, match="twice"):
+        people.scan(columns=["who.name", "who.name"]).to_arrow()
+
+
+def test_who_did_it_is_told_of_every_write(lake: tidelake.Lake) -> None:
+    lake.set_option("data_inlining_row_limit", 0, author="ann")
+    lake["t"].append(ROWS, author="bob", message="more")
+    lake["t"].append(ROWS, author="bob", message="more")
+    assert lake["t"].compact(author="cid", message="nightly").snapshots
+    lake.tag("kept", author="dan")
+    lake.untag("kept", author="eve")
+    lake.expire(keep_last=1, author="fay")
+    lake.cleanup(older_than="0s", author="gus")
+    told = {(each.action, each.actor) for each in lake.audit()}
+    expected = {
+        ("set option", "ann"),
+        ("tag", "dan"),
+        ("untag", "eve"),
+        ("expire", "fay"),
+        ("cleanup", "gus"),
+    }
+    assert told >= expected
+    last = lake.log()[-1]
+    assert (last.author, last.message) == ("cid", "nightly")

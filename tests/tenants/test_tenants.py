@@ -18,7 +18,7 @@ from tidelake.testing.faults import watch_database
 from tidelake.testing.place import Place
 
 _ALLOWED = """
-close compact create_schema create_table create_view data_path drop drop_frozen drop_schema
+append close compact create_schema create_table create_view data_path drop drop_frozen drop_schema
 encrypted engine exists freeze frozen health known_at log mirror mirrored rename schemas snapshots
 sql table tables transaction undrop url view views
 """

@@ -17,7 +17,7 @@ import pytest
 
 import tidelake
 from tidelake.errors import Conflict, Invalid, NotFound
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.change import WriteResult
 from tidelake.testing.faults import Meanwhile, watch_database
@@ -65,6 +65,7 @@ TABLE: dict[str, Doing] = {
     "drop": lambda lake, _, terms: tidelake.Table(TABLES[lake.url]).drop(**terms),
 }
 LAKE: dict[str, Doing] = {
+    "append": lambda lake, _, terms: lake.append("u", [{"n": 1}], create=True, **terms),
     "create_schema": lambda lake, _, terms: lake.create_schema("new", **terms),
     "drop_schema": lambda lake, _, terms: lake.drop_schema("empty", **terms),
     "create_table": lambda lake, _, terms: lake.create_table("u", "n INT", **terms),
@@ -112,7 +113,7 @@ def public(face: type) -> set[str]:
 
 def test_every_write_is_tried_here() -> None:
     assert public(TableWrites) == TABLE.keys()
-    assert public(Browsable) == LAKE.keys()
+    assert public(Changeable) == LAKE.keys()
 
 
 def some_of_them(*names: str) -> list[Any]:
@@ -145,7 +146,7 @@ def test_twice_is_once(lake: tidelake.Lake, place: Place, tmp_path: Path, name: 
         assert (first.duplicate, again.duplicate) == (False, True)
         own = {"attempts": 0, "duplicate": True, "commit_ms": 0.0}
         assert asdict(again) == asdict(first) | own
-    wrong = Invalid if name == "lake.create_table" else TypeError
+    wrong = Invalid if name in ("lake.create_table", "lake.append") else TypeError
     with pytest.raises(wrong, match="onec"):
         do(lake, tmp_path, {"onec": "x"})
 
@@ -159,7 +160,7 @@ def test_what_has_changed_is_refused(
     """Whatever it is that is written to, somebody else has changed it after snapshot `then`."""
     parquet(tmp_path)
     then = lake.snapshots()[-1].snapshot_id
-    if name.startswith("lake.create"):
+    if name.startswith(("lake.create", "lake.append")):
         lake.create_schema("new")
         lake.create_table("u", "n INT")
         lake.create_view("seen", "SELECT 1")
@@ -385,13 +386,13 @@ def test_upkeep_is_no_change_for_those_who_expect_one(lake: tidelake.Lake) -> No
     t.update({"v": "0"}, expected=then.snapshot_id)
     with pytest.raises(Conflict, match=r"main.t has changed \(snapshot \d+, update\)"):
         t.update({"v": "1"}, expected=then.time)
-    lake.tag("now")
-    t.set_comment("a comment is declared too", expected="now")
+    lake.tag("present")
+    t.set_comment("a comment is declared too", expected="present")
     with pytest.raises(Conflict, match="alter table"):
-        t.append([{"k": "c", "v": 3}], expected="now")
+        t.append([{"k": "c", "v": 3}], expected="present")
     with pytest.raises(NotFound, match="99"):
         t.append([{"k": "c", "v": 3}], expected=99)
-    lake.untag("now")
+    lake.untag("present")
     before, last = (each.snapshot_id for each in lake.snapshots()[-2:])
     lake.tag("held", before - 1)
     lake.expire(keep_last=1)

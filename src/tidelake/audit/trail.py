@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from heapq import merge
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
@@ -17,8 +17,10 @@ from tidelake.coverage.frame import Tabular, as_table
 from tidelake.errors import Invalid
 from tidelake.history import log
 from tidelake.history.values import LogEntry, checked_limit
+from tidelake.model.moment import from_now
 from tidelake.model.names import TableName
 from tidelake.model.namespace import Namespace
+from tidelake.model.numpy_scalar import python_value
 from tidelake.session.session import Session
 from tidelake.tenants import records as tenants
 
@@ -37,6 +39,8 @@ _COLUMNS = (
     ("detail", "string"),
     ("tenant", "string"),
 )
+
+_MOMENTS = 'write "2024-03-15T00:00:00" or "now - 1 day"'
 
 
 class AuditTrail(list[AuditEvent], Tabular):
@@ -78,11 +82,14 @@ def audit_trail(
 def _moment(given: str | datetime | None, name: str) -> datetime | None:
     if given is None:
         return None
+    found = from_now(python_value(given))
     try:
-        moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+        moment = datetime.fromisoformat(found) if isinstance(found, str) else found
+        if isinstance(moment, date) and not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day)
         return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, TypeError, AttributeError):
-        raise Invalid(f"{name}={given!r} is no time", hint='"2024-03-15T00:00:00"') from None
+        raise Invalid(f"{name}={given!r} is no time", hint=_MOMENTS) from None
 
 
 def _newest_first(reader: Reader, at: int) -> Iterator[AuditEvent]:

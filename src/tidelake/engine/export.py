@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
+    import pyarrow.dataset
 
 _PYTHON_ONLY = {"variant", "timetz"}
 _WHOLE = "_tidelake_whole"
@@ -239,3 +240,18 @@ def _with_durations(table: pa.Table) -> pa.Table:
             )
         table = table.set_column(place, field.name, spans)
     return table
+
+
+def lazy_polars(dataset: pyarrow.dataset.Dataset) -> polars.LazyFrame:
+    """A frame that reads of a dataset what it needs."""
+    require("polars", "to_polars()")
+    import polars
+
+    return polars.scan_pyarrow_dataset(dataset)
+
+
+def relation_on(
+    connection: duckdb.DuckDBPyConnection, dataset: pyarrow.dataset.Dataset
+) -> duckdb.DuckDBPyRelation:
+    """A relation of a dataset's rows on somebody's connection, which lives as long as it does."""
+    return connection.from_arrow(dataset)

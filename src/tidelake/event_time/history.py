@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
+from tidelake.drawing.rectangles import Answer, rectangles
+from tidelake.drawing.sheet import Sheet, cell_text
 from tidelake.engine import Engine, Job, Reading
 from tidelake.event_time import history_sql as plan_of
 from tidelake.event_time.history_sql import HistoryPlan, Outline
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
 
 _GATHERED = "_tidelake_gathered"
+_MOST_DRAWN = 200
 
 
 def history_of(source: Source, key: Any) -> History:
@@ -74,6 +77,20 @@ class History(LazyRows):
         outline = Outline(changes.columns, event, dated, self._as_of, record=record)
         plan = HistoryPlan(changes, where.sql, outline)
         return plan, plan_unplaced(reader, span.until, span.facts, event)
+
+    def _sheet(self) -> Sheet:
+        """Its rows are read: they are of one key."""
+        found = self.limit(_MOST_DRAWN).to_arrow()
+        *names, start, end, since, until = found.column_names
+        values = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        bounds = [[None if each is None else str(each) for each in row[-4:]] for row in values]
+        told = [
+            ", ".join(cell_text(f"{name}={value}") for name, value in zip(names, row, strict=False))
+            for row in values
+        ]
+        answers = [Answer(what, *times) for what, times in zip(told, bounds, strict=True)]
+        sheet = Sheet.of(repr(self)).with_picture(rectangles(answers))
+        return sheet.with_grid((*names, start, end, since, until), values)
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that may hold rows of the key."""

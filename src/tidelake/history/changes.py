@@ -15,6 +15,7 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.history import changes_sql as plan_of
 from tidelake.history.changes_sql import ChangePlan, Window
 from tidelake.model.file import DataFile
+from tidelake.model.moment import from_now
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column, Schema
@@ -82,8 +83,7 @@ class Changes(LazyRows):
         self._rows_first = rows_first
         self._session = session
         self._name = name
-        self._since = since
-        self._until = until
+        self._since, self._until = from_now(since), from_now(until)
         self._columns = (columns,) if isinstance(columns, str) else columns
         self._where = where
 

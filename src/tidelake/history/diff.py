@@ -12,6 +12,8 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined_data, snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.catalog.read.column_history import types_until
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
@@ -106,7 +108,7 @@ class DiffRows(LazyRows):
 
 
 @dataclass(frozen=True)
-class TableDiff:
+class TableDiff(Drawable):
     """What differs in a table from snapshot `before` to snapshot `after`, which may be older.
 
     `schema` is what is declared otherwise, `files` counts data files, `rows` are the rows that
@@ -128,6 +130,15 @@ class TableDiff:
     def __bool__(self) -> bool:
         return bool(self.schema or self.files or self.counts)
 
+    def _sheet(self) -> Sheet:
+        """Rows are not compared for it."""
+        between = f"from snapshot {self.before} to {self.after}"
+        told = Sheet.of(f"{self.table} {between}", files=self.files)
+        named = told.with_grid(["declared otherwise"], [[each] for each in self.schema])
+        return (named if self.schema else told).with_note(
+            "counts compares rows and tells how many differ, rows has them"
+        )
+
     def __str__(self) -> str:
         lines = [f"{self.table} from snapshot {self.before} to {self.after}"]
         lines += [f"  {difference}" for difference in self.schema]
@@ -136,7 +147,7 @@ class TableDiff:
 
 
 @dataclass(frozen=True)
-class LakeDiff:
+class LakeDiff(Drawable):
     """What differs in a lake: schemas and views that came and went, and tables one by one."""
 
     before: int
@@ -146,6 +157,12 @@ class LakeDiff:
 
     def __bool__(self) -> bool:
         return bool(self.schema or self.tables)
+
+    def _sheet(self) -> Sheet:
+        rows: list[tuple[object, ...]] = [("", each, "") for each in self.schema]
+        rows += [(each.table, f"{len(each.schema)} declared", each.files) for each in self.tables]
+        told = Sheet.of(f"from snapshot {self.before} to {self.after}")
+        return told.with_grid(("table", "declared otherwise", "files"), rows)
 
     def __iter__(self) -> Iterator[TableDiff]:
         return iter(self.tables)

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import MOST_ROWS, Sheet, cell_text
+from tidelake.drawing.timeline import MOST, Dot, timeline
 from tidelake.errors import Invalid
 from tidelake.model.changes_made import UPKEEP, kinds_of
 from tidelake.model.snapshot import Snapshot
@@ -104,6 +107,49 @@ class LogEntry(Snapshot):
         said = f": {self.message}" if self.message else ""
         when = f"{self.snapshot_id} {self.time:%Y-%m-%d %H:%M:%S}"
         return f"{when}{who} {self.operation}{where}{rows}{said}"
+
+
+class Log(list[LogEntry], Drawable):
+    """Commits, oldest first; a list that draws itself."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _sheet(self) -> Sheet:
+        headed = ("snapshot", "time", "author", "what", "tables", "rows", "message")
+        dots = [
+            Dot(
+                each.snapshot_id,
+                f"{each.time:%Y-%m-%d %H:%M}",
+                cell_text(each),
+                kind_of(each.operation),
+            )
+            for each in self[-MOST:]
+        ]
+        newest = [_log_row(each) for each in reversed(self[-MOST_ROWS - 1 :])]
+        told = Sheet.of(f"{len(self)} snapshots, the newest first").with_grid(headed, newest)
+        return told.with_picture(timeline(dots))
+
+
+def _log_row(entry: LogEntry) -> tuple[object, ...]:
+    counts = (("+", entry.inserted), ("~", entry.updated), ("-", entry.deleted))
+    rows = " ".join(f"{sign}{count:,}" for sign, count in counts if count)
+    when = f"{entry.time:%Y-%m-%d %H:%M:%S}"
+    told = (entry.author or "", entry.operation, ", ".join(entry.tables), rows, entry.message or "")
+    return (entry.snapshot_id, when, *told)
+
+
+_KINDS = {
+    **dict.fromkeys(("append", "put", "ingest", "insert", "import", "add_files"), "came"),
+    **dict.fromkeys(("delete", "end", "drop"), "went"),
+    **dict.fromkeys(("update", "merge", "overwrite", "rollback"), "mixed"),
+    "compact": "upkeep",
+}
+
+
+def kind_of(operation: str) -> str:
+    """Whether rows came or went by it, both, or it was upkeep; else something was declared."""
+    return _KINDS.get(operation.split(" ")[0].split(",")[0], "declared")
 
 
 def checked_limit(limit: int | None) -> int | None:

@@ -1,30 +1,25 @@
-"""What a lake and a transaction can both do: look around, read, define and query."""
+"""What a lake and a transaction can both do: look around, and read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import options, snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.errors import NotFound
 from tidelake.lake.table import Table
-from tidelake.model.change import WriteResult
 from tidelake.model.mirror import MirrorStatus
-from tidelake.model.names import TableName
 from tidelake.model.namespace import SHARED
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
-from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
-    from tidelake.history.values import ConsumerState, LogEntry
-    from tidelake.session.drafting import DraftSession
+    from tidelake.history.values import ConsumerState, Log
 
 
 class Browsable:
@@ -55,6 +50,7 @@ class Browsable:
         return self.session.engine_name
 
     def schemas(self) -> list[str]:
+        """The names of all schemas."""
         self.session.reads.names("schema")
         with self.session.reading() as reader:
             found = self.session.view.schemas(reader, self.session.at(reader))
@@ -67,9 +63,11 @@ class Browsable:
         return self._names("table")
 
     def views(self) -> list[str]:
+        """Qualified names of all views."""
         return self._names("view")
 
     def macros(self) -> list[MacroInfo]:
+        """DuckDB's macros that are kept in the lake."""
         self.session.namespace.check_whole("macros")
         self.session.reads.names("macro")
         with self.session.reading() as reader:
@@ -101,13 +99,13 @@ class Browsable:
             at = self.session.at(reader)
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
 
-    def log(self, limit: int | None = None) -> list[LogEntry]:
+    def log(self, limit: int | None = None) -> Log:
         """What every snapshot did, to which tables and how many rows, oldest first; the newest
         `limit` of them."""
-        from tidelake.history.values import checked_limit
+        from tidelake.history.values import Log, checked_limit
         from tidelake.tenants import own_log
 
-        return own_log.lake_log(self.session, checked_limit(limit))
+        return Log(own_log.lake_log(self.session, checked_limit(limit)))
 
     def table(self, name: str) -> Table:
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
@@ -155,165 +153,6 @@ class Browsable:
                 raise NotFound(f"there is no view {parsed} at snapshot {at}")
             return self.session.view.view_info(reader, at, view_id)
 
-    def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        from tidelake.write import definitions
-
-        return self._write(
-            "create_schema", name, terms, lambda tx: definitions.create_schema(tx, name)
-        )
-
-    def drop_schema(
-        self, name: str, *, cascade: bool = False, **terms: Unpack[CommitTerms]
-    ) -> WriteResult:
-        """Drop a schema; with `cascade`, also all that is in it."""
-        from tidelake.write import definitions
-
-        return self._write(
-            "drop_schema",
-            name,
-            terms,
-            lambda tx: definitions.drop_schema(tx, name, cascade=cascade),
-        )
-
-    def create_table(
-        self,
-        name: str,
-        schema: Any,
-        *,
-        partition_by: str | Sequence[str] = (),
-        sort_by: str | Sequence[str] = (),
-        comment: str | None = None,
-        if_not_exists: bool = False,
-        once: str | None = None,
-        expected: int | str | datetime | None = None,
-        author: str | None = None,
-        message: str | None = None,
-        **settings: Any,
-    ) -> Table:
-        """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string.
-
-        `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
-        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `knowledge_time`
-        for history from before the lake, `entity`, `bucket` and `overlap` for series whose
-        coverage is kept. A table of this name is an error; with `if_not_exists` it is given as it
-        is, whatever its columns are.
-        """
-        from tidelake.write import definitions
-
-        parsed = self.session.namespace.parse(name)
-        checked = definitions.known_settings(settings)
-        self._write(
-            "create_table",
-            parsed,
-            {"once": once, "expected": expected, "author": author, "message": message},
-            lambda tx: (
-                definitions.DONE
-                if if_not_exists and tx.has_table(parsed)
-                else definitions.create_table(
-                    tx,
-                    parsed,
-                    schema,
-                    partition_by=partition_by,
-                    sort_by=sort_by,
-                    comment=comment,
-                    settings=checked,
-                )
-            ),
-        )
-        return self.table(name)
-
-    def create_view(
-        self,
-        name: str,
-        sql: str,
-        *,
-        columns: Sequence[str] = (),
-        replace: bool = False,
-        **terms: Unpack[CommitTerms],
-    ) -> WriteResult:
-        """A view in DuckDB's SQL over this lake's tables."""
-        from tidelake.sql.query import check_view
-        from tidelake.write import definitions
-
-        parsed = self.session.namespace.parse(name)
-        return self._write(
-            "create_view",
-            parsed,
-            terms,
-            lambda tx: definitions.create_view(
-                tx, parsed, sql, columns=columns, replaces=replace, check=check_view
-            ),
-        )
-
-    def drop(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Drop a table or a view. Its past stays readable."""
-        from tidelake.write import definitions
-
-        parsed = self.session.namespace.parse(name)
-        self.session.namespace.check_own(parsed)
-        return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
-
-    def undrop(
-        self,
-        name: str,
-        *,
-        as_: str | None = None,
-        known_at: int | str | datetime | None = None,
-        **terms: Unpack[CommitTerms],
-    ) -> WriteResult:
-        """Have a dropped table or view again: the one that was dropped last under this name, or
-        that which had it at `known_at`; under another name with `as_`. A table comes with its
-        rows, their ids, its settings and its past, as long as its last snapshot is kept."""
-        from tidelake.sql.query import check_view
-        from tidelake.write import definitions
-        from tidelake.write.undrop import undrop
-
-        old = self.session.namespace.parse(name)
-        new = old if as_ is None else definitions.target_name(old, as_)
-        return self._write(
-            "undrop", old, terms, lambda tx: undrop(tx, old, new, known_at, check_view)
-        )
-
-    def rename(self, name: str, new: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Give a table another name, in the same schema or (`schema.name`) in another."""
-        from tidelake.write import definitions
-
-        old = self.session.namespace.parse(name)
-        target = definitions.target_name(old, new)
-        return self._write("rename", old, terms, lambda tx: definitions.rename(tx, old, target))
-
-    def sql(
-        self,
-        query: str,
-        parameters: Sequence[object] | Mapping[str, object] | None = None,
-        *,
-        as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
-        **terms: Unpack[CommitTerms],
-    ) -> Any:
-        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
-
-        A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
-        `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
-        id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
-        not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
-        `:name`).
-
-        INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
-        a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
-        what the method of that name gives.
-        """
-        from tidelake.sql.parameters import Bindings
-        from tidelake.sql.procedure import is_call
-        from tidelake.sql.run import run
-
-        beside = Bindings(parameters, as_of, known_at)
-        if is_call(query):
-            from tidelake.lake.procedures import call
-
-            return call(self, query, beside, dict(terms))
-        return run(self.session, query, beside, Terms.of(terms))
-
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
         from tidelake.history.diff import diff_lake
@@ -351,15 +190,3 @@ class Browsable:
         self.session.namespace.check_whole("tags")
         with self.session.reading() as reader:
             return tags.every(reader)
-
-    def _write(
-        self,
-        doing: str,
-        to: str | TableName,
-        terms: CommitTerms,
-        operation: Callable[[DraftSession], WriteResult],
-    ) -> WriteResult:
-        from tidelake.session.replay import write
-
-        purpose = Purpose(doing, (str(to),))
-        return write(self.session, operation, terms=Terms.of(terms), purpose=purpose)

@@ -5,14 +5,17 @@ What files hold that are to become a table.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.declare.columns import columns_of
-from tidelake.engine.incoming.columns_of_data import source_columns
+from tidelake.engine.incoming.columns_of_data import opened_stream, source_columns
+from tidelake.errors import Invalid
 from tidelake.model import compatible
 from tidelake.model.compatible import Compatibility
 from tidelake.model.schema import Column, Schema
 from tidelake.model.source_files import SourceFiles
+from tidelake.session.lazy_rows import LazyRows
 
 if TYPE_CHECKING:
     from tidelake.lake.browsable import Browsable
@@ -37,9 +40,40 @@ def _columns(schema: Any) -> tuple[Column, ...]:
     return columns_of(own if isinstance(own, Schema) else schema)
 
 
-def columns_in(lake: Browsable, source: SourceFiles) -> tuple[tuple[Column, ...], SourceFiles]:
-    """The columns of Parquet, CSV or JSON files, for `create_table`, and the files as they are
-    then to be read."""
-    work = lake.session.local.workbench()
-    work.reach_unknown(source.paths)
-    return source_columns(work.connection, source)
+def columns_in(lake: Browsable, data: Any) -> tuple[tuple[Column, ...], Any]:
+    """The columns of rows, as `create_table` takes them, and the rows as they are then to be
+    read."""
+    if isinstance(data, LazyRows):
+        own = getattr(data, "schema", None)
+        return columns_of(own if isinstance(own, Schema) else data.column_types()), data
+    files = _as_files(data)
+    if files is not None:
+        work = lake.session.local.workbench()
+        work.reach_unknown(files.paths)
+        return source_columns(work.connection, files)
+    rows = opened_stream(data)
+    with lake.session.local.job("cannot tell the columns of the rows") as job:
+        found = job.columns(rows)
+    if not found:
+        raise Invalid(
+            f"the columns of this {type(data).__name__} cannot be told before it is read",
+            hint="create the table first: lake.create_table(name, {column: type})",
+        )
+    return found, rows
+
+
+def _as_files(data: Any) -> SourceFiles | None:
+    items = data if isinstance(data, list | tuple) else [data]
+    if items and all(isinstance(item, str | Path) for item in items):
+        return SourceFiles(tuple(map(str, items)))
+    return data if isinstance(data, SourceFiles) else None
+
+
+def has_rows(data: Any) -> bool:
+    """Whether it is a frame with rows; what only describes columns has none."""
+    if isinstance(data, LazyRows):
+        return data.limit(1).count() > 0
+    shape = getattr(data, "shape", None)
+    return (
+        isinstance(shape, tuple) and len(shape) == 2 and hasattr(data, "columns") and shape[0] > 0
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.model.names import TableName
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidelake.tenants.share import Share
 
 
-class Owner(Browsable):
+class Owner(Changeable):
     """All of it is Denied to tenants."""
 
     def consumer(

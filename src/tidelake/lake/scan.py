@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
-from tidelake.errors import Unsupported
+from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
-from tidelake.model.predicate import Predicate
+from tidelake.model.names import quote
+from tidelake.model.paths import fields_at, is_path, path_sql
+from tidelake.model.predicate import Always, And, Opaque, Predicate
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
-from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.lazy_rows import ROWS, LazyRows, Subquery
 from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidelake.event_time.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The columns of the table that are read, and what is wanted of them."""
+
+    columns: tuple[str, ...]
+    sql: str
 
 
 class Scan(LazyRows):
@@ -40,10 +53,32 @@ class Scan(LazyRows):
         self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
+        """All that an engine is told for the read."""
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
-        return plan_read(self.source, ReadRequest(self.columns, self.where, counted=counted))
+        chosen = self._selection()
+        columns = self.columns if chosen is None else chosen.columns
+        return plan_read(self.source, ReadRequest(columns, self.where, counted=counted))
+
+    def _selection(self) -> _Selection | None:
+        """If fields of structs are wanted: which columns are read for them, and what of those."""
+        if self.columns is None or not any("." in str(name) for name in self.columns):
+            return None
+        with self.source.session.reading() as reader:
+            schema = self.source.info(reader, self.source.at(reader)).schema
+        paths = [name for name in self.columns if is_path(schema, name)]
+        if not paths:
+            return None
+        found = {name: fields_at(schema, name) for name in paths}
+        read = [found[name][0].name if name in found else name for name in self.columns]
+        parts = [
+            f"{path_sql(found[name])} AS {quote(name)}" if name in found else quote(name)
+            for name in self.columns
+        ]
+        if len(set(self.columns)) < len(self.columns):
+            raise Invalid(f"a column is named twice in columns={list(self.columns)!r}")
+        return _Selection(tuple(dict.fromkeys(read)), f"SELECT {', '.join(parts)} FROM {ROWS}")
 
     def _complete(self) -> Scan:
         """A scan of the same, of which it is sure by now that it is as complete as required."""
@@ -91,7 +126,33 @@ class Scan(LazyRows):
         return int(self.source.session.engine.read(self.plan()).count())
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
-        return engine.read(self.plan())
+        chosen = self._selection()
+        if chosen is None:
+            return engine.read(self.plan())
+        return engine.query(chosen.sql, {ROWS: self.plan()})
+
+    def _asked(self) -> Subquery:
+        chosen = self._selection()
+        sql = f"SELECT * FROM {ROWS}" if chosen is None else chosen.sql
+        return Subquery(sql, {ROWS: self.plan()})
+
+    def _sheet(self) -> Sheet:
+        columns = None if self.columns is None else ", ".join(self.columns)
+        told = Sheet.of(repr(self.source), columns=columns, where=self.where)
+        return told.with_note("head() reads a few rows, explain() tells which files")
+
+    def _arrow_schema(self) -> pa.Schema:
+        """Of no rows, for which no file is looked at."""
+        return self._narrowed(None, Always(False)).to_arrow().schema
+
+    def _narrowed(self, columns: Sequence[str] | None, where: Predicate | None) -> LazyRows:
+        chosen = self._selection()
+        if chosen is not None:
+            return super()._narrowed(columns, where)
+        own = Opaque(self.where) if isinstance(self.where, str) else self.where
+        both = tuple(each for each in (own, where) if each is not None)
+        condition = And(both) if len(both) > 1 else (both[0] if both else None)
+        return Scan(self.source, self.columns if columns is None else columns, condition)
 
     def __repr__(self) -> str:
         return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"

@@ -302,6 +302,7 @@ class TableWrites:
         )
 
     def set_comment(self, comment: str | None, **terms: Unpack[CommitTerms]) -> WriteResult:
+        """Say what the table is; None takes it away."""
         from tidelake.write import definitions
 
         return self._write(

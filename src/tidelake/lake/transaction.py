@@ -8,14 +8,14 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from tidelake.errors import Invalid
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.model.change import WriteResult
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
 
 
-class Transaction(Browsable):
+class Transaction(Changeable):
     """Several writes, one snapshot, all or nothing. Reads through it see its own writes.
 
     Made by `lake.transaction()`, used in a `with`: it commits at the end, and if the body
@@ -25,7 +25,7 @@ class Transaction(Browsable):
 
     session: DraftSession
 
-    def __init__(self, session: DraftSession, of_lake: Callable[[Session], Browsable]) -> None:
+    def __init__(self, session: DraftSession, of_lake: Callable[[Session], Changeable]) -> None:
         super().__init__(session)
         self._of_lake = of_lake
 
@@ -55,7 +55,7 @@ class Transaction(Browsable):
         """Rolls back if nothing was committed; the lake stays open."""
         self.session.close()
 
-    def known_at(self, moment: int | str | datetime) -> Browsable:
+    def known_at(self, moment: int | str | datetime) -> Changeable:
         """The lake as it was committed: without this transaction's own writes."""
         with self.session.reading() as reader:
             snapshot_id = self.session.resolve(reader, moment).snapshot_id

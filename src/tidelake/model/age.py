@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from tidelake.errors import Invalid
+from tidelake.model.moment import from_now, shift
+from tidelake.model.numpy_scalar import python_value
 from tidelake.model.span import Span
 
-_HINT = 'write a span such as "7 days" or "12 hours", or a time such as "2024-03-15T00:00:00"'
+_HINT = (
+    'write a span such as "7 days" or "12 hours", a time such as "2024-03-15T00:00:00", or'
+    ' "now - 7 days"'
+)
 
 
 def moment_before(now: datetime, older_than: object, *, name: str = "older_than") -> datetime:
-    """The moment that `older_than` draws the line at; one without a zone is in UTC."""
-    if isinstance(older_than, datetime):
+    """The moment that `older_than` draws the line at; one without a zone is in UTC, and a date is
+    its midnight."""
+    older_than = from_now(python_value(older_than), now)
+    if isinstance(older_than, datetime) and older_than == older_than:
         return older_than.replace(tzinfo=older_than.tzinfo or UTC).astimezone(UTC)
     if (span := Span.maybe(older_than)) is not None:
         span.check_certain(older_than, name)
@@ -22,6 +29,8 @@ def moment_before(now: datetime, older_than: object, *, name: str = "older_than"
             return moment_before(now, datetime.fromisoformat(older_than.strip()))
         except ValueError:
             pass
+    if isinstance(older_than, date) and older_than == older_than:  # pandas' NaT is neither
+        return datetime.combine(older_than, time(), UTC)
     raise Invalid(f"{name}={older_than!r} is neither a span of time nor a moment", hint=_HINT)
 
 
@@ -38,11 +47,8 @@ def as_span(value: object, *, name: str) -> timedelta:
 def _earlier(now: datetime, span: Span, given: object, name: str) -> datetime:
     if span.nanoseconds < 0:
         raise Invalid(f"{name}={given!r} is in the future", hint=_HINT)
-    years, month = divmod(now.year * 12 + now.month - 1 - span.months, 12)
-    rest = Span(0, span.nanoseconds).length(given, name)
+    Span(0, span.nanoseconds).length(given, name)
     try:
-        there = now.replace(year=years, month=month + 1, day=1)
-        last = (there.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
-        return there.replace(day=min(now.day, last.day)) - rest
-    except (ValueError, OverflowError):
+        return shift(now, span, -1, str(given))
+    except Invalid:
         raise Invalid(f"{name}={given!r} is before the first year", hint=_HINT) from None

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidelake.coverage.values.piece import Covers
+from tidelake.drawing.write import DrawableWrite
 from tidelake.model.file import DataFile, DeleteFile, MappedField
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
@@ -376,7 +377,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult:
+class WriteResult(DrawableWrite):
     """What a write did. `snapshot_id` is None inside a transaction that has not committed;
     `operation` is None where the changes themselves say what it was.
 

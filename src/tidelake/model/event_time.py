@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.literal import Value
+from tidelake.model.moment import from_now
 from tidelake.model.names import fold
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import And, Compare, IsNull, Or, Predicate
@@ -143,12 +144,13 @@ def _settled(table: TableInfo) -> Settings | None:
 
 
 def as_moment(value: object, what: str = "as_of") -> int:
-    """A moment as nanoseconds since 1970; without a zone it is UTC, and a date is its midnight."""
+    """A moment as nanoseconds since 1970; without a zone it is UTC, a date is its midnight, and
+    `now` may stand with a span."""
     found = _parsed(value)
     if found is None or found != found:
         raise Invalid(
             f"{what}={value!r} is not a time",
-            hint="give a datetime, a date or a text such as 2024-03-15T14:30:00Z",
+            hint='give a datetime, a date or a text such as "2024-03-15T14:30:00Z" or "now - 1h"',
         )
     if not _EARLIEST <= found <= _LATEST:
         raise Invalid(f"{what}={value!r} is out of range", hint="the years are 1 to 9999")
@@ -164,7 +166,7 @@ def moment_text(moment: int) -> str:
 
 
 def _parsed(value: object) -> int | float | None:
-    value = python_value(value)
+    value = from_now(python_value(value))
     if isinstance(value, str):
         found = instant.parse_moment(value, zoned=None)
         if found is not None:

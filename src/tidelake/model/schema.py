@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import Sheet
 from tidelake.errors import NotFound
 from tidelake.model.names import fold, quote
 from tidelake.model.types import DUCKDB_NAMES
@@ -78,7 +80,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Drawable):
     """The columns of a table at one snapshot, in order."""
 
     columns: tuple[Column, ...]
@@ -108,3 +110,7 @@ class Schema:
         return "\n".join(
             f"{c.name}: {c.duckdb_type}{'' if c.nullable else ' not null'}" for c in self.columns
         )
+
+    def _sheet(self) -> Sheet:
+        rows = [(c.name, c.duckdb_type, "" if c.nullable else "not null") for c in self.columns]
+        return Sheet.of(f"{len(rows)} columns").with_grid(("column", "type", ""), rows)

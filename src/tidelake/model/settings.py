@@ -14,6 +14,7 @@ from datetime import timedelta
 from tidelake.coverage.values.clock import Clock
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model.schema import Column, Schema
+from tidelake.model.terms import CommitTerms
 from tidelake.model.types import INTEGERS, TIMESTAMPS
 
 PREFIX = "tidelake."
@@ -30,6 +31,24 @@ ENTITIES = INTEGERS | {"varchar", "date", "uuid"}
 def mirror_formats(tags: Mapping[str, str]) -> set[str]:
     """The formats in which a table is mirrored."""
     return set(filter(None, tags.get(MIRROR_TAG, "").split(",")))
+
+
+class TableSettings(CommitTerms, total=False):
+    """What a new table may be declared as, by the names of its columns, and the terms of the
+    commit: see `Settings` for what each means. `partition_by` takes columns and `year`, `month`,
+    `day`, `hour` or `bucket(n, …)` of them."""
+
+    partition_by: str | Sequence[str]
+    sort_by: str | Sequence[str]
+    comment: str | None
+    key: str | Sequence[str]
+    event_time: str | None
+    tombstone: str | None
+    valid_to: str | None
+    knowledge_time: str | None
+    entity: str | Sequence[str]
+    bucket: str | int | timedelta | None
+    overlap: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from tidelake.errors import Invalid
 from tidelake.model import instant
+from tidelake.model.numpy_scalar import python_value
 
 HINT = 'for example "15min", "1 hour", "7 days", "2 weeks", "1 month", or a timedelta'
 
@@ -65,7 +66,8 @@ class Span:
 
     @staticmethod
     def maybe(value: object) -> Span | None:
-        """From text or a timedelta; None if it is no span."""
+        """From text or a timedelta, numpy's too; None if it is no span."""
+        value = python_value(value)
         if isinstance(value, timedelta):
             return Span(0, _nanoseconds(value)) if value == value else None
         if not isinstance(value, str):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 
 from tidelake.errors import Invalid
+from tidelake.model.moment import from_now
 from tidelake.model.numpy_scalar import python_value
 
 LONGEST_NAME = 200
@@ -31,12 +32,12 @@ class Tag:
 
 def parse_moment(value: object) -> int | datetime | str:
     """A `known_at` as a snapshot id, an instant (of a date its midnight in UTC), or the name of a
-    tag; text may be any."""
-    found = python_value(value)
+    tag; text may be any, and `now` less or plus a span."""
+    found: object = from_now(python_value(value))
     if isinstance(found, bool) or not isinstance(found, int | date | str) or found != found:
         raise Invalid(
             f"known_at={value!r} is neither a snapshot id nor a time, nor a tag",
-            hint="give a number, a datetime, or a text",
+            hint='give a number, a datetime, or a text such as "now - 1h"',
         )
     if isinstance(found, date) and not isinstance(found, datetime):
         return datetime.combine(found, time())

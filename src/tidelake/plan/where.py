@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelake.errors import Invalid
+from tidelake.model.names import quote
+from tidelake.model.paths import fields_at, is_path, path_sql
 from tidelake.model.predicate import (
     Always,
     And,
@@ -22,7 +24,7 @@ from tidelake.model.predicate import (
     Predicate,
     StartsWith,
 )
-from tidelake.model.schema import Schema
+from tidelake.model.schema import Column, Schema
 from tidelake.model.zone import with_zone_of
 from tidelake.plan import condition
 
@@ -87,8 +89,21 @@ def _settled(predicate: Predicate, schema: Schema) -> Predicate:
 
 def _settled_test(predicate: Predicate, schema: Schema) -> Predicate:
     (given,) = predicate.columns()
+    if is_path(schema, given):
+        return _of_field(predicate, given, schema)
     name = condition.column_name(given, schema)
-    column = condition.find_column(name, schema)
+    return _on(predicate, name, condition.find_column(name, schema))
+
+
+def _of_field(predicate: Predicate, path: str, schema: Schema) -> Predicate:
+    """A test of a field in a struct, as text says it."""
+    fields = fields_at(schema, path)
+    text = _on(predicate, path, fields[-1]).sql().replace(quote(path), path_sql(fields), 1)
+    return condition.parse(text, schema)
+
+
+def _on(predicate: Predicate, name: str, column: Column | None) -> Predicate:
+    """The test of one column."""
     if isinstance(predicate, Compare):
         return Compare(name, predicate.op, with_zone_of(column, predicate.value))
     if isinstance(predicate, In):

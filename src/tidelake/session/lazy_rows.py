@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+import re
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.sheet import MOST_ROWS, Sheet
 from tidelake.engine import Engine, Reading
+from tidelake.engine.export import lazy_polars, relation_on
+from tidelake.engine.row_source import Tables, pass_on
+from tidelake.errors import Invalid, NotFound
+from tidelake.model.literal import Value
+from tidelake.model.names import fold, quote, split_dotted
+from tidelake.model.numpy_scalar import python_value
+from tidelake.model.predicate import Predicate
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -13,9 +25,27 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
+    import pyarrow.dataset
 
 
-class LazyRows(ABC):
+ROWS = "_tidelake_rows"
+HEAD = 5
+_ORDER = re.compile(
+    r"(?P<name>.+?)(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """Rows as a SELECT in DuckDB's SQL over relations, and the values of its parameters."""
+
+    sql: str
+    tables: Tables
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+
+class LazyRows(Drawable):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
 
     _session: Session
@@ -34,6 +64,32 @@ class LazyRows(ABC):
 
     def _on_spark(self, spark: Any) -> Engine:
         return self._session.spark_engine(spark)
+
+    def _sheet(self) -> Sheet:
+        """What it is, for which no rows are read."""
+        return Sheet.of(repr(self)).with_note("head() reads a few rows")
+
+    def _asked(self) -> Subquery:
+        """The rows as a query, to stand in a larger one."""
+        return Subquery(f"SELECT * FROM {ROWS}", {ROWS: pass_on(self)})
+
+    def column_types(self) -> dict[str, Any]:
+        """Their columns, as create_table takes them."""
+        asked = self._asked()
+        return dict(self._default_engine().described(asked.sql, asked.tables, asked.parameters))
+
+    def order_by(self, *columns: str) -> Excerpt:
+        """The rows in an order: of a column, or of several, each with `DESC` and `NULLS FIRST` if
+        wanted. Nulls come last otherwise."""
+        return Excerpt(self).order_by(*columns)
+
+    def limit(self, rows: int) -> Excerpt:
+        """At most so many of the rows: the first, if they have an order."""
+        return Excerpt(self).limit(rows)
+
+    def head(self, rows: int = HEAD) -> Excerpt:
+        """As `limit`: a few rows to look at."""
+        return self.limit(rows)
 
     def count(self) -> int:
         """How many rows."""
@@ -64,19 +120,169 @@ class LazyRows(ABC):
         """The rows as a pandas frame that loses nothing."""
         return self._reading(self._default_engine()).to_pandas()
 
-    def to_polars(self) -> polars.DataFrame:
-        """The rows as a Polars frame."""
-        return self._reading(self._default_engine()).to_polars()
+    @overload
+    def to_polars(self, *, lazy: Literal[False] = False) -> polars.DataFrame: ...
+
+    @overload
+    def to_polars(self, *, lazy: Literal[True]) -> polars.LazyFrame: ...
+
+    def to_polars(self, *, lazy: bool = False) -> polars.DataFrame | polars.LazyFrame:
+        """The rows as a Polars frame; a `lazy` one reads the columns and rows that it needs when
+        it is collected."""
+        if not lazy:
+            return self._reading(self._default_engine()).to_polars()
+        return lazy_polars(self.to_dataset())
+
+    def to_dataset(self) -> pyarrow.dataset.Dataset:
+        """A dataset of pyarrow's for engines that read such: DataFusion, DuckDB, Polars and others
+        then ask for the columns and rows that they need, and files are skipped as by a scan. Each
+        read of it is one of these rows as they are by then."""
+        from tidelake.engine.dataset import RowsDataset
+
+        return RowsDataset(self._arrow_schema(), self._read_narrowed, repr(self))
+
+    def _arrow_schema(self) -> pa.Schema:
+        return self.limit(0).to_arrow().schema
+
+    def _narrowed(self, columns: Sequence[str] | None, where: Predicate | None) -> LazyRows:
+        """Some columns of the rows that meet a condition."""
+        return _Narrowed(self, columns, where)
+
+    def _read_narrowed(
+        self, columns: Sequence[str] | None, where: Predicate | None
+    ) -> pa.RecordBatchReader:
+        return self._narrowed(columns, where).to_batches()
 
     def to_batches(self, rows: int = 122_880) -> pa.RecordBatchReader:
         """A stream of Arrow batches, read in this process."""
         return self._reading(self._local_engine()).to_batches(rows)
 
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run."""
-        return self._reading(self._local_engine()).to_duckdb()
+    def to_duckdb(
+        self, connection: duckdb.DuckDBPyConnection | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        """A DuckDB relation, not yet run. On a `connection` of your own it can be joined with what
+        that has; its rows come as Arrow then, and the connection gets access to nothing else."""
+        if connection is None:
+            return self._reading(self._local_engine()).to_duckdb()
+        return relation_on(connection, self.to_dataset())
 
     def to_spark(self, spark: Any = None) -> Any:
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
         the active one."""
         return self._reading(self._on_spark(spark), ordered=False).to_spark()
+
+
+class Excerpt(LazyRows):
+    """Some of other rows, and in an order. Immutable; nothing is read until rows are asked for."""
+
+    def __init__(
+        self, rows: LazyRows, order: tuple[str, ...] = (), most: int | None = None
+    ) -> None:
+        self._rows = rows
+        self._order = order
+        self._most = most
+
+    def order_by(self, *columns: str) -> Excerpt:
+        if not columns or not all(isinstance(each, str) and each.strip() for each in columns):
+            raise Invalid(
+                f"order_by{columns!r} names no column", hint='order_by("symbol", "ts DESC")'
+            )
+        return Excerpt(self if self._most is not None else self._rows, columns, None)
+
+    def limit(self, rows: int) -> Excerpt:
+        wanted = python_value(rows)
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+            raise Invalid(f"limit({rows!r}) is no number of rows", hint="give 0 or more")
+        most = wanted if self._most is None else min(wanted, self._most)
+        return Excerpt(self._rows, self._order, most)
+
+    def _sheet(self) -> Sheet:
+        """The rows, if it was said how many are wanted."""
+        if self._most is None:
+            return super()._sheet()
+        found = self.limit(MOST_ROWS + 1).to_arrow()
+        rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+        return Sheet.of(repr(self)).with_grid(found.column_names, rows)
+
+    def _default_engine(self) -> Engine:
+        return self._rows._default_engine()
+
+    def _local_engine(self) -> Engine:
+        return self._rows._local_engine()
+
+    def _on_spark(self, spark: Any) -> Engine:
+        return self._rows._on_spark(spark)
+
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
+        asked = self._asked_on(engine, ordered=ordered or self._most is not None)
+        return engine.query(asked.sql, asked.tables, asked.parameters)
+
+    def _asked(self) -> Subquery:
+        return self._asked_on(self._default_engine(), ordered=True)
+
+    def _asked_on(self, engine: Engine, *, ordered: bool) -> Subquery:
+        inner = self._rows._asked()
+        sql = f"SELECT * FROM ({inner.sql}) AS _tidelake_all"
+        if ordered and self._order:
+            columns = engine.described(inner.sql, inner.tables, inner.parameters)
+            names = [name for name, _ in columns]
+            sql += f" ORDER BY {', '.join(_order_sql(each, names) for each in self._order)}"
+        if self._most is not None:
+            sql += f" LIMIT {self._most}"
+        return Subquery(sql, inner.tables, inner.parameters)
+
+    def __repr__(self) -> str:
+        order = f" by {', '.join(self._order)}" if self._order else ""
+        most = "" if self._most is None else f", at most {self._most}"
+        return f"<Rows of {self._rows!r}{order}{most}>"
+
+
+class _Narrowed(LazyRows):
+    """Some columns of other rows, and those that meet a condition."""
+
+    def __init__(
+        self, rows: LazyRows, columns: Sequence[str] | None, where: Predicate | None
+    ) -> None:
+        self._rows = rows
+        self._columns = columns
+        self._where = where
+
+    def _default_engine(self) -> Engine:
+        return self._rows._default_engine()
+
+    def _local_engine(self) -> Engine:
+        return self._rows._local_engine()
+
+    def _asked(self) -> Subquery:
+        inner = self._rows._asked()
+        listed = "*" if self._columns is None else ", ".join(map(quote, self._columns))
+        sql = f"SELECT {listed} FROM ({inner.sql}) AS _tidelake_all"
+        if self._where is not None:
+            sql += f" WHERE {self._where.sql()}"
+        return Subquery(sql, inner.tables, inner.parameters)
+
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+        asked = self._asked()
+        return engine.query(asked.sql, asked.tables, asked.parameters)
+
+
+def _order_sql(given: str, names: Sequence[str]) -> str:
+    """One key of an order; a column whose name looks like one is meant itself."""
+    is_name = fold(given) in map(fold, names)
+    parts = None if is_name else _ORDER.fullmatch(given.strip())
+    written = _column_sql(parts["name"] if parts else given, names)
+    if written is None:
+        raise NotFound(f"no column {given!r} to order by", hint=f"there are: {', '.join(names)}")
+    way = (parts["way"] or "asc") if parts else "asc"
+    nulls = (parts["nulls"] or "last") if parts else "last"
+    return f"{written} {way.upper()} NULLS {nulls.upper()}"
+
+
+def _column_sql(given: str, names: Sequence[str]) -> str | None:
+    """A column, or a field of a struct in it."""
+    for parts in ((given,), split_dotted(given)):
+        same = [name for name in names if parts and fold(name) == fold(parts[0])]
+        exact = [name for name in same if name == parts[0]]
+        if found := (exact or same):
+            return ".".join(quote(part) for part in ("_tidelake_all", found[0], *parts[1:]))
+    return None

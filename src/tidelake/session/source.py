@@ -9,6 +9,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.errors import Denied, Invalid
 from tidelake.model.event_time import Knowledge, as_moment, known_by, moment_text
+from tidelake.model.moment import from_now
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Compare
 from tidelake.model.schema import Column
@@ -117,7 +118,7 @@ class Source:
 
     def known_at(self, moment: int | str | datetime) -> Source:
         """The table as the lake knew it at a moment: nothing is in it that is not committed."""
-        session = self.session.committed
+        session, moment = self.session.committed, from_now(moment)
         with self.session.reading() as reader:
             if (before := self.before_record(reader, moment)) is not None:
                 return before

@@ -11,6 +11,7 @@ from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.event_time.values.ranges import SystemRange, ValidRange
 from tidelake.model.event_time import as_moment
 from tidelake.model.literal import Value, sql_literal
+from tidelake.model.moment import from_now
 from tidelake.model.tag import parse_moment
 from tidelake.sql.clauses import MomentClause
 from tidelake.sql.parameters import put_literals
@@ -35,7 +36,7 @@ class MomentReader:
 
     def valid_time(self, clause: MomentClause) -> int:
         """In nanoseconds since 1970."""
-        value = self._value(clause)
+        value = self._settled(clause)
         if isinstance(value, int) or not isinstance(value, str | date):
             raise Invalid(
                 f"{clause.written} names no time",
@@ -75,7 +76,7 @@ class MomentReader:
 
     def system_time(self, clause: MomentClause) -> int | str | datetime:
         """A snapshot id, a time or a tag."""
-        value = self._value(clause)
+        value = self._settled(clause)
         if isinstance(value, date) and not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day)
         if isinstance(value, bool) or not isinstance(value, int | str | datetime):
@@ -86,6 +87,9 @@ class MomentReader:
                 hint="name a time with TIMESTAMP AS OF",
             )
         return value
+
+    def _settled(self, clause: MomentClause) -> object:
+        return from_now(self._value(clause), self.now)
 
     def _value(self, clause: MomentClause) -> object:
         from sqlglot import exp

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model.literal import Value, plain, sql_literal
+from tidelake.model.moment import from_now
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,6 +38,11 @@ class Bindings:
     parameters: Given = None
     as_of: str | date | None = None
     known_at: int | str | datetime | None = None
+
+    def __post_init__(self) -> None:
+        """What is told from now on is told from when the statement was given."""
+        object.__setattr__(self, "as_of", from_now(self.as_of))
+        object.__setattr__(self, "known_at", from_now(self.known_at))
 
     @property
     def moments(self) -> str:

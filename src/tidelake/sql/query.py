@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidelake.coverage.requirement import completeness
+from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
 from tidelake.engine.row_source import RowSource, Tables, pass_on
@@ -19,6 +20,7 @@ from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.lazy_rows import LazyRows, Subquery
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 from tidelake.sql.binding import DECLARE, QueryTables
@@ -95,7 +97,7 @@ class EngineQuery:
     rowwise: bool = False
 
 
-class Query:
+class Query(LazyRows):
     """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked, and
     then it sees the lake as it is by then. If it is `explained`, its rows tell how its tables would
     be read.
@@ -115,16 +117,16 @@ class Query:
         written: bool = False,
         explained: bool = False,
     ) -> None:
-        self.session = session
+        self.session = self._session = session
         self._text = text
-        self._asked = asked, values, beside
+        self._given = asked, values, beside
         self._written = written
         self._explained = explained
         self._find_tables()
 
     def _find_tables(self) -> None:
         """Plan the tables of the query, as the lake is now."""
-        asked, values, beside = self._asked
+        asked, values, beside = self._given
         self.tables: dict[str, ScanPlan | AsOfPlan | RowSource] = {}
         self._clock = MomentReader(self.session.local, values, datetime.now(UTC))
         self._parameters: Mapping[str, Any] = {}
@@ -172,12 +174,6 @@ class Query:
             seen = Scope(self.session, self._at, as_of, counted=self._explained, now=now)
             return seen.moved(reader, beside.known_at)
 
-    def count(self) -> int:
-        return int(self._read().count())
-
-    def to_arrow(self) -> Any:
-        return self._read().to_arrow()
-
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts. Invalid if two columns have one name, as a dict would lose one."""
         found = self.to_arrow()
@@ -186,29 +182,21 @@ class Query:
         rows: list[dict[str, Any]] = found.to_pylist()
         return rows
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as a stream of Arrow's C interface."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
+    def _local_engine(self) -> Engine:
+        """A query is in the SQL of the lake's engine."""
+        return self.session.engine
 
-    def to_pandas(self) -> Any:
-        return self._read().to_pandas()
-
-    def to_polars(self) -> Any:
-        return self._read().to_polars()
-
-    def to_batches(self, rows: int = 122_880) -> Any:
-        return self._read().to_batches(rows)
-
-    def to_duckdb(self) -> Any:
-        return self._read().to_duckdb()
-
-    def to_spark(self, spark: Any = None) -> Any:
+    def _on_spark(self, spark: Any) -> Engine:
         if self.session.engine_name == "local":
             raise Unsupported(
                 "this query is in DuckDB's SQL", hint="open the lake with engine='spark'"
             )
-        self._look_again()
-        return self._run(self.session.spark_engine(spark)).to_spark()
+        return super()._on_spark(spark)
+
+    def _sheet(self) -> Sheet:
+        tables = sorted({str(each.name) for each in self._sources.values()})
+        told = Sheet.of("Query", sql=self.text, tables=", ".join(tables) or None)
+        return told.with_note("head() runs it and shows a few rows")
 
     def __repr__(self) -> str:
         return f"<Query {self._text!r}>"
@@ -216,18 +204,18 @@ class Query:
     @property
     def text(self) -> str:
         """As it was written, and the values of its parameters."""
-        _, values, _ = self._asked
+        _, values, _ = self._given
         given = ", ".join(f"{name} = {value!r}" for name, value in values.items())
         return f"{self._text.strip()} [{given}]" if given else self._text.strip()
 
     @property
     def moments(self) -> Bindings:
         """Those that were given beside it."""
-        return replace(self._asked[2], parameters=None)
+        return replace(self._given[2], parameters=None)
 
     def as_written(self, session: Session, moments: Bindings) -> Query:
         """The same query in a transaction that writes its rows, at its own moments or these."""
-        asked, values, beside = self._asked
+        asked, values, beside = self._given
         own = replace(
             beside,
             as_of=moments.as_of if beside.as_of is None else beside.as_of,
@@ -235,11 +223,8 @@ class Query:
         )
         return Query(session, self._text, asked, values, own, written=True)
 
-    def _read(self) -> Reading:
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
         self._look_again()
-        return self._run(self.session.engine)
-
-    def _run(self, engine: Engine) -> Reading:
         if self._explained:
             return engine.query(f"FROM {_PLANS}", {_PLANS: explained_rows(self.explain())})
         if engine.session is not None and shows(self._sql):
@@ -248,6 +233,12 @@ class Query:
         if self._is_passage:
             tables = {name: pass_on(rows) for name, rows in tables.items()}
         return engine.query(self._sql, tables, self._parameters)
+
+    def _asked(self) -> Subquery:
+        if self._explained or shows(self._sql):
+            return super()._asked()
+        self._look_again()
+        return Subquery(self._sql, self.tables, self._parameters)
 
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
@@ -274,7 +265,7 @@ class Query:
         if self._explained:
             rows = explained_rows(self.explain())
             return EngineQuery(f"FROM {_PLANS}", {_PLANS: rows}, {})
-        asked, _, _ = self._asked
+        asked, _, _ = self._given
         rowwise = is_rowwise(asked.node, self.tables)
         return EngineQuery(self._sql, dict(self.tables), dict(self._parameters), rowwise)
 
@@ -284,7 +275,7 @@ class Query:
 
     # For writes of what a query gives.
 
-    def column_types(self) -> Any:
+    def column_types(self) -> dict[str, Any]:
         """Its columns, as create_table takes them."""
         listed = self._described()
         columns = dict(listed)

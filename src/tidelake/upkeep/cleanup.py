@@ -107,7 +107,14 @@ class _Look:
         return self.is_own(each.path)
 
 
-def cleanup(session: Session, *, older_than: object, orphans: bool, dry_run: bool) -> CleanupResult:
+def cleanup(
+    session: Session,
+    *,
+    older_than: object,
+    orphans: bool,
+    dry_run: bool,
+    author: str | None = None,
+) -> CleanupResult:
     """The listing comes before the look at the catalog: whatever is committed in between is then
     known by name. The other way round it would look like an orphan. Hooks come first of all, so
     that Delta logs no longer show what is to go."""
@@ -138,7 +145,7 @@ def cleanup(session: Session, *, older_than: object, orphans: bool, dry_run: boo
     done = _result(removed, {**found.kept, _AGAIN: again})
     if removed:
         told = f"{done.files:,} files ({done.bytes:,} bytes), {done.orphans:,} of them orphans"
-        run_locked(session, audit.put_alone, AuditRecord("cleanup", detail=told))
+        run_locked(session, audit.put_alone, AuditRecord("cleanup", detail=told, actor=author))
     return done
 
 

@@ -30,6 +30,7 @@ from tidelake.model.change import (
 )
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session.hooks import CommitHooks
 from tidelake.session.landing import note_landed
 from tidelake.session.leases import announce_work
@@ -71,6 +72,7 @@ class _Run:
     done: list[CompactAction] = field(default_factory=list)
     snapshots: list[int] = field(default_factory=list)
     passes: dict[Kind, int] = field(default_factory=_PASSES.copy)
+    terms: Terms = NO_TERMS
     patience: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(ORDER, _PATIENCE))
 
     @property
@@ -79,26 +81,30 @@ class _Run:
         return [kind for kind, passes in self.passes.items() if passes]
 
 
-def compact(session: Session, name: TableName, *, dry_run: bool) -> CompactResult:
+def compact(
+    session: Session, name: TableName, *, dry_run: bool, terms: Terms = NO_TERMS
+) -> CompactResult:
     """Compact a table, then find out what its files cover if it is a series, and make the rollups
     that its policy wants; with `dry_run` only say what would be done."""
     if session.is_transaction:
         raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
     if not dry_run:
         session.check_writable()
-    done = _prospect(session, name) if dry_run else _compact(session, name)
+    done = _prospect(session, name) if dry_run else _compact(session, name, terms)
     if not dry_run:
         with suppress(NotFound):
             lookup.complete(session, name)
     return replace(done, rollups=rollup_upkeep.keep_up(session, name, dry_run=dry_run))
 
 
-def compact_all(session: Session, names: Iterable[TableName], *, dry_run: bool) -> CompactResult:
+def compact_all(
+    session: Session, names: Iterable[TableName], *, dry_run: bool, terms: Terms = NO_TERMS
+) -> CompactResult:
     """Compact tables, one after the other. Who has been dropped by then needs nothing."""
     total = CompactResult(dry_run=dry_run)
     for name in names:
         with suppress(NotFound):
-            total += compact(session, name, dry_run=dry_run)
+            total += compact(session, name, dry_run=dry_run, terms=terms)
     return total
 
 
@@ -114,13 +120,13 @@ def _prospect(session: Session, name: TableName) -> CompactResult:
     return CompactResult(files, files - gone + made, size, after, tuple(planned), dry_run=True)
 
 
-def _compact(session: Session, name: TableName) -> CompactResult:
+def _compact(session: Session, name: TableName, terms: Terms) -> CompactResult:
     _check_encryption(session, name)
     first = found = look(session, name)
     planned = actions(situation(session, found))
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
     with announce_work(session), progress(f"compacting {name}", files=files, bytes=size) as tell:
-        run = _Run(session, name, tell)
+        run = _Run(session, name, tell, terms=terms)
         while planned:
             _do(run, found, [action for action in planned if action.kind == planned[0].kind])
             try:
@@ -290,7 +296,8 @@ def _land(run: _Run, found: TableState, whole: Upkeep) -> int:
         schema_version=found.schema_version,
         token=token,
         tables=(TableChange(info, info, upkeep=whole),),
-        message="compaction" if found.options.require_message else None,
+        author=run.terms.author,
+        message=run.terms.message or ("compaction" if found.options.require_message else None),
         done=WriteResult(None, operation="compact"),
     )
     hooks = CommitHooks(run.session.hooks, change)

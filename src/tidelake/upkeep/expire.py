@@ -32,7 +32,13 @@ _TABLES = 20
 
 
 def expire(
-    session: Session, *, older_than: object, keep_last: object, dry_run: bool, force: bool
+    session: Session,
+    *,
+    older_than: object,
+    keep_last: object,
+    dry_run: bool,
+    force: bool,
+    author: str | None = None,
 ) -> ExpireResult:
     if session.committed is not session:
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake itself")
@@ -51,13 +57,14 @@ def expire(
     gone = _let_go(session, chosen, force=force)
     done = replace(_clear(session, gone), overtaken=behind)
     if done.snapshots or done.files or done.rows:
-        run_locked(session, audit.put_alone, _told(done))
+        run_locked(session, audit.put_alone, _told(done, author))
     return done
 
 
-def _told(done: ExpireResult) -> AuditRecord:
+def _told(done: ExpireResult, author: str | None) -> AuditRecord:
     told = f"{len(done.snapshots):,} snapshots, {done.files:,} files ({done.bytes:,} bytes)"
-    return AuditRecord("expire", snapshot_id=max(done.snapshots, default=None), detail=told)
+    newest = max(done.snapshots, default=None)
+    return AuditRecord("expire", snapshot_id=newest, detail=told, actor=author)
 
 
 def _criteria(

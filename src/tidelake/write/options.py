@@ -18,6 +18,7 @@ def set_option(
     *,
     table: TableName | None = None,
     schema: str | None = None,
+    author: str | None = None,
 ) -> None:
     """This makes no snapshot."""
     session.check_writable()
@@ -38,5 +39,5 @@ def set_option(
             audit.ensure(writer)
         options.set_option(writer, name, value, scope, scope_id)
         if session.namespace.is_whole:
-            audit.put(writer, AuditRecord("set option", where, detail=told))
+            audit.put(writer, AuditRecord("set option", where, detail=told, actor=author))
     session.caches.declarations.clear()

@@ -76,6 +76,17 @@ def own_columns(connection: duckdb.DuckDBPyConnection, data: Any) -> tuple[Colum
     return columns_of(data)
 
 
+def opened_stream(data: Any) -> Any:
+    """What is nothing but an Arrow stream, as a reader that tells its schema; anything else as it
+    is."""
+    import pyarrow as pa
+
+    known = ("schema", "columns", "dtypes")
+    if not hasattr(data, "__arrow_c_stream__") or any(hasattr(type(data), each) for each in known):
+        return data
+    return pa.RecordBatchReader.from_stream(data)
+
+
 def _described(data: Any) -> Any:
     """The schema of a frame. A pandas frame without rows may have types that nobody gave."""
     whole = type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")

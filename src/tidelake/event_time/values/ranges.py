@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment, moment_text
+from tidelake.model.moment import from_now
 from tidelake.model.tag import parse_moment
 
 _EXCHANGE = "exchange them: a range begins with the earlier moment"
@@ -60,6 +61,8 @@ class SystemRange:
     closed: bool = False
 
     def __post_init__(self) -> None:
+        for bound in ("start", "end"):
+            object.__setattr__(self, bound, from_now(getattr(self, bound)))
         first, last = self._bounds()
         if isinstance(first, int) and isinstance(last, int) and first > last:
             raise Invalid(f"snapshot {first} is later than {last}", hint=_EXCHANGE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.testing.histories.kinds import NESTED, SCALARS, Kind
 from tidelake.testing.histories.model import Model, Name
 
@@ -20,7 +20,7 @@ class Action:
 
     text: str
     on_model: Callable[[Model], None]
-    tide: Callable[[Browsable], object]
+    tide: Callable[[Changeable], object]
     duck: str | None = None
     table: Name | None = None
 

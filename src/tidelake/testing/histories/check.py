@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 import tidelake
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.model.names import TableName
 from tidelake.testing import canonical
 from tidelake.testing.agreement import row_differences
@@ -51,7 +51,7 @@ def _labelled(label: str, found: Found) -> Found:
     return [f"{label}: {one}" for one in found]
 
 
-def tide_state(lake: Browsable, state: State, label: str) -> Found:
+def tide_state(lake: Changeable, state: State, label: str) -> Found:
     """Everything that Tidelake shows of a moment."""
     found = unequal("schemas", sorted(state.schemas), sorted(lake.schemas()))
     found += unequal("tables", sorted(state.tables), sorted(map(_parsed, lake.tables())))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.testing.histories.action import (
     KEY,
     Action,
@@ -39,7 +39,7 @@ def add_column(model: Model, chance: Random) -> Action | None:
         for row in table.rows:
             row.values[column] = default
 
-    def tide(lake: Browsable) -> object:
+    def tide(lake: Changeable) -> object:
         clause = "" if default is None else f" DEFAULT {literal(kind, default)}"
         return lake.table(qualified_name(name)).evolve(add=f"{quote(column)} {ddl(kind)}{clause}")
 

@@ -10,7 +10,7 @@ import duckdb
 
 import tidelake
 from tidelake.errors import Conflict, Unsupported
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.testing.duck import duck_connection
 from tidelake.testing.histories import check
 from tidelake.testing.histories.action import Action
@@ -143,7 +143,7 @@ class Trial:
     def _some_action(self, chance: Random) -> Action:
         return any_action(self.model, chance)
 
-    def _act(self, action: Action, on: Browsable) -> None:
+    def _act(self, action: Action, on: Changeable) -> None:
         self.log.append(f"tide: {action.text}")
         try:
             action.tide(on)
@@ -163,7 +163,7 @@ class Trial:
             self._several(tx, chance)
             self.log.append("tide: commit")
 
-    def _several(self, tx: Browsable, chance: Random) -> None:
+    def _several(self, tx: Changeable, chance: Random) -> None:
         for _ in range(chance.randint(1, 4)):
             self._act(self._some_action(chance), tx)
             if chance.random() < 0.5 and self._spark is None:  # which has no unsigned types

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidelake.errors import Invalid, TidelakeError, Unavailable, Unsupported
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.lake.lake import Lake
 from tidelake.lake.transaction import Transaction
 from tidelake.plan.as_of import AsOfPlan
@@ -79,7 +79,7 @@ class Desk:
         self._is_closing = True
 
     @contextmanager
-    def place(self, caller: Caller, transaction: bytes | None) -> Iterator[Browsable]:
+    def place(self, caller: Caller, transaction: bytes | None) -> Iterator[Changeable]:
         """What a statement works on: the lake, or a transaction, which nobody else uses then."""
         if not transaction:
             yield self.lake(caller)
@@ -196,7 +196,7 @@ class Desk:
             )
 
 
-def _written(place: Browsable, text: str, given: Any, caller: Caller) -> int:
+def _written(place: Changeable, text: str, given: Any, caller: Caller) -> int:
     done = place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
     if isinstance(done, Query):
         raise Unsupported("this is a query, and not a write", hint="execute it as a query")

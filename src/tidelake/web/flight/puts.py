@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidelake.errors import Invalid, NotFound, Unsupported
-from tidelake.lake.browsable import Browsable
+from tidelake.lake.changeable import Changeable
 from tidelake.lake.lake import Lake
 from tidelake.model.names import DEFAULT_SCHEMA, TableName
 from tidelake.web.flight import messages
@@ -67,7 +67,7 @@ def ingest(desk: Desk, caller: Caller, command: Any, reader: Any) -> bytes:
     return count_of(rows.count)
 
 
-def _ingest(place: Browsable, name: TableName, wanted: tuple[int, int], rows: _Counted) -> None:
+def _ingest(place: Changeable, name: TableName, wanted: tuple[int, int], rows: _Counted) -> None:
     missing, there = wanted
     exists = str(name) in place.tables()
     if exists and there in (0, messages.FAIL_IF_THERE):
@@ -83,7 +83,7 @@ def _ingest(place: Browsable, name: TableName, wanted: tuple[int, int], rows: _C
         _create(place, name, rows, exists)
 
 
-def _create(place: Browsable, name: TableName, rows: _Counted, exists: bool) -> None:
+def _create(place: Changeable, name: TableName, rows: _Counted, exists: bool) -> None:
     if exists:
         place.drop(str(name))
     place.create_table(str(name), rows.schema).append(rows.reader())

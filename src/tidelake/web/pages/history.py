@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from tidelake.errors import Invalid
-from tidelake.history.values import LogEntry
+from tidelake.history.values import LogEntry, kind_of
 from tidelake.history.values_diff import Difference
 from tidelake.web import code
 from tidelake.web.code import Snippet
@@ -20,23 +20,6 @@ from tidelake.web.state import moment_of
 
 PAGE = 40
 _DIFFERING = 100
-
-_LAYERS = {
-    "append": "came",
-    "put": "came",
-    "ingest": "came",
-    "insert": "came",
-    "import": "came",
-    "add_files": "came",
-    "delete": "went",
-    "end": "went",
-    "drop": "went",
-    "update": "mixed",
-    "merge": "mixed",
-    "overwrite": "mixed",
-    "rollback": "mixed",
-    "compact": "upkeep",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +77,7 @@ def _rows(entry: LogEntry) -> int:
 def _layer(entry: LogEntry, tags: Mapping[int, Sequence[str]], most: int) -> Layer:
     """The wider the more rows, up to the one with the most on the page."""
     share = math.log1p(_rows(entry)) / math.log1p(max(most, 1))
-    kind = _LAYERS.get(entry.operation.split(" ")[0].split(",")[0], "declared")
+    kind = kind_of(entry.operation)
     return Layer(entry, tuple(tags.get(entry.snapshot_id, ())), round(8 + 92 * share, 1), kind)
 
 

@@ -1,0 +1,100 @@
+"""`python -m docs.api`: the reference of the Python API, from docstrings and examples."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tidelake
+from docs import api_examples
+from tidelake.lake.transaction import Transaction
+from tidelake.sql.query import Query
+
+PAGE = Path(__file__).with_name("api.md")
+INTRODUCTION = """# Python API
+
+This page is made from the docstrings: `python -m docs.api` makes it anew. Every example runs in
+the tests; `lake` is a lake, `t` its table `prices`, `s` a scan of it, and `new` a list of rows.
+
+Writes take `once`, `expected`, `author` and `message`: see
+[jobs that run again](writing.md#jobs-that-run-again).
+"""
+
+
+def members(face: type) -> list[str]:
+    return [name for name, _ in inspect.getmembers(face) if not name.startswith("_")]
+
+
+def examples(face: type) -> Mapping[str, str]:
+    if face is tidelake.Lake:
+        return api_examples.LAKE
+    rows = api_examples.ROWS | api_examples.SCAN
+    if face is tidelake.Table:
+        as_table = {name: text.replace("s.", "t.") for name, text in api_examples.ROWS.items()}
+        return as_table | api_examples.TABLE
+    return rows if face is tidelake.Scan else {}
+
+
+def page() -> str:
+    parts = [INTRODUCTION, *_functions()]
+    for face in (tidelake.Lake, tidelake.Table, tidelake.Scan):
+        parts += _face(face)
+    parts += _short(Query, "Query", "What `lake.sql` gives for a SELECT. ")
+    parts += _short(Transaction, "Transaction", "What `lake.transaction()` gives. ")
+    for name in tidelake.__all__:
+        thing = getattr(tidelake, name)
+        if inspect.isclass(thing) and thing not in (tidelake.Lake, tidelake.Table, tidelake.Scan):
+            parts += _short(thing, name, "")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _functions() -> Iterator[str]:
+    yield "## Functions\n"
+    for name in tidelake.__all__:
+        thing = getattr(tidelake, name)
+        if inspect.isfunction(thing):
+            yield f"### tidelake.{name}\n"
+            yield from _told(name, thing, None)
+
+
+def _face(face: type) -> Iterator[str]:
+    yield f"## {face.__name__}\n\n{_text(face)}\n"
+    known = examples(face)
+    for name in members(face):
+        yield f"### {face.__name__}.{name}\n"
+        yield from _told(name, inspect.getattr_static(face, name), known.get(name))
+
+
+def _short(thing: type, name: str, lead: str) -> Iterator[str]:
+    yield f"## {name}\n\n{lead}{_text(thing)}\n"
+    own = ", ".join(f"`{each}`" for each in members(thing))
+    if own and not issubclass(thing, Transaction):
+        yield f"It has {own}.\n"
+
+
+def _told(name: str, thing: Any, example: str | None) -> Iterator[str]:
+    if isinstance(thing, property):
+        yield f"*a property*\n\n{_text(thing)}\n"
+    else:
+        yield f"```text\n{name}{_signature(thing)}\n```\n\n{_text(thing)}\n"
+    if example is not None:
+        yield f"```text\n{textwrap.dedent(example).strip()}\n```\n"
+
+
+def _signature(thing: Any) -> str:
+    function = getattr(thing, "__func__", thing)
+    given = inspect.signature(function)
+    own = [each for each in given.parameters.values() if each.name not in ("self", "cls")]
+    return str(given.replace(parameters=own)).replace("'", "")
+
+
+def _text(thing: Any) -> str:
+    """As Markdown, in which indented lines would be code."""
+    return inspect.getdoc(thing) or ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,205 @@
+"""What a lake and a transaction can both do: define, fill and query."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Unpack
+
+from tidelake.lake.browsable import Browsable
+from tidelake.lake.table import Table
+from tidelake.model.change import WriteResult
+from tidelake.model.names import TableName
+from tidelake.model.settings import TableSettings
+from tidelake.model.terms import CommitTerms, Purpose, Terms
+
+if TYPE_CHECKING:
+    from tidelake.session.drafting import DraftSession
+
+_NOT_WRITTEN = (
+    "create_table({name!r}, …) took the columns of the frame, and wrote none of its rows: give"
+    " rows=True to write them in the same commit, or rows=False if that is what you mean"
+)
+
+
+class Changeable(Browsable):
+    """Every call is a commit of its own, on terms that it takes by name (`once`, `expected`,
+    `author`, `message`), or part of the transaction that it is called on."""
+
+    def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
+        """A new schema, for tables to be named in: `analytics.prices`."""
+        from tidelake.write import definitions
+
+        return self._write(
+            "create_schema", name, terms, lambda tx: definitions.create_schema(tx, name)
+        )
+
+    def drop_schema(
+        self, name: str, *, cascade: bool = False, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
+        """Drop a schema; with `cascade`, also all that is in it."""
+        from tidelake.write import definitions
+
+        return self._write(
+            "drop_schema",
+            name,
+            terms,
+            lambda tx: definitions.drop_schema(tx, name, cascade=cascade),
+        )
+
+    def create_table(
+        self,
+        name: str,
+        schema: Any,
+        *,
+        rows: bool | None = None,
+        if_not_exists: bool = False,
+        **settings: Unpack[TableSettings],
+    ) -> Table:
+        """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string, or with
+        the columns of a frame. With `rows` those of the frame are written too, in the same commit;
+        else they are not, which a warning says unless it is False.
+
+        `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
+        Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `knowledge_time`
+        for history from before the lake, `entity`, `bucket` and `overlap` for series whose
+        coverage is kept. A table of this name is an error; with `if_not_exists` it is given as it
+        is, whatever its columns are.
+        """
+        from tidelake.lake import columns
+        from tidelake.write import creation
+
+        parsed = self.session.namespace.parse(name)
+        terms, wish = creation.split(settings)
+        data = None
+        if rows and not (if_not_exists and self.exists(name)):
+            schema, data = columns.columns_in(self, schema)
+        elif rows is None and columns.has_rows(schema):
+            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=2)
+        order = creation.Creation(parsed, schema, wish, data, if_not_exists)
+        self._write("create_table", parsed, terms, order.run)
+        return self.table(name)
+
+    def append(
+        self, name: str, data: Any, *, create: bool = False, **settings: Unpack[TableSettings]
+    ) -> WriteResult:
+        """Add rows to a table, as `Table.append` does. With `create` a table that is not there is
+        created with the columns of the rows and these settings, as `create_table` takes them, in
+        the same commit."""
+        from tidelake.lake import columns
+        from tidelake.write import creation
+
+        terms, wish = creation.split(settings)
+        if not create:
+            creation.refuse(wish)
+        if not create or self.exists(name):
+            return self.table(name).append(data, **terms)
+        parsed = self.session.namespace.parse(name)
+        known, rows = columns.columns_in(self, data)
+        order = creation.Creation(parsed, known, wish, rows, appends=True)
+        return self._write("append", parsed, terms, order.run)
+
+    def create_view(
+        self,
+        name: str,
+        sql: str,
+        *,
+        columns: Sequence[str] = (),
+        replace: bool = False,
+        **terms: Unpack[CommitTerms],
+    ) -> WriteResult:
+        """A view in DuckDB's SQL over this lake's tables."""
+        from tidelake.sql.query import check_view
+        from tidelake.write import definitions
+
+        parsed = self.session.namespace.parse(name)
+        return self._write(
+            "create_view",
+            parsed,
+            terms,
+            lambda tx: definitions.create_view(
+                tx, parsed, sql, columns=columns, replaces=replace, check=check_view
+            ),
+        )
+
+    def drop(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
+        """Drop a table or a view. Its past stays readable."""
+        from tidelake.write import definitions
+
+        parsed = self.session.namespace.parse(name)
+        self.session.namespace.check_own(parsed)
+        return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
+
+    def undrop(
+        self,
+        name: str,
+        *,
+        as_: str | None = None,
+        known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
+    ) -> WriteResult:
+        """Have a dropped table or view again: the one that was dropped last under this name, or
+        that which had it at `known_at`; under another name with `as_`. A table comes with its
+        rows, their ids, its settings and its past, as long as its last snapshot is kept."""
+        from tidelake.sql.query import check_view
+        from tidelake.write import definitions
+        from tidelake.write.undrop import undrop
+
+        old = self.session.namespace.parse(name)
+        new = old if as_ is None else definitions.target_name(old, as_)
+        return self._write(
+            "undrop", old, terms, lambda tx: undrop(tx, old, new, known_at, check_view)
+        )
+
+    def rename(self, name: str, new: str, **terms: Unpack[CommitTerms]) -> WriteResult:
+        """Give a table another name, in the same schema or (`schema.name`) in another."""
+        from tidelake.write import definitions
+
+        old = self.session.namespace.parse(name)
+        target = definitions.target_name(old, new)
+        return self._write("rename", old, terms, lambda tx: definitions.rename(tx, old, target))
+
+    def sql(
+        self,
+        query: str,
+        parameters: Sequence[object] | Mapping[str, object] | None = None,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
+    ) -> Any:
+        """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
+
+        A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
+        `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
+        id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
+        not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
+        `:name`).
+
+        INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
+        a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
+        what the method of that name gives.
+        """
+        from tidelake.sql.parameters import Bindings
+        from tidelake.sql.procedure import is_call
+        from tidelake.sql.run import run
+
+        beside = Bindings(parameters, as_of, known_at)
+        if is_call(query):
+            from tidelake.lake.procedures import call
+
+            return call(self, query, beside, dict(terms))
+        return run(self.session, query, beside, Terms.of(terms))
+
+    def _write(
+        self,
+        doing: str,
+        to: str | TableName,
+        terms: CommitTerms,
+        operation: Callable[[DraftSession], WriteResult],
+    ) -> WriteResult:
+        from tidelake.session.replay import write
+
+        purpose = Purpose(doing, (str(to),))
+        return write(self.session, operation, terms=Terms.of(terms), purpose=purpose)

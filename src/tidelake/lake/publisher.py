@@ -1,0 +1,72 @@
+"""What a lake does with formats of others: it publishes tables in them, and has lost ones again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, overload
+
+from tidelake.lake.landlord import Landlord
+
+if TYPE_CHECKING:
+    from tidelake.delta.mirror.mirror import DeltaMirror
+    from tidelake.delta.values.reports import RecoverResult
+    from tidelake.model.mirror import MirrorStatus
+    from tidelake.session.formats import TableMirror
+
+
+class Publisher(Landlord):
+    """Mirrors are told of by `Browsable.mirrors`."""
+
+    @overload
+    def mirror(
+        self, name: str, kind: Literal["delta"] = "delta", *, history: bool = False
+    ) -> DeltaMirror: ...
+
+    @overload
+    def mirror(self, name: str, kind: str, *, history: bool = False) -> TableMirror: ...
+
+    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> TableMirror:
+        """Publish a table as a Delta table beside its files, from now on with every commit: as it
+        is now, or with `history` as it was at every snapshot. A mirror that is there already, or
+        was stopped, goes on in its log."""
+        self.session.namespace.check_role("maintain")
+        self.session.namespace.check_own(self.session.namespace.parse(name))
+        found = self.session.mirror_format(kind)
+        return found.mirror(self.session, self.session.namespace.parse(name), history=history)
+
+    @overload
+    def mirrored(self, name: str, kind: Literal["delta"] = "delta") -> DeltaMirror: ...
+
+    @overload
+    def mirrored(self, name: str, kind: str) -> TableMirror: ...
+
+    def mirrored(self, name: str, kind: str = "delta") -> TableMirror:
+        """The mirror of a table that has one."""
+        return self.session.mirror_format(kind).mirrored(
+            self.session, self.session.namespace.parse(name)
+        )
+
+    def sync_mirrors(self) -> list[MirrorStatus]:
+        """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        self.session.namespace.check_owner("sync_mirrors")
+        self.session.check_writable()
+        for each in self.session.formats:
+            each.sync_all(self.session)
+        return self.mirrors()
+
+    def recover(
+        self,
+        from_delta: str | Sequence[str] | None = None,
+        *,
+        history: bool = True,
+        dry_run: bool = False,
+    ) -> RecoverResult:
+        """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
+        or these places. Requires: this lake is new. They come back with the snapshots that their
+        logs tell of, each under its id and with its time; without `history` only as they were
+        published last. They are mirrored again in the same logs."""
+        from tidelake.delta.recovery.run import recover
+
+        self.session.namespace.check_owner("recover")
+        places = [from_delta] if isinstance(from_delta, str) else from_delta
+        return recover(self.session, places, history=history, dry_run=dry_run)

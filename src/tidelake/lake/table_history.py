@@ -1,0 +1,124 @@
+"""The part of a table that tells of its past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tidelake.model.event_time import EventTime
+from tidelake.model.predicate import Predicate
+from tidelake.session.source import Source
+
+if TYPE_CHECKING:
+    from tidelake.event_time.belief_changes import BeliefChanges
+    from tidelake.event_time.history import History
+    from tidelake.event_time.periods import Periods
+    from tidelake.event_time.values.plane import Plane
+    from tidelake.event_time.versions import Versions
+    from tidelake.history.changes import Changes
+    from tidelake.history.diff import TableDiff
+    from tidelake.history.schema_steps import SchemaStep
+    from tidelake.history.values import Log
+
+
+class TableHistory:
+    """Nothing of it changes anything."""
+
+    source: Source
+
+    def snapshots(self) -> Log:
+        """The snapshots that changed this table and what they did, oldest first."""
+        return self.log()
+
+    def log(self, limit: int | None = None) -> Log:
+        """As `snapshots`, of the newest `limit`. The numbers are of the whole commit, which may
+        have changed other tables too."""
+        from tidelake.history.values import Log, checked_limit
+        from tidelake.tenants.own_log import table_log
+
+        return Log(table_log(self.source, checked_limit(limit)))
+
+    def schema_log(self) -> list[SchemaStep]:
+        """Every snapshot that declared something of the table otherwise, and what; oldest first."""
+        from tidelake.history.schema_steps import schema_steps
+
+        self.source.session.note_rows(self.source.name, self.source.snapshot_id)
+        return schema_steps(self.source)
+
+    def changes(
+        self,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+    ) -> Changes:
+        """The rows that came, went or were updated after `since` (None: from nothing) and up to
+        `until` (None: now), each a snapshot id, a time or a tag. Lazy, as a scan is; `columns` are
+        those of the table that are wanted, `where` is a condition on the changes themselves."""
+        from tidelake.history.changes import changes_of
+
+        return changes_of(self.source, since, until, columns=columns, where=where)
+
+    def history(self, key: Any = None) -> History:
+        """All that the lake ever answered about a key: from when to when each row held
+        (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
+        `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
+        may be given as it is, else as a dict."""
+        from tidelake.coverage.requirement import check_required
+        from tidelake.event_time.history import history_of
+
+        check_required(self.source)
+        return history_of(self.source, key)
+
+    def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
+        """The facts that held at some time from `start` until before `end`, each with when that
+        was: `valid_from`, `valid_to`. None is no bound. In SQL: FOR VALID_TIME FROM … TO …."""
+        from tidelake.event_time.periods import Periods
+        from tidelake.event_time.values.ranges import ValidRange
+
+        self.source.check_not_as_of("periods")
+        self.source.check_recorded("periods")
+        within = ValidRange.of(start, end)
+        with self.source.session.reading() as reader:
+            at = self.source.at(reader)
+            EventTime.of(self.source.info(reader, at), at)
+        return Periods(self.source, within)
+
+    def versions(
+        self, start: int | str | datetime | None = None, end: int | str | datetime | None = None
+    ) -> Versions:
+        """What the lake held of the table at some time from `start` until before `end` (snapshot
+        ids, times or tags; None is no bound): every version of its rows, with when that was
+        (`known_from`, `known_to`). As of a moment: what was answered for it, and while that was
+        the answer. In SQL: FOR SYSTEM_TIME FROM … TO …."""
+        from tidelake.event_time.values.ranges import SystemRange
+        from tidelake.event_time.versions import Versions
+
+        return Versions(self.source, SystemRange(start, end))
+
+    def plane(self) -> Plane:
+        """Where the facts of the table lie in both times, from the statistics of its files: which
+        event times came with which snapshots, how many rows, and which of them came late."""
+        from tidelake.event_time.plane import plane
+
+        self.source.check_recorded("plane")
+        return plane(self.source)
+
+    def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
+        """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
+        tag `since`, with what was thought of them then and what is thought now. Late rows,
+        corrections and deletes are what makes the difference."""
+        from tidelake.coverage.requirement import check_required
+        from tidelake.event_time.belief_changes import belief_changes_of
+
+        check_required(self.source)
+        return belief_changes_of(self.source, since)
+
+    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
+        """What differs from one snapshot, time or tag to another (None: now), which may be
+        older: in what is declared, in files and, by row id and value, in rows."""
+        from tidelake.history.diff import diff_of
+
+        return diff_of(self.source, a, b)
