@@ -62,7 +62,7 @@ def test_a_key_of_several_columns(facts: Tidelake) -> None:
 def test_tables_without_event_time(facts: Tidelake) -> None:
     error = facts("history", "plain", "1", ok=False).stderr
     assert "no key and event time" in error
-    assert "set_event_time" in error
+    assert "tidelake declare TABLE" in error
 
 
 def test_what_is_thought_otherwise(facts: Tidelake) -> None:

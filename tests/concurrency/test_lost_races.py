@@ -23,7 +23,7 @@ from tidelake.write import rows as writes
 
 _ENGLISH = b"duplicate key value violates unique constraint"
 _FIRSTS = range(100, 140, 10)
-_POLISH = "podwójna wartość klucza narusza ograniczenie".encode()
+_POLISH = "powtórzony klucz narusza więzy unikatowe".encode().ljust(len(_ENGLISH))
 
 
 @pytest.fixture
@@ -49,13 +49,13 @@ def by_duck(place: Place, sql: str) -> None:
 
 
 class Polish:
-    """Puts the server's best known words of a lost race into another language."""
+    """Puts the server's best known words of a lost race into another language, at their length."""
 
     said = 0
 
     def __call__(self, data: bytes) -> bytes:
         self.said += _ENGLISH in data
-        return data.replace(_ENGLISH, _POLISH.ljust(len(_ENGLISH)))
+        return data.replace(_ENGLISH, _POLISH)
 
 
 @contextmanager

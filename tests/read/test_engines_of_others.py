@@ -175,7 +175,7 @@ def test_rows_of_all_kinds_are_handed_over(lake: tidelake.Lake) -> None:
         t.scan(columns=["n"], where="n < 5"),
         t.scan(columns=["n"], where=col("n") < 5),
         lake.sql("SELECT n FROM t WHERE n < ?", [5]),
-        t.head(5),
+        t.order_by("n").limit(5),
     ):
         dataset = rows.to_dataset()
         assert dataset.to_table(columns=["n"]).num_rows == rows.count()

@@ -17,7 +17,6 @@ from tidelake.model.names import quote
 CHANNEL = "SELECT hashtext(current_schema())"
 """What the lake's channel is called after: a database may have several lakes."""
 _LOCK = "SELECT pg_advisory_xact_lock(1952738411, hashtext(current_schema()))"
-_TELL = "SELECT pg_notify('tidelake_' || hashtext(current_schema()), '')"
 _COMMITS = "ducklake_snapshot"
 _PREPARABLE = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _MOST_PREPARED = 300
@@ -38,7 +37,9 @@ def channel(schema: int | None) -> str:
 
 class Statements:
     """The statements that one connection has prepared: those that have come before, with values of
-    the same types."""
+    the same types. And the lake's channel there, once somebody has asked for it."""
+
+    channel: str | None = None
 
     def __init__(self) -> None:
         self._names: dict[_Key, str] = {}
@@ -111,7 +112,15 @@ class PostgreSQLSession:
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 self._add_rows(table, columns, rows[start : start + _ROWS_AT_ONCE])
         if table == _COMMITS:
-            self._add(_TELL, {})
+            told = _as_it_is(f"NOTIFY {self._channel()}")
+            self._waiting.append((told, ()))
+
+    def _channel(self) -> str:
+        """Asked once for each connection. NOTIFY needs no privilege, as `pg_notify` does."""
+        if self._prepared.channel is None:
+            ((schema,),) = self.query(CHANNEL, {})
+            self._prepared.channel = channel(schema)
+        return self._prepared.channel
 
     def _add_rows(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
