@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 
 _OLDEST_STORAGE = "v1.0.0"
+_AS_BEFORE = {
+    "lambda_syntax": "'ENABLE_SINGLE_ARROW'",
+    "regex_match_operator_semantics": "'FULL'",
+    "error_on_division_by_zero": "false",
+    "legacy_disable_null_type": "true",
+}
+"""Where DuckDB 2 would read the same words otherwise: views of lakes are older, and others read
+them with DuckDB 1.5."""
 
 
 def interrupt_in(error: BaseException) -> BaseException | None:
@@ -62,8 +70,9 @@ def open_duckdb(
         },
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    if _is_second():  # views and defaults of lakes are older than its words for a lambda
-        connection.execute("SET GLOBAL lambda_syntax = 'ENABLE_SINGLE_ARROW'")
+    if _is_second():
+        for name, value in _AS_BEFORE.items():
+            connection.execute(f"SET GLOBAL {name} = {value}")
     return connection
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import tidelake
 from tests.duck_statements import COLUMNS, CONDITIONS, EXPRESSIONS, OTHERS, ROWS, STATEMENTS
+from tidelake.duck import has_new_trees, open_duckdb
 from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing.place import Place
 
@@ -21,10 +22,17 @@ SELECT id, list_filter(l, x -> x > 1) AS l FROM t WHERE NOT s !~ 'N.*' -- the en
 FROM t SELECT id, time '10:00'::varchar AS x QUALIFY row_number() OVER (ORDER BY id) < 3
 WITH c AS (FROM u) FROM c WHERE v GLOB 's*'
 """.strip().split("\n")
+EVERY_VERSION = {
+    "s ~ 'N1'": [1],
+    "s !~ 'N1'": [2, 4, 5],
+    "i // 0 IS NULL AND i % 0 IS NULL AND mod(i, 0) IS NULL": [1, 2, 3, 4, 5],
+    "len(list_filter([i, 1], x -> x = 1)) = 2": [1],
+}
+"""Conditions that a newer DuckDB reads otherwise, left to itself; and the rows that fulfil them."""
 BROKEN = {
     "selec * from t": 'syntax error at or near "selec"',
     "SELECT FROM WHERE": "syntax error at or near",
-    "SELECT * FROM t WHERE": "syntax error at end of input",
+    "SELECT * FROM t WHERE": "syntax error at ",
     "SELECT id FROM t WHERE i = = 7": 'syntax error at or near "="',
 }
 
@@ -57,10 +65,9 @@ def _answer(relation: duckdb.DuckDBPyRelation) -> Answer:
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     root: Path = tmp_path_factory.mktemp("lake")
     with (
-        duckdb.connect() as duck,
+        open_duckdb() as duck,
         Place.at("sqlite", root).open() as lake,
     ):
-        duck.execute("SET TimeZone = 'UTC'")
         lake.set_option("data_inlining_row_limit", 0)
         made = {"t": (COLUMNS, ROWS), **{name: (c, (r,)) for name, (c, r) in OTHERS.items()}}
         for name, (columns, rows) in made.items():
@@ -87,7 +94,8 @@ def _differences(both: Both, statements: list[str]) -> list[tuple[str, object, o
 
 @pytest.mark.slow
 def test_expressions(both: Both) -> None:
-    written = [f"SELECT {each} FROM t" for each in EXPRESSIONS]
+    shown = [each for each in EXPRESSIONS if not (has_new_trees() and each.startswith("b'"))]
+    written = [f"SELECT {each} FROM t" for each in shown]
     assert _differences(both, written) == []
 
 
@@ -183,6 +191,46 @@ def test_views(both: Both, sql: str) -> None:
     both.lake.create_view("v", sql, replace=True)
     assert both.lake.view("v").sql == sql
     assert _answer(both.lake.sql("FROM v").to_duckdb()) == both.expected(sql)
+
+
+@pytest.mark.parametrize(("where", "ids"), EVERY_VERSION.items())
+def test_the_same_in_every_version_of_duckdb(both: Both, where: str, ids: list[int]) -> None:
+    """Views of a lake are older than the DuckDB that is installed, or newer."""
+    both.lake.create_view("v", f"SELECT id FROM t WHERE {where}", replace=True)
+    for query in ("FROM v", f"SELECT id FROM t WHERE {where}"):
+        rows = both.lake.sql(query).to_duckdb().fetchall()
+        assert sorted(id_ for (id_,) in rows) == ids
+    assert sorted(both.lake.table("t").scan(where=where).to_arrow()["id"].to_pylist()) == ids
+
+
+def test_nulls_make_the_same_columns_in_every_version_of_duckdb(both: Both) -> None:
+    with suppress(_Undone), both.lake.transaction() as tx:
+        tx.sql("CREATE TABLE made AS SELECT NULL AS a, [NULL] AS b")
+        assert [column.duckdb_type for column in tx.table("made").schema] == [
+            "INTEGER",
+            "INTEGER[]",
+        ]
+        raise _Undone
+
+
+@pytest.mark.parametrize("sql", ["TABLE u", "DESCRIBE t", "SUMMARIZE u", "FROM (DESC main.t)"])
+def test_tables_without_a_place_in_the_tree(both: Both, sql: str) -> None:
+    """DuckDB does not say where they stand, or its next version no longer does."""
+    assert _answer(both.lake.sql(sql).to_duckdb()) == both.expected(sql)
+
+
+def test_bits_are_shown_or_refused(both: Both) -> None:
+    assert both.lake.sql("SELECT '101'::BIT::VARCHAR AS b").to_duckdb().fetchall() == [("101",)]
+    if has_new_trees():
+        with pytest.raises(Unsupported) as refused:
+            both.lake.sql("SELECT b'101'")
+        assert "'101'::BIT" in str(refused.value.hint)
+
+
+def test_what_only_a_newer_duckdb_can_say_is_refused(both: Both) -> None:
+    """DuckDB 1.5 cannot read it, and 2 does not show it."""
+    with pytest.raises(TidelakeError, match=r"NEAREST|syntax error"):
+        both.lake.sql("SELECT t.id FROM t JOIN u EXACT NEAREST 2 BY DISTANCE abs(t.i - u.k)")
 
 
 def test_inserted_queries(both: Both) -> None:

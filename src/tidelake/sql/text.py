@@ -252,13 +252,25 @@ def _tables(node: Node, text: str, words: Sequence[Token]) -> Iterator[Table]:
     starts = {token.start: at for at, token in enumerate(words)}
     for found, select in _references(node, frozenset(), None):
         place = tree.place(found, text)
-        first = starts.get(-1 if place is None else place)
+        first = _after_word(found, words) if place is None else starts.get(place)
         parts = [found[part] for part in ("catalog_name", "schema_name", "table_name")]
         last = None if first is None else first + 2 * (len([p for p in parts if p]) - 1)
         if first is None or last is None or last >= len(words):
             raise Unsupported(f"cannot tell where {found['table_name']} stands", hint=HINT)
         before = words[first - 1] if first else None
         yield Table(found, words[first], words[last], before, select)
+
+
+def _after_word(found: Node, words: Sequence[Token]) -> int | None:
+    """Where a table stands of which DuckDB 2 does not say it, as in DESCRIBE, if there is but one
+    place where it can."""
+    name = found["catalog_name"] or found["schema_name"] or found["table_name"]
+    places = [
+        at
+        for at, (before, word) in enumerate(pairwise(words), start=1)
+        if before.word in ("TABLE", *_SHOWS) and word.text == name
+    ]
+    return places[0] if len(places) == 1 else None
 
 
 def _references(

@@ -163,7 +163,13 @@ def reference(name: str) -> Node:
 
 
 def unpack(answer: str) -> Node:
-    """What `json_serialize_sql` said, in the one form whatever DuckDB said it."""
+    """What `json_serialize_sql` said, in the one form whatever DuckDB said it. DuckDB 2 says
+    nothing of bits, which older versions do not write so."""
+    if not answer:
+        raise Unsupported(
+            "the SQL holds a literal that DuckDB does not show, such as b'101'",
+            hint="write a cast of a text: '101'::BIT",
+        )
     found: Node = json.loads(answer)
     return tree_forms.older_form(found, types) if duck.has_new_trees() else found
 
@@ -241,6 +247,8 @@ def _told(doing: str, found: Node, hint: str) -> TidelakeError:
     said = str(found["error_message"]).split("\n")[0]
     if "Only SELECT statements" in said:
         return NotSelect(f"{doing}: it is not a query", hint=hint)
+    if "storage version" in said:
+        return Unsupported(f"{doing}: {said}", hint="write it in words that DuckDB 1.5 has too")
     return Invalid(f"{doing}: {said}", hint=hint)
 
 

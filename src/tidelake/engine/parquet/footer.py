@@ -247,7 +247,8 @@ def _map(node: _Node) -> tuple[str, tuple[FooterField, ...]]:
 
 
 def _leaf_type(facts: Mapping[str, Any]) -> str:
-    logical, read_as = facts["logical"] or "", facts["read_as"] or ""
+    """Of a leaf that is repeated the type of one value, which DuckDB 2 calls a list of it."""
+    logical, read_as = facts["logical"] or "", (facts["read_as"] or "").removesuffix("[]")
     if facts["kind"] == "INT96":
         return INT96
     if facts["converted"] == "DECIMAL" or logical.startswith("DecimalType"):
