@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.model.schema import Column
@@ -94,6 +95,10 @@ def _is_visible(begin: int, end: int | None, snapshot_id: int) -> bool:
     return begin <= snapshot_id and (end is None or end > snapshot_id)
 
 
+Row = tuple[object, ...]
+Cells = Sequence[object]
+
+
 @dataclass(frozen=True, slots=True)
 class MappedField:
     """How a field of a foreign Parquet file maps to a column: by its name in the file."""
@@ -113,4 +118,41 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[Row, ...] | ColumnarRows
+
+    def by_column(self) -> Sequence[Cells]:
+        """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
+        Requires: there are rows."""
+        if isinstance(self.rows, ColumnarRows):
+            return self.rows.columns
+        return [list(cells) for cells in zip(*self.rows, strict=True)]
+
+
+class ColumnarRows:
+    """Many rows, kept column by column as the catalog gave them. Whoever goes through them gets
+    tuples as other rows are."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Cells]) -> None:
+        """At least row ids and snapshots. The other columns have values as rows have them, or
+        whole numbers and None."""
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        texts = map(_texts, self.columns[2:])
+        return zip(*self.columns[:2], *texts, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | ColumnarRows) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _texts(cells: Cells) -> Cells:
+    if int not in set(map(type, cells)):
+        return cells
+    return [str(cell) if isinstance(cell, int) else cell for cell in cells]
