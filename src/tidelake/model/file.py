@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -118,7 +119,7 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] | ColumnarRows
+    rows: tuple[Row, ...] | ColumnarRows | GatheredRows
 
     def by_column(self) -> Sequence[Cells]:
         """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
@@ -152,7 +153,23 @@ class ColumnarRows:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, slots=True)
+class GatheredRows:
+    """Many rows as their database has gathered them: in each part a JSON array for each column.
+    What is no row id and no snapshot is text, or a number that stands for its text."""
+
+    count: int
+    parts: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Row]:
+        for part in self.parts:
+            yield from ColumnarRows(list(map(json.loads, part)))
+
+
 def _texts(cells: Cells) -> Cells:
-    if int not in set(map(type, cells)):
+    if set(map(type, cells)).isdisjoint((int, float)):
         return cells
-    return [str(cell) if isinstance(cell, int) else cell for cell in cells]
+    return [str(cell) if isinstance(cell, int | float) else cell for cell in cells]

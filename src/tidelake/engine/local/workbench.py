@@ -22,7 +22,7 @@ from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
 from tidelake.engine.row_source import PassingRows, RowSource
 from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
-from tidelake.model.file import Cells, DataFile, DeleteFile, InlinedRows
+from tidelake.model.file import Cells, DataFile, DeleteFile, GatheredRows, InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
@@ -264,6 +264,10 @@ class Workbench:
         import pyarrow as pa
 
         name = next(self._names)
+        if isinstance(inlined.rows, GatheredRows):
+            texts = [list(column) for column in zip(*inlined.rows.parts, strict=True)]
+            self.connection.execute(scan_sql.gathered_table(name, len(texts)), texts)
+            return name
         arrays = [pa.array(cells, _arrow_kind(cells)) for cells in inlined.by_column()]
         self._keep(name, pa.table(arrays, [f"c{n}" for n in range(len(arrays))]))
         return name
