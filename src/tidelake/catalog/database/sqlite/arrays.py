@@ -16,19 +16,19 @@ _EXACT = {"BIGINT", "VARCHAR", "BLOB"}
 _NAME = "rowid"
 
 
-def gathered(
+def parts_of(
     ask: Ask, table: str, names: Sequence[str], condition: str, given: Mapping[str, object]
 ) -> list[Any] | None:
     """For each part of the table how many rows of it meet the condition, and a JSON array for each
     of the columns. The first two must be whole numbers. None: it has few rows, or they are not to
     be had so."""
-    columns = ask(f"SELECT lower(name), type FROM pragma_table_info('{table}')")
-    if any(name == _NAME or kind not in _EXACT for name, kind in columns):
-        return None
     first, last = ask(
         f'SELECT (SELECT min(rowid) FROM "{table}"), (SELECT max(rowid) FROM "{table}")'
     )[0]
-    if first is None or last - first < _FEW:
+    if not isinstance(first, int) or not isinstance(last, int) or last - first < _FEW:
+        return None
+    columns = ask(f"SELECT lower(name), type FROM pragma_table_info('{table}')")
+    if any(name == _NAME or kind not in _EXACT for name, kind in columns):
         return None
     whole = " AND ".join(f"typeof({name}) = 'integer'" for name in names[:2])
     arrays = "".join(f", json_group_array({name})" for name in names)

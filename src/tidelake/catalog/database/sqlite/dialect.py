@@ -42,4 +42,4 @@ class SQLiteDialect(Dialect):
         condition: str,
         given: Mapping[str, object],
     ) -> list[Any] | None:
-        return arrays.gathered(ask, table, names, condition, given)
+        return arrays.parts_of(ask, table, names, condition, given)
