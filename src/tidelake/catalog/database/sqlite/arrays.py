@@ -34,7 +34,7 @@ def parts_of(
     arrays = "".join(f", json_group_array({name})" for name in names)
     sql = (
         f'SELECT count(*), sum({whole}){arrays} FROM "{table}"'
-        f" WHERE rowid BETWEEN :first AND :last AND {condition}"
+        f" WHERE rowid BETWEEN :first AND :last AND ({condition})"
     )
     parts: list[Any] = []
     try:
