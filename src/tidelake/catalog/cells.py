@@ -89,6 +89,15 @@ def check(sql: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, type
             raise _wrong(sql, column, kind, row, place)
 
 
+def check_columns(sql: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+    """The same for an answer column by column, of a database that does not see to types."""
+    for place, column, kind, allowed in _wanted(sql, tuple(names), typed=False) if columns else ():
+        if not allowed.issuperset(map(type, columns[place])):
+            rows = zip(*columns, strict=True)
+            row = next(row for row in rows if type(row[place]) not in allowed)
+            raise _wrong(sql, column, kind, row, place)
+
+
 Cell = tuple[int, str, str, frozenset[type]]
 
 

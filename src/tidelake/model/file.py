@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.model.schema import Column
@@ -94,6 +96,10 @@ def _is_visible(begin: int, end: int | None, snapshot_id: int) -> bool:
     return begin <= snapshot_id and (end is None or end > snapshot_id)
 
 
+Row = tuple[object, ...]
+Cells = Sequence[object]
+
+
 @dataclass(frozen=True, slots=True)
 class MappedField:
     """How a field of a foreign Parquet file maps to a column: by its name in the file."""
@@ -113,4 +119,57 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[Row, ...] | ColumnarRows | GatheredRows
+
+    def by_column(self) -> Sequence[Cells]:
+        """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
+        Requires: there are rows."""
+        if isinstance(self.rows, ColumnarRows):
+            return self.rows.columns
+        return [list(cells) for cells in zip(*self.rows, strict=True)]
+
+
+class ColumnarRows:
+    """Many rows, kept column by column as the catalog gave them. Whoever goes through them gets
+    tuples as other rows are."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Cells]) -> None:
+        """At least row ids and snapshots. The other columns have values as rows have them, or
+        whole numbers and None."""
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        texts = map(_texts, self.columns[2:])
+        return zip(*self.columns[:2], *texts, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | ColumnarRows) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredRows:
+    """Many rows as their database has gathered them: in each part a JSON array for each column.
+    What is no row id and no snapshot is text, or a number that stands for its text."""
+
+    count: int
+    parts: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Row]:
+        for part in self.parts:
+            yield from ColumnarRows(list(map(json.loads, part)))
+
+
+def _texts(cells: Cells) -> Cells:
+    if set(map(type, cells)).isdisjoint((int, float)):
+        return cells
+    return [str(cell) if isinstance(cell, int | float) else cell for cell in cells]

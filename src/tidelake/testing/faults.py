@@ -241,6 +241,10 @@ class _WatchedSession:
         self.tell("ask", sql)
         return self.inner.query(sql, parameters)
 
+    def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
+        self.tell("ask", sql)
+        return self.inner.query_columns(sql, parameters)
+
     def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:
         for sql, _ in queries:
             self.tell("ask", sql)

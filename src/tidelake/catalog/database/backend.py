@@ -21,6 +21,10 @@ class Session(Protocol):
 
     def query(self, sql: str, parameters: Mapping[str, object]) -> list[Any]: ...
 
+    def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
+        """What `query` gives, column by column; nothing if it gives no rows."""
+        ...
+
     def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:
         """Several queries whose answers are wanted together."""
         ...

@@ -28,6 +28,11 @@ class Reader:
     def rows(self, sql: str, **parameters: object) -> list[Row]:
         return self._session.query(sql, parameters)
 
+    def columns(self, sql: str, **parameters: object) -> list[list[Any]]:
+        """The values of each column of an answer, which for many rows takes less than `rows`;
+        nothing if there are no rows."""
+        return self._session.query_columns(sql, parameters)
+
     def rows_of(self, queries: Sequence[Query]) -> list[list[Row]]:
         """The rows of several queries, in one trip where the database allows it."""
         return self._session.query_all(queries)

@@ -36,6 +36,9 @@ class ServerSession:
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
         return self.query_all([(sql, parameters)])[0]
 
+    def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
+        return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         cursors = [self._driver.cursor() for _ in queries]
         for cursor, (sql, parameters) in zip(cursors, queries, strict=True):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
+from types import NoneType
+from typing import Any
 
 from tidelake.catalog.database.database import Reader
+from tidelake.catalog.database.dialect import SMALL_INTEGERS
 from tidelake.catalog.read.tables import columns_of_version, visible
-from tidelake.model.file import InlinedRows
+from tidelake.model.file import Cells, ColumnarRows, GatheredRows, InlinedRows
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
 _UNLIKE_TEXT = ("blob", "variant", "interval")
+_WHOLE = SMALL_INTEGERS - {"boolean"}
 
 
 def inlined_rows(
@@ -114,23 +118,48 @@ def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column
     return tuple(reader.dialect.read_as(column) for column in declared)
 
 
-def _rows(
-    reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
-) -> tuple[tuple[object, ...], ...]:
+Kept = tuple[()] | ColumnarRows | GatheredRows
+
+
+def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) -> Kept:
+    if (gathered := _gathered(reader, when, name, chosen)) is not None:
+        return gathered
     stored = _stored_names(reader, name)
     spelled = ((column, stored.get(fold(column.name), column.name)) for column in chosen)
     values = "".join(f", {reader.dialect.inline_sql(c, quote(name))}" for c, name in spelled)
-    rows = reader.rows(
-        f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
-        " ORDER BY row_id",
+    found = reader.columns(
+        f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}',
         **when.values,
     )
-    numbers = [list(map(itemgetter(place), rows)) for place in (0, 1)]
-    texts = [
-        _values(list(map(itemgetter(place), rows)), column)
-        for place, column in enumerate(chosen, 2)
-    ]
-    return tuple(zip(*numbers, *texts, strict=True))
+    if not found:
+        return ()
+    row_ids, snapshots, *cells = _in_order(found)
+    return ColumnarRows([row_ids, snapshots, *map(_values, cells, chosen)])
+
+
+def _gathered(
+    reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
+) -> GatheredRows | None:
+    """Many rows, where the database gives them together, and in the order of their ids."""
+    if any(column.type in _UNLIKE_TEXT for column in chosen):
+        return None
+    names = ["row_id", when.snapshot, *(quote(column.name) for column in chosen)]
+    parts = reader.dialect.gathered(reader.rows, name, names, when.condition, when.values)
+    if not parts:
+        return None
+    row_ids = [row_id for _, ids, *_ in parts for row_id in json.loads(ids)]
+    if row_ids != sorted(row_ids):
+        return None
+    return GatheredRows(len(row_ids), tuple(tuple(texts) for _, *texts in parts))
+
+
+def _in_order(columns: list[list[Any]]) -> list[list[Any]]:
+    """By the row ids. Mostly they are already, and then a database would sort for nothing."""
+    row_ids = columns[0]
+    if row_ids == sorted(row_ids):
+        return columns
+    places = sorted(range(len(row_ids)), key=row_ids.__getitem__)
+    return [list(map(cells.__getitem__, places)) for cells in columns]
 
 
 def _stored_names(reader: Reader, table: str) -> dict[str, str]:
@@ -141,11 +170,14 @@ def _stored_names(reader: Reader, table: str) -> dict[str, str]:
     return {fold(name): name for (name,) in rows}
 
 
-def _values(cells: Sequence[object], column: Column) -> Sequence[object]:
-    """Each as `_value` has it. Many that are of one plain type are turned into texts at once."""
+def _values(cells: Cells, column: Column) -> Cells:
+    """Each as `_value` has it, or a whole number of a column of such. Many that are of one plain
+    type are looked at once."""
     kinds = set(map(type, cells))
-    plain = kinds - {type(None)}
+    plain = kinds - {NoneType}
     if column.type not in _UNLIKE_TEXT and plain == {str}:
+        return cells
+    if column.type in _WHOLE and plain == {int}:
         return cells
     if column.type not in _UNLIKE_TEXT and kinds in ({int}, {float}):
         return list(map(str, cells))

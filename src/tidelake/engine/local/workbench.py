@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
-from operator import itemgetter
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
 from tidelake.engine.row_source import PassingRows, RowSource
 from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
-from tidelake.model.file import DataFile, DeleteFile, InlinedRows
+from tidelake.model.file import Cells, DataFile, DeleteFile, GatheredRows, InlinedRows
 from tidelake.model.names import quote
 from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
@@ -265,15 +264,12 @@ class Workbench:
         import pyarrow as pa
 
         name = next(self._names)
-        width = len(inlined.columns) + 2
-        values = [list(map(itemgetter(place), inlined.rows)) for place in range(width)]
-        kinds = [
-            pa.int64() if index < 2 else pa.binary() if _is_bytes(values[index]) else pa.string()
-            for index in range(width)
-        ]
-        arrays = [pa.array(value, kind) for value, kind in zip(values, kinds, strict=True)]
-        rows = pa.table(arrays, [f"c{n}" for n in range(width)])
-        self._keep(name, rows)
+        if isinstance(inlined.rows, GatheredRows):
+            texts = [list(column) for column in zip(*inlined.rows.parts, strict=True)]
+            self.connection.execute(scan_sql.gathered_table(name, len(texts)), texts)
+            return name
+        arrays = [pa.array(cells, _arrow_kind(cells)) for cells in inlined.by_column()]
+        self._keep(name, pa.table(arrays, [f"c{n}" for n in range(len(arrays))]))
         return name
 
     def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
@@ -288,5 +284,9 @@ def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
     return replace(file, path=near.get(file.path, file.path), deletes=deletes)
 
 
-def _is_bytes(values: Sequence[object]) -> bool:
-    return bytes in set(map(type, values))
+def _arrow_kind(cells: Cells) -> pa.DataType:
+    """Of a column of rows of the catalog, whose values are of one type."""
+    import pyarrow as pa
+
+    kind = next((type(cell) for cell in cells if cell is not None), str)
+    return pa.int64() if kind is int else pa.binary() if kind is bytes else pa.string()

@@ -73,6 +73,9 @@ class DuckDBSession:
             cells.check(sql, [column[0] for column in described], found, typed=True)
         return found
 
+    def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
+        return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
 

@@ -94,6 +94,9 @@ class PostgreSQLSession:
     def query(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
         return self.query_all([(sql, parameters)])[0]
 
+    def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
+        return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
     def query_all(self, queries: Sequence[tuple[str, Mapping[str, object]]]) -> list[list[Any]]:
         if not queries:
             return []

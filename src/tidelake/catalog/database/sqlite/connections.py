@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.database.sqlite.keeper import by_column
 from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
 from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.catalog.database.statement import insert_into
@@ -85,6 +86,11 @@ class SQLiteSession:
             cells.check(sql, [column[0] for column in cursor.description], rows, typed=False)
         return rows
 
+    def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
+        names, columns = by_column(self._connection.execute(sql, parameters))
+        cells.check_columns(sql, names, columns)
+        return columns
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
 
@@ -107,13 +113,21 @@ class KeptSession:
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
         return self.query_all([(sql, parameters)])[0]
 
+    def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
+        ((names, columns),) = self._answers([("columns", (sql, dict(parameters)))])
+        cells.check_columns(sql, names, columns)
+        found: list[list[Any]] = columns
+        return found
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
-        steps: list[Step] = [("ask", (sql, dict(values))) for sql, values in queries]
-        ahead, self._ahead = self._ahead, []
-        answers = self._keeper.run([*ahead, *steps])[len(ahead) :]
+        answers = self._answers([("ask", (sql, dict(values))) for sql, values in queries])
         for (sql, _), (names, rows) in zip(queries, answers, strict=True):
             cells.check(sql, names, rows, typed=False)
         return [rows for _, rows in answers]
+
+    def _answers(self, steps: list[Step]) -> list[Any]:
+        ahead, self._ahead = self._ahead, []
+        return self._keeper.run([*ahead, *steps])[len(ahead) :]
 
     def leave(self) -> None:
         """The end of a transaction that has changed nothing."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 LENGTH = 8
+ROWS_AT_ONCE = 500
 
 
 def send(out: BinaryIO, message: Any) -> None:
@@ -31,6 +32,17 @@ def receive(source: BinaryIO) -> Any:
     if len(head) < LENGTH or len(data) < size:
         raise EOFError
     return marshal.loads(data)
+
+
+def by_column(cursor: sqlite3.Cursor) -> tuple[list[str], list[list[Any]]]:
+    """The names of an answer's columns, and the values of each, if it has rows. There are never so
+    many tuples at a time that Python would look for garbage among them."""
+    names = [column[0] for column in cursor.description]
+    columns: list[list[Any]] = [[] for _ in names]
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+            column.extend(cells)
+    return names, columns if columns[0] else []
 
 
 class KeptDatabase:
@@ -54,6 +66,10 @@ class KeptDatabase:
         cursor = self._connection.execute(sql, parameters)
         return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
+    def columns(self, sql: str, parameters: Any) -> tuple[list[str], list[list[Any]]]:
+        assert self._connection is not None
+        return by_column(self._connection.execute(sql, parameters))
+
     def many(self, sql: str, rows: Any) -> None:
         assert self._connection is not None
         self._connection.executemany(sql, rows)
@@ -74,6 +90,7 @@ def answer(kept: KeptDatabase, request: list[tuple[str, tuple[Any, ...]]]) -> tu
         "open": kept.open,
         "query": kept.query,
         "ask": kept.ask,
+        "columns": kept.columns,
         "many": kept.many,
         "undo": kept.undo,
         "close": kept.close,
