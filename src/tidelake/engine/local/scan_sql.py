@@ -24,7 +24,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT_FIELD,
     Column,
 )
-from tidelake.model.types import TIMESTAMPS
+from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS
 from tidelake.model.widening import widens
 from tidelake.plan.scan import ScanPlan
 
@@ -196,13 +196,28 @@ def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict
     read = [*widest, _ROW_ID, _ROW_SNAPSHOT]
     fields = ", ".join(_schema_entry(column) for column in read)
     columns = {
-        column.name: _narrowed(column, wide, f'f."c{column.id}"')
+        column.name: _unsought(plan, column, _narrowed(column, wide, f'f."c{column.id}"'))
         for column, wide in zip(plan.columns, read, strict=False)
     }
     lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')
     rows = sum(file.rows for file in group.files)
     option = f"schema = MAP {{{fields}}}, explicit_cardinality = {rows}"
     return columns, lineage, _read_parquet(group.files, option, group.beside)
+
+
+def _unsought(plan: ScanPlan, column: Column, value: str) -> str:
+    """Where a file has a narrower type, DuckDB rounds to it what a column is compared with: 0.4
+    would find a whole 0. So that conditions do not get that far, it is made to look computed.
+    Of columns that were not there from the beginning the former types may have been forgotten."""
+    former = {kind for below in column.walk() for kind in plan.former_types.get(below.id, ())}
+    if former:
+        is_doubtful = not former | {column.type} <= INTEGERS
+    else:
+        rounds = column.type in FLOATS | TIMESTAMPS or column.type.startswith("decimal")
+        is_doubtful = rounds and column not in plan.original
+    if not is_doubtful:
+        return value
+    return f"CASE WHEN f.file_row_number >= 0 THEN {value} END"
 
 
 def _at_its_widest(plan: ScanPlan, group: ScanGroup, column: Column) -> Column:

@@ -11,12 +11,14 @@ Name = tuple[str, str]
 
 @dataclass
 class Column:
-    """`default` is for rows that leave the column out."""
+    """`default` is for rows that leave the column out. `was_whole`: whole
+    numbers that became decimals."""
 
     name: str
     kind: Kind
     default: Any = None
     required: bool = False
+    was_whole: bool = False
 
 
 @dataclass
