@@ -1,5 +1,6 @@
 """The shell of `tidelake sql`, on a terminal."""
 
+import signal
 import stat
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import tidelake
 from tests.cli.conftest import Tidelake
 from tests.cli.screen import Screen, screen
+from tidelake.cli.shell import loop, terminal
 from tidelake.cli.shell.statements import is_complete, script, split
 
 LONG = "SELECT sum(a.range * b.range) FROM range(2000000) a, range(2000000) b"
@@ -109,6 +111,28 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(shell):
         answer(here, "SELECT 6 * 7 AS n;", "42")
         here.type("\x04", end="")
         assert here.end() == 0
+
+
+class _Hasty:
+    """Types one statement, and Ctrl-C right after Enter."""
+
+    def __init__(self, *_: object) -> None:
+        self._lines = iter([f"{LONG};"])
+
+    def prompt(self, _text: str) -> str:
+        line = next(self._lines, None)
+        if line is None:
+            raise EOFError
+        signal.raise_signal(signal.SIGINT)
+        return line
+
+
+def test_ctrl_c_right_after_enter_cancels_what_was_typed(url, monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "new_prompt", _Hasty)
+    with tidelake.connect(url) as lake:
+        loop.run(loop.Shell(lake))
+    assert capsys.readouterr().err == "error: cancelled\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_error_is_one_line_and_a_hint_in_sql(shell):

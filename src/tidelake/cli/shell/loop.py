@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -104,8 +105,25 @@ def run(shell: Shell) -> None:
     render.line(f"{shell.lake.url}. \\help tells what can be typed, \\quit leaves.")
     while True:
         try:
-            shell.run(ask.prompt(shell.prompt))
+            with _late_interrupts() as came:
+                typed = ask.prompt(shell.prompt)
+            with _in_one_line(Clocks()):
+                if came:
+                    raise KeyboardInterrupt
+                shell.run(typed)
         except KeyboardInterrupt:
             continue
         except EOFError:
             return
+
+
+@contextmanager
+def _late_interrupts() -> Iterator[list[int]]:
+    """Ctrl-C is a key while a line is typed. One that comes just after Enter, while the prompt
+    still gives the terminal back, is gathered here: it is meant for what was typed."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
