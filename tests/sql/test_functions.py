@@ -70,9 +70,9 @@ class Told:
         return self.table
 
 
-def reached(table: tidelake.Table, entity: Any) -> Told:
+def reached(table: tidelake.Table, entity: Any, name: str = "id") -> Told:
     found = table.complete_through_each(entity)
-    listed = {"id": [k for (k,) in found], "complete_through": list(found.values())}
+    listed = {name: [k for (k,) in found], "complete_through": list(found.values())}
     return Told(pa.table(listed))
 
 
