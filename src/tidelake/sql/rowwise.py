@@ -43,7 +43,7 @@ def is_rowwise(node: Node, tables: Mapping[str, object]) -> bool:
 
 def is_whole(node: Node) -> bool:
     """Whether the answer is the one relation that it reads, as it is."""
-    source, chosen = node.get("from_table") or {}, node.get("select_list") or ()
+    source, chosen = node.get("from_table") or {}, node.get("select_list") or []
     return (
         node.get("type") == "SELECT_NODE"
         and node.get("aggregate_handling") == "STANDARD_HANDLING"
