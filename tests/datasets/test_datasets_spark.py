@@ -38,3 +38,6 @@ def test_spark_freezes_what_duckdb_would(
     with place.open() as lake:
         assert lake.verify(deep=True).ok
         assert rows_of(lake.frozen("there")) == rows
+    with place.duck() as duck:
+        for name in ("there", "scan"):
+            assert sorted(duck.execute(f"FROM lake.frozen.{name}").fetchall()) == rows

@@ -73,6 +73,26 @@ def test_only_tables_of_facts_take_them(lake: tidelake.Lake) -> None:
     assert "set_event_time('ts', key=['sym'], tombstone=" in str(error.value.hint)
 
 
+def test_the_hint_keeps_what_is_declared_already(lake: tidelake.Lake) -> None:
+    """To declare anew is to declare all of it: what the hint left out would be gone."""
+    t = lake.create_table(
+        "t",
+        f"{COLUMNS}, till TIMESTAMP, said TIMESTAMP",
+        key="sym",
+        event_time="ts",
+        valid_to="till",
+        knowledge_time="said",
+    )
+    for end in (lambda: t.end("a", at=day(1)), lambda: t.delete("true", portion=(day(1), day(2)))):
+        with pytest.raises(Invalid, match="tombstone") as error:
+            end()
+        assert str(error.value.hint).endswith(
+            """('ts', key=['sym'], tombstone="gone", valid_to='till', knowledge_time='said')"""
+        )
+    t.set_event_time("ts", key=["sym"], tombstone="gone", valid_to="till", knowledge_time="said")
+    assert t.end("a", at=day(1)).rows == 1
+
+
 def test_not_through_what_is_pinned(t: tidelake.Table) -> None:
     t.put({"sym": "a", "ts": day(1)})
     for pinned in (t.as_of(day(1)), t.known_at(1)):

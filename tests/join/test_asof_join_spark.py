@@ -1,8 +1,12 @@
 """Point-in-time joins on Spark, classic and Connect: the same answers as in this process."""
 
+import math
 import random
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import product
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +14,7 @@ import pytest
 
 import tidelake
 from tests.join.pairs import Row, flattened, in_order, joined
-from tests.join.test_features import SCHEMA, Market
+from tests.join.test_features import SCHEMA, Market, one_join
 from tidelake import Feature
 from tidelake.errors import Invalid, Unsupported
 from tidelake.testing.place import Place
@@ -221,3 +225,69 @@ def test_calendars_count_on_spark_too(tmp_path, spark):
         join = tidelake.asof_join(left, lake.table("t"), left_time="at", completeness=True)
         found = join.to_spark().orderBy("at").toArrow()
     assert found["completeness"].to_pylist() == wanted["completeness"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("seed", "joins"),
+    [(100, 2), *(pytest.param(n, 8, marks=pytest.mark.slow) for n in range(101, 110))],
+)
+def test_random_joins_over_several_tables_are_nested_loops(spark, tmp_path, seed, joins):
+    """Late facts, facts that end by themselves, and row by row what was known."""
+    here, chance = Place.at("sqlite", tmp_path), random.Random(seed)
+    with here.open() as lake:
+        market = Market(lake, chance)
+        market.create()
+        market.live(10)
+    with here.open(engine="spark", spark=spark) as lake:
+        market.lake = lake
+        for name, versions in market.tables.items():
+            versions.table = lake.table(name)
+        for _ in range(joins):
+            join, wanted = one_join(market, chance)
+            found = join.to_arrow().to_pylist()
+            assert in_order(found) == in_order(wanted)
+            assert [row["y"] for row in found] == list(range(12))
+
+
+TYPES = {
+    "b": ("BLOB", b"\x00\xff"),
+    "d": ("DECIMAL(38, 10)", Decimal("12345678901234567890.0123456789")),
+    "i": ("INTEGER[]", [1, None]),
+    "n": ("STRUCT(x DOUBLE, y VARCHAR[])", {"x": 0.5, "y": ["ü", None]}),
+    "s": ("UTINYINT", 255),
+    "u": ("UUID", UUID(int=7)),
+    "w": ("TIMESTAMPTZ", START),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known_at", ["known", None])
+def test_values_of_every_type_where_a_match_may_not_count(spark, tmp_path, known_at):
+    """They are handed to tasks and back; keys that are equal meet, however they are written."""
+    here, day = Place.at("sqlite", tmp_path), datetime(2024, 3, 10)
+    listed = ", ".join(f'"{name}" {kind}' for name, (kind, _) in TYPES.items())
+    with here.open() as lake:
+        t = lake.create_table(
+            "t",
+            f"k DOUBLE, t TIMESTAMP, e TIMESTAMP, {listed}",
+            key="k",
+            event_time="t",
+            valid_to="e",
+        )
+        told = {name: value for name, (_, value) in TYPES.items()}
+        for key in (0.0, math.nan):
+            t.append([{"k": key, "t": day, "e": day + timedelta(hours=5), **told}])
+            t.append([{"k": key, "t": day + timedelta(hours=1), "e": day + timedelta(hours=2)}])
+        left = [
+            {"k": key, "at": at and day + timedelta(hours=at), "known": known, "x": place}
+            for place, (key, at, known) in enumerate(
+                product((-0.0, math.nan, 1.0, None), (1, 1.5, 3, 9, None), (None, 3, 5))
+            )
+        ]
+        wanted = tidelake.asof_join(left, t, left_time="at", known_at=known_at).to_arrow()
+        assert any(wanted["u"].is_valid().to_pylist())
+    with here.open(engine="spark", spark=spark) as lake:
+        join = tidelake.asof_join(left, lake.table("t"), left_time="at", known_at=known_at)
+        found = join.to_arrow()
+    assert found.column_names == wanted.column_names
+    assert [repr(row) for row in found.to_pylist()] == [repr(row) for row in wanted.to_pylist()]

@@ -33,6 +33,26 @@ def test_a_table_that_lacks_days_is_refused(lake: tidelake.Lake) -> None:
     assert enough.to_arrow().num_rows == 1
 
 
+@pytest.mark.parametrize("sides", ["'t'", "['t']", "{'x': {'table': 't', 'columns': ['v']}}"])
+def test_in_sql_too(lake: tidelake.Lake, sides: str) -> None:
+    series(lake, 1, 2, 4)
+    ask = (
+        "FROM asof_join('SELECT ''a'' AS k, TIMESTAMP ''2024-03-03 12:00'' AS made',"
+        f" {sides}, left_time => 'made', require => $part)"
+    )
+    with pytest.raises(Incomplete, match=r"75\.0 % complete") as refused:
+        lake.sql(ask, {"part": 0.9}, as_of="2024-03-04").to_arrow()
+    assert refused.value.required == 0.9
+    for part in ("0.75", "CAST(0.75 AS DOUBLE)", "NULL"):
+        found = lake.sql(ask.replace("$part", part), as_of="2024-03-04").to_arrow()
+        assert found.num_rows == 1
+    with pytest.raises(Invalid, match="no part of a whole"):
+        lake.sql(ask, {"part": 2})
+    lake.sql("CREATE VIEW seen AS FROM t")
+    with pytest.raises(Invalid, match="only a table"):
+        lake.sql(ask.replace("'t'", "'seen'"), {"part": 1})
+
+
 def test_what_a_table_requires_of_itself_holds_in_joins(lake: tidelake.Lake) -> None:
     t = series(lake, 1, 3)
     with pytest.raises(Incomplete):

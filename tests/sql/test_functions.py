@@ -16,6 +16,7 @@ from tidelake.coverage.frame import Intervals
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.sql.calls import FUNCTIONS
+from tidelake.sql.rowwise import is_whole
 from tidelake.sql.text import read
 
 
@@ -69,9 +70,9 @@ class Told:
         return self.table
 
 
-def reached(table: tidelake.Table, entity: Any) -> Told:
+def reached(table: tidelake.Table, entity: Any, name: str = "id") -> Told:
     found = table.complete_through_each(entity)
-    listed = {"id": [k for (k,) in found], "complete_through": list(found.values())}
+    listed = {name: [k for (k,) in found], "complete_through": list(found.values())}
     return Told(pa.table(listed))
 
 
@@ -308,6 +309,52 @@ def test_rows_that_pass_are_not_kept_and_can_be_asked_for_again(
     first, again = asked.fetchall(), asked.execute().fetchall()
     assert first
     assert sorted(first, key=repr) == sorted(again, key=repr)
+
+
+@pytest.mark.parametrize(
+    ("query", "whole"),
+    [
+        ("FROM changes('facts')", True),
+        ("SELECT * FROM changes('facts') AS c", True),
+        ("SELECT c.* FROM changes('facts') AS c", False),
+        ("FROM changes('facts') AS c(a, b)", False),
+        ("FROM changes('facts') WITH ORDINALITY", False),
+        ("FROM changes('facts') TABLESAMPLE 50%", False),
+        ("SELECT DISTINCT * FROM changes('facts')", False),
+        ("FROM changes('facts') LIMIT 1", False),
+        ("FROM changes('facts') ORDER BY ALL", False),
+        ("SELECT *, 1 FROM changes('facts')", False),
+        ("SELECT * EXCLUDE (v) FROM changes('facts')", False),
+        ("SELECT * EXCLUDE (c.v) FROM changes('facts') AS c", False),
+        ("SELECT * RENAME (v AS w) FROM changes('facts')", False),
+        ("SELECT * REPLACE (1 AS v) FROM changes('facts')", False),
+        ("SELECT COLUMNS('v') FROM changes('facts')", False),
+        ("FROM changes('facts') WHERE true", False),
+        ("FROM (FROM changes('facts'))", False),
+        ("WITH c AS (FROM changes('facts')) FROM c", False),
+        ("FROM changes('facts') UNION ALL FROM changes('facts')", False),
+    ],
+)
+def test_which_queries_ask_for_all_of_one_relation(query: str, whole: bool) -> None:
+    assert is_whole(read(query).node) is whole
+
+
+@pytest.mark.parametrize("form", ["FROM {}", "SELECT * FROM {} AS c"])
+def test_all_of_one_relation_is_what_python_gives(place: Facts, form: str) -> None:
+    """To the type, and in the same order."""
+    t = place.lake.table("facts")
+    for call, known in {
+        "history('facts', 'a')": t.history("a"),
+        "changes('facts', since => 2)": t.changes(2),
+        "diff('facts', 3)": t.diff(3).rows,
+        "facts FOR SYSTEM_TIME ALL": t.versions(),
+        "facts FOR VALID_TIME ALL": t.between(),
+    }.items():
+        asked = place.lake.sql(form.format(call))
+        assert asked.to_arrow() == known.to_arrow()
+        assert asked.to_batches().read_all() == known.to_batches().read_all()
+        assert asked.count() == known.count()
+        assert asked.to_duckdb().columns == known.to_duckdb().columns
 
 
 def test_rows_that_pass_tell_what_went_wrong(tmp_path: Path) -> None:

@@ -9,15 +9,15 @@ import pytest
 
 import tidelake
 from tests.event_time.growth import Growth, day
-from tests.sql.test_functions import missing, rows, windows
+from tests.sql.test_functions import missing, reached, rows, windows
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.testing.faces import lake_of
 from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
 LISTS = {"snapshots", "table_files", "tables"}
-ELSEWHERE = {"across_tenants", "asof_join", "complete_through"}
-"""What other tests compare, with histories of their own."""
+ELSEWHERE = {"across_tenants"}
+"""What other tests compare, with tenants."""
 
 
 def grown(lake: tidelake.Lake, duck: Duck, seed: int, steps: int) -> tidelake.Table:
@@ -57,10 +57,53 @@ def asked(t: tidelake.Table, lake: tidelake.Lake, chance: Random) -> Iterator[tu
     yield f"gaps('t', '{key}', end => TIMESTAMP '{end}')", t.gaps(entity=key, end=end)
     yield f"gaps('t', min_length => {n})", t.gaps(n)
     yield f"missing('t', end => TIMESTAMP '{end}')", missing(t, end=end)
+    yield f"complete_through('t', entity => ['a', '{key}'])", reached(t, ["a", key], "name")
+    yield from joins(t, ids, chance)
     yield (
         f"last_complete_window('t', {n}, entity => '{key}', end => '{end}')",
         windows(t, t.last_complete_window(n, key, end)),
     )
+
+
+def joins(t: tidelake.Table, ids: list[int], chance: Random) -> Iterator[tuple[str, Any]]:
+    """Point-in-time joins of labels, as a query, with the table."""
+    made = [
+        (chance.choice("abcx"), day(chance.randint(1, 10)), chance.choice(ids)) for _ in range(8)
+    ]
+    labels = ", ".join(f"('{key}', TIMESTAMP '{when}', {seen})" for key, when, seen in made)
+    left = f"SELECT * FROM (VALUES {labels}) AS l(name, made, seen)"
+    direction, exact = chance.choice(["backward", "forward", "nearest"]), chance.random() < 0.7
+    for known in ("seen", chance.choice(ids), None):
+        said = {"seen": ", known_at => 'seen'", None: ""}.get(known, f", known_at => {known}")
+        yield (
+            f"asof_join(({left}), ['t'], left_time => 'made', direction => '{direction}',"
+            f" allow_exact_matches => {exact}, age => true{said})",
+            tidelake.asof_join(
+                lake_of(t).sql(left),
+                [t],
+                left_time="made",
+                direction=direction,
+                allow_exact_matches=exact,
+                age=True,
+                known_at=known,
+            ),
+        )
+
+
+def ranges(t: tidelake.Table, ids: list[int], chance: Random) -> Iterator[tuple[str, Any]]:
+    """The table over ranges of one time, of the other, and of both."""
+    start, end = day(chance.randint(1, 5)), day(chance.randint(6, 10))
+    first, last = chance.choice(ids[:-1]), ids[-1]
+    valid, system = f"FOR VALID_TIME FROM '{start}' TO '{end}'", "FOR SYSTEM_TIME ALL"
+    yield f"t {valid}", t.between(start, end)
+    yield f"t FOR VALID_TIME ALL FOR SYSTEM_TIME AS OF {first}", t.known_at(first).between()
+    yield f"t {system}", t.versions()
+    yield f"t FOR SYSTEM_TIME FROM {first} TO {last}", t.versions(first, last)
+    yield (
+        f"t {valid} FOR SYSTEM_TIME FROM {first} TO {last}",
+        t.between(start, end).versions(first, last),
+    )
+    yield f"t {system} FOR VALID_TIME AS OF '{end}'", t.as_of(end).versions()
 
 
 def compare(here: tidelake.Lake, t: tidelake.Table, chance: Random, *, some: bool = False) -> None:
@@ -69,6 +112,8 @@ def compare(here: tidelake.Lake, t: tidelake.Table, chance: Random, *, some: boo
     cases = list(asked(t, lake, chance))
     tried = {call.partition("(")[0] for call, _ in cases}
     assert tried | LISTS | ELSEWHERE == FUNCTIONS
+    ids = [each.snapshot_id for each in lake.snapshots() if each.snapshot_id > 1]
+    cases += ranges(t, ids, chance) if len(ids) > 1 else ()
     for call, expected in cases[::4] if some else cases:
         found = here.sql(f"FROM {call}")
         assert rows(found) == rows(expected), call

@@ -93,8 +93,8 @@ def in_seconds(table: pa.Table) -> pa.Table:
     place = table.schema.get_field_index(LENGTH)
     if place < 0 or not pa.types.is_duration(table.schema.field(place).type):
         return table
-    lengths = table.column(place).to_pylist()
-    seconds = [None if each is None else each.total_seconds() for each in lengths]
+    lengths = table.column(place).cast(pa.int64()).to_pylist()
+    seconds = [None if each is None else each / 1_000_000 for each in lengths]
     return table.set_column(place, "seconds", pa.array(seconds, pa.float64()))
 
 

@@ -14,7 +14,7 @@ from tidelake.errors import Invalid, NotFound
 from tidelake.event_time.key import key_is
 from tidelake.event_time.state import plan_state
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, as_moment, moment_text, names
+from tidelake.model.event_time import EventTime, Knowledge, as_moment, moment_text, names
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column
@@ -149,18 +149,26 @@ def _is_nothing(value: Any) -> bool:
     return value is None or is_missing(value)
 
 
+def without_tombstone(table: TableInfo, event: EventTime) -> Invalid:
+    """Its keys cannot end. The hint says all that is declared already, which would go otherwise."""
+    keys = ", ".join(repr(column) for column in names(event.key))
+    more = "" if event.valid_to is None else f", valid_to={event.valid_to.name!r}"
+    if (known := Knowledge.maybe(table)) is not None:
+        more += f", knowledge_time={known.column.name!r}"
+    return Invalid(
+        f"{table.name} has no tombstone, so its keys cannot end",
+        hint="declare a boolean column as such:"
+        f' t.set_event_time({event.time.name!r}, key=[{keys}], tombstone="gone"{more})',
+    )
+
+
 def end(tx: DraftSession, name: TableName, key: object, at: object) -> WriteResult:
     """Add a tombstone. Columns that must have a value, and have no default, keep the one that
     the key had."""
     draft = writes.writable(tx, name)
     event = EventTime.of(draft.after, tx.base)
     if event.tombstone is None:
-        keys = ", ".join(repr(column) for column in names(event.key))
-        raise Invalid(
-            f"{name} has no tombstone, so its keys cannot end",
-            hint="declare a boolean column as such:"
-            f' t.set_event_time({event.time.name!r}, key=[{keys}], tombstone="gone")',
-        )
+        raise without_tombstone(draft.after, event)
     moment = as_moment(at, "at")
     row = event.key_values(key)
     row |= {event.time.name: event.exactly(moment), event.tombstone.name: True}

@@ -15,11 +15,12 @@ from tidelake.coverage.overlap import AppendedRows, stage_rows
 from tidelake.engine import Job
 from tidelake.errors import Invalid
 from tidelake.event_time import periods_sql as plan_of
+from tidelake.event_time.facts import without_tombstone
 from tidelake.event_time.plan_as_of import unplaced_condition
 from tidelake.event_time.state import check_placed
 from tidelake.event_time.values.ranges import ValidRange
 from tidelake.model.change import WriteResult
-from tidelake.model.event_time import EventTime, names
+from tidelake.model.event_time import EventTime
 from tidelake.model.literal import sql_literal
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import Predicate
@@ -69,12 +70,7 @@ def delete_portion(
     work = _Work.of(tx, name, portion, where)
     end = work.event.tombstone
     if end is None:
-        keys = ", ".join(repr(column) for column in names(work.event.key))
-        raise Invalid(
-            f"{name} has no tombstone, so its keys cannot end",
-            hint="declare a boolean column as such:"
-            f' t.set_event_time({work.event.time.name!r}, key=[{keys}], tombstone="gone")',
-        )
+        raise without_tombstone(work.draft.after, work.event)
     tx.check_computed(where)
     with tx.job(f"cannot delete from {name}") as job:
         matched = work.keep(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tidelake.engine import Engine, Job, Reading
@@ -208,15 +209,24 @@ class AsofJoin(LazyRows):
             )
             inlined = asked.is_flat and None not in known
         else:
-            inlined = not job.in_process and asked.is_native
+            inlined = not job.in_process and asked.is_native and not asked.is_doubted
         if not inlined:
             job.define(asked.rows, sql_of.left_rows_sql(asked))
             for plan in asked.plans:
                 job.define(plan.rows, sql_of.right_rows_sql(plan))
+        if not job.in_process and asked.is_doubted:
+            return self._joined_by_tasks(job, asked)
         if job.in_process and asked.first.known is None and not inlined:
             plans = (replace(plan, untied=self._is_untied(job, plan)) for plan in asked.plans)
             asked = replace(asked, plans=tuple(plans))
         return sql_of.joined_sql(asked, by_window=not job.in_process, inlined=inlined)
+
+    def _joined_by_tasks(self, job: Job, asked: JoinPass) -> str:
+        """The same where a match may not count: tasks find them as this process does."""
+        sides, found = f"{asked.source}_sides", f"{asked.source}_found"
+        job.gather(sides, sql_of.sides_sql(asked), sql_of.PLACE)
+        job.pick(found, f"SELECT * FROM {sides}", partial(sql_of.matched_sql, asked=asked))
+        return sql_of.result_sql(asked, found, flat=False, in_process=False)
 
     def _is_untied(self, job: Job, plan: JoinPlan) -> bool:
         """Whether no two right rows have the same keys and time. What has been found out about a

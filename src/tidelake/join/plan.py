@@ -57,6 +57,11 @@ class JoinPlan:
         return keys, time, self.clock.kind, self.direction, self.exact, self.known
 
     @property
+    def rank(self) -> list[str]:
+        """By what right rows of one time go."""
+        return ["n", "v"] if self.known else ["n"]
+
+    @property
     def is_doubted(self) -> bool:
         """Whether the nearest right row may be one that a left row must not have: it was not known,
         or has ended by itself."""
@@ -128,8 +133,12 @@ class JoinPass:
     @property
     def is_flat(self) -> bool:
         """Whether a match is never compared with another, so that it need not be one value."""
-        compared = self.first.direction == "nearest" or any(plan.is_doubted for plan in self.plans)
-        return not compared
+        return self.first.direction != "nearest" and not self.is_doubted
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the nearest right row may be one that a left row must not have, of any side."""
+        return any(plan.is_doubted for plan in self.plans)
 
     @property
     def asked(self) -> list[str]:

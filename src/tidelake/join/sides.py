@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tidelake.coverage.requirement import check_required
+from tidelake.coverage.requirement import check_kept, check_required, required_ratio
 from tidelake.engine import Job
 from tidelake.engine.declare.ddl import from_duckdb_type
 from tidelake.engine.row_source import RowSource, Tables
@@ -241,6 +241,19 @@ class Frame(Side):
             " through again and again, or says nothing of its columns",
             hint=TAKEN,
         )
+
+
+def required(side: Side, ratio: object) -> Side:
+    """A right side of which so much must be there as `ratio` says, from 0 to 1; None: any part."""
+    if ratio is None:
+        return side
+    if not isinstance(side, Rows):
+        raise Invalid(
+            f"require={ratio!r}: only a table of a lake can tell how complete it is",
+            hint="give a Table or a Scan as the right side",
+        )
+    check_kept(side.source)
+    return replace(side, source=replace(side.source, required=required_ratio(ratio)))
 
 
 def column_of(side: Side, columns: Sequence[Column], name: object, as_what: str) -> Column:

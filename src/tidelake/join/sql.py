@@ -6,11 +6,14 @@ join, or where there is none by a window over all sides together: right sides th
 in the same way are found in one pass. Where every left row has its own moment of knowing, the best
 of all versions that a fact ever had is looked up first; only left rows that could not know it are
 asked about again, one by one. So are those whose match has ended by itself: an older one may hold.
+That is DuckDB's work wherever it is done: on Spark all sides become one relation, and each task
+finds the matches of its own keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tidelake.event_time.row_versions import BEGAN, SINCE, UNTIL
 from tidelake.join.distance import age_sql, distance_sql
@@ -19,7 +22,13 @@ from tidelake.join.question import Pair
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column
 
-_MOST = 2**63 - 1
+if TYPE_CHECKING:
+    from tidelake.engine.local.workbench import Workbench
+
+_MOST, _MANY = 2**63 - 1, 1 << 20
+PLACE = "_tidelake_place"
+"""A column in which rows of the same keys have the same value, by which they come together."""
+_SIDE, _SIDES = "_tidelake_side", "_tidelake_sides"
 
 
 def left_rows_sql(asked: JoinPass) -> str:
@@ -76,6 +85,21 @@ def joined_sql(asked: JoinPass, *, by_window: bool, inlined: bool) -> str:
     if inlined:
         ctes.append((asked.rows, left_rows_sql(asked)))
         ctes += [(plan.rows, right_rows_sql(plan)) for plan in asked.plans]
+    steps, source = _found_in(asked, by_window=by_window)
+    listed = ", ".join(f"{name} AS ({sql})" for name, sql in [*ctes, *steps])
+    flat = asked.is_flat and not by_window
+    return f"WITH {listed} {result_sql(asked, source, flat=flat, in_process=not by_window)}"
+
+
+def result_sql(asked: JoinPass, source: str, *, flat: bool, in_process: bool) -> str:
+    """The columns that were asked for, from the left rows with their matches."""
+    order = " ORDER BY o" if asked.ordered and asked.output else ""
+    return f"SELECT {_result(asked, flat=flat, in_process=in_process)} FROM {source}{order}"
+
+
+def _found_in(asked: JoinPass, *, by_window: bool) -> tuple[list[tuple[str, str]], str]:
+    """Relations that end with the left rows and their matches, and what that one is called."""
+    ctes: list[tuple[str, str]] = []
     source, carried = asked.rows, list[str]()
     for place, direction in enumerate(asked.directions):
         steps = _windowed if by_window else _chained
@@ -86,10 +110,48 @@ def joined_sql(asked: JoinPass, *, by_window: bool, inlined: bool) -> str:
     if len(asked.directions) > 1:
         ctes.append(("nearest", _nearest(asked, source)))
         source = "nearest"
-    listed = ", ".join(f"{name} AS ({sql})" for name, sql in ctes)
-    order = " ORDER BY o" if asked.ordered and asked.output else ""
-    chosen = _result(asked, flat=asked.is_flat and not by_window, in_process=not by_window)
-    return f"WITH {listed} SELECT {chosen} FROM {source}{order}"
+    return ctes, source
+
+
+def sides_sql(asked: JoinPass) -> str:
+    """All sides as one relation, with the place at which rows of the same keys come together: the
+    left rows, which have room for their matches, and the right ones, each a match."""
+    keys, values = asked.key_names, [*asked.asked, *asked.value_names]
+    names = asked.first.rank
+    place = f"CAST(hash({', '.join(keys)}) % {_MANY} AS BIGINT) AS {PLACE}"
+    matches = [_matched(0, plan) for plan in asked.plans]
+    empty = [f"NULL AS {name}" for name in (*names, *matches)]
+    united = [f"SELECT 0 AS {_SIDE}, {place}, {', '.join([*values, *empty])} FROM {asked.rows}"]
+    for side, plan in enumerate(asked.plans, start=1):
+        own = {*keys, "t", *names}
+        told = {_matched(0, plan): f"{_packed(plan)} AS {_matched(0, plan)}"}
+        listed = (
+            each if each in own else told.get(each, f"NULL AS {each}")
+            for each in (*values, *names, *matches)
+        )
+        united.append(f"SELECT {side} AS {_SIDE}, {place}, {', '.join(listed)} FROM {plan.rows}")
+    return " UNION ALL ".join(united)
+
+
+def matched_sql(work: Workbench, sql: str, asked: JoinPass) -> str:
+    """A query of the left rows with their matches, from one of all sides as `sides_sql` has them,
+    with the same columns."""
+    work.connection.execute(f"CREATE TEMP TABLE {_SIDES} AS {sql}")
+    values, names = [*asked.asked, *asked.value_names], asked.first.rank
+    ctes = [(asked.rows, f"SELECT {', '.join(values)} FROM {_SIDES} WHERE {_SIDE} = 0")]
+    for side, plan in enumerate(asked.plans, start=1):
+        there = {*asked.key_names, "t", *names}
+        told = (f"{_matched(0, plan)}.{name}" for name in plan.match if name not in there)
+        listed = ", ".join([*asked.key_names, "t", *names, *told])
+        ctes.append((plan.rows, f"SELECT {listed} FROM {_SIDES} WHERE {_SIDE} = {side}"))
+    steps, source = _found_in(asked, by_window=False)
+    listed = ", ".join(f"{name} AS ({query})" for name, query in [*ctes, *steps])
+    empty = [f"CAST(NULL AS BIGINT) AS {name}" for name in names]
+    matches = [_matched(0, plan) for plan in asked.plans]
+    return (
+        f"WITH {listed} SELECT 0 AS {_SIDE}, CAST(0 AS BIGINT) AS {PLACE},"
+        f" {', '.join([*values, *empty, *matches])} FROM {source}"
+    )
 
 
 Step = tuple[str, str, Sequence[str]]
@@ -113,22 +175,16 @@ def _chained(
         if plan.is_doubted:
             yield from _best(asked, plan, found, direction, place)
             source = f"g{place}_{plan.number}"
-            yield source, _resolved(asked, [plan], found, there, (place, direction)), [match]
+            yield source, _resolved(asked, plan, found, there, (place, direction)), [match]
         there.append(match)
 
 
 def _windowed(
     asked: JoinPass, source: str, direction: str, carried: Sequence[str], place: int
 ) -> Iterator[Step]:
-    """All right sides at once."""
-    before, found = list(carried), f"f{place}"
+    """All right sides at once. None of them is doubted."""
     matches = [_matched(place, plan) for plan in asked.plans]
-    yield found, _by_window(asked, source, direction, before, matches), matches
-    if any(plan.is_doubted for plan in asked.plans):
-        for plan in asked.plans:
-            if plan.is_doubted:
-                yield from _best(asked, plan, found, direction, place)
-        yield f"g{place}", _resolved(asked, asked.plans, found, before, (place, direction)), matches
+    yield f"f{place}", _by_window(asked, source, direction, list(carried), matches), matches
 
 
 def _by_asof(asked: JoinPass, plan: JoinPlan, source: str, direction: str, match: str) -> str:
@@ -163,9 +219,8 @@ def _met(asked: JoinPass, plan: JoinPlan, direction: str) -> str:
         return f"{equal} AND l.t {sign} r.t"
     forward = direction == "forward"
     edge = _MOST if plan.exact is not forward else -_MOST
-    names = ["n", "v"] if plan.known else ["n"]
-    mine = ", ".join(f"'{name}': {edge}" for name in names)
-    theirs = ", ".join(f"'{name}': {'-' if forward else ''}r.{name}" for name in names)
+    mine = ", ".join(f"'{name}': {edge}" for name in plan.rank)
+    theirs = ", ".join(f"'{name}': {'-' if forward else ''}r.{name}" for name in plan.rank)
     return f"{equal} AND {{'t': l.t, {mine}}} {sign} {{'t': r.t, {theirs}}}"
 
 
@@ -175,33 +230,24 @@ def _by_window(
     """All sides in one, in order of time: of each right side the last row before each left row. Of
     one time, right rows go by their numbers, and left rows have a number before or behind all of
     them."""
-    own, values = [*asked.key_names, "t"], [*asked.value_names, *carried]
+    own, values = asked.asked, [*asked.value_names, *carried]
     mine = _MOST if asked.first.exact else -1
-    version = ["v"] if asked.first.known else []
-    sides = [
-        [
-            *asked.asked,
-            *values,
-            f"{mine} AS n",
-            *(f"NULL AS {name}" for name in (*version, *matches)),
-        ]
-    ]
-    unasked = [f"NULL AS {name}" for name in (*asked.asked[len(own) :], *values)]
+    sides = [[*own, *values, f"{mine} AS n", *(f"NULL AS {name}" for name in matches)]]
+    unasked = [f"NULL AS {name}" for name in values]
     for plan, match in zip(asked.plans, matches, strict=True):
         told = (_packed(plan) if each == match else "NULL" for each in matches)
         named = (f"{value} AS {each}" for value, each in zip(told, matches, strict=True))
-        sides.append([*own, *unasked, "n", *version, *named])
+        sides.append([*own, *unasked, "n", *named])
     names = [source, *(plan.rows for plan in asked.plans)]
     united = " UNION ALL ".join(
         f"SELECT {', '.join(side)} FROM {name}" for side, name in zip(sides, names, strict=True)
     )
     order = " DESC" if direction == "forward" else ""
     window = (
-        f"PARTITION BY {', '.join(asked.key_names)}"
-        f" ORDER BY t{order} NULLS FIRST, {', '.join(['n', *version])}"
+        f"PARTITION BY {', '.join(asked.key_names)} ORDER BY t{order} NULLS FIRST, n"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     )
-    listed = ", ".join([*asked.asked, *values])
+    listed = ", ".join([*own, *values])
     last = ", ".join(f"last_value({m} IGNORE NULLS) OVER ({window}) AS {m}" for m in matches)
     return (
         f"SELECT {listed}, {', '.join(matches)} FROM (SELECT {listed}, n, {last} FROM ({united})"
@@ -253,27 +299,18 @@ def _best(
 
 
 def _resolved(
-    asked: JoinPass,
-    plans: Sequence[JoinPlan],
-    found: str,
-    carried: Sequence[str],
-    step: tuple[int, str],
+    asked: JoinPass, plan: JoinPlan, found: str, carried: Sequence[str], step: tuple[int, str]
 ) -> str:
-    """Left rows with matches that they may have. What was found is gone through once more for
-    each right side, and not once more for each that came before: Spark computes it every time."""
+    """Left rows with matches that they may have."""
+    place, direction = step
+    match, best = _matched(place, plan), f"best{place}_{plan.number}"
     chosen = [f"f.{name}" for name in [*asked.asked, *asked.value_names, *carried]]
-    joins, (place, direction) = "", step
-    for plan in plans:
-        match, best = _matched(place, plan), f"b{plan.number}"
-        if not plan.is_doubted:
-            chosen.append(f"f.{match}")
-            continue
-        good = _is_good(plan, direction, "f", f"f.{match}")
-        chosen.append(f"CASE WHEN {good} THEN f.{match} ELSE {best}.m END AS {match}")
-        joins += (
-            f" LEFT JOIN best{place}_{plan.number} AS {best} ON {_same(asked.asked, 'f', best)}"
-        )
-    return f"SELECT {', '.join(chosen)} FROM {found} AS f{joins}"
+    good = _is_good(plan, direction, "f", f"f.{match}")
+    chosen.append(f"CASE WHEN {good} THEN f.{match} ELSE b.m END AS {match}")
+    return (
+        f"SELECT {', '.join(chosen)} FROM {found} AS f"
+        f" LEFT JOIN {best} AS b ON {_same(asked.asked, 'f', 'b')}"
+    )
 
 
 def _same(names: Iterable[str], one: str, other: str) -> str:

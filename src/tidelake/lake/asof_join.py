@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidelake.coverage.requirement import check_kept, required_ratio
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid
 from tidelake.join.feature import SUFFIX, Feature, On, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side
+from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, required
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
 from tidelake.sql.query import Query
@@ -69,27 +67,14 @@ def asof_join(
     )
     features = _features(right)
     if features is None:
-        rights = [Right(_right(right, require), wish)]
+        rights = [Right(required(_side_of("right", right), require), wish)]
     else:
         wish.check_named()
         rights = [
-            Right(_right(each.table, require), wish.of(each, name))
+            Right(required(_side_of("right", each.table), require), wish.of(each, name))
             for name, each in features.items()
         ]
     return AsofJoin(_side_of("left", left), rights)
-
-
-def _right(data: Any, require: float | None) -> Side:
-    found = _side_of("right", data)
-    if require is None:
-        return found
-    if not isinstance(found, Rows):
-        raise Invalid(
-            f"require={require!r}: only a table of a lake can tell how complete it is",
-            hint="give a Table or a Scan as the right side",
-        )
-    check_kept(found.source)
-    return replace(found, source=replace(found.source, required=required_ratio(require)))
 
 
 def _features(right: Any) -> dict[str, Feature] | None:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from tidelake.errors import Invalid
 from tidelake.join.feature import Feature, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import Rows, Side, Subquery, TypedRows
+from tidelake.join.sides import Rows, Side, Subquery, TypedRows, required
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import TableName, quote
 from tidelake.sql.calls import Call
@@ -40,16 +41,18 @@ def asof_rows(call: Call, seen: Scope, clock: MomentReader, ask: Ask) -> AsofJoi
     if missing := {"left", "right"} - given.keys():
         raise Invalid(f"asof_join() has no {min(missing)} side", hint=_SPELLED)
     left, right = given.pop("left"), given.pop("right")
+    ratio = _plain("require", given.pop("require", None))
+
+    def sided(table: Any) -> Side:
+        return required(_side("right", table, seen, ask), ratio)
+
     wish = _wish(given)
     features = _features(right)
     if features is None:
-        rights = [Right(_side("right", right, seen, ask), wish)]
+        rights = [Right(sided(right), wish)]
     else:
         wish.check_named()
-        rights = [
-            Right(_side("right", each.table, seen, ask), wish.of(each, name))
-            for name, each in features.items()
-        ]
+        rights = [Right(sided(each.table), wish.of(each, name)) for name, each in features.items()]
     return AsofJoin(_side("left", left, seen, ask), rights)
 
 
@@ -66,6 +69,8 @@ def _plain(name: str, value: Any) -> Any:
     """An argument as Python spells it."""
     if name == "known_at":
         return moment_of(value)
+    if name == "require" and isinstance(value, Decimal):
+        return float(value)
     if name == "tolerance" and hasattr(value, "nanoseconds") and hasattr(value, "months"):
         if value.months:
             raise Invalid("tolerance has months, which differ in length", hint="'30 days'")

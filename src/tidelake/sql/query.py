@@ -27,7 +27,7 @@ from tidelake.sql.binding import DECLARE, QueryTables
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.parameters import NOTHING, Bindings, parameter_values
-from tidelake.sql.rowwise import is_rowwise
+from tidelake.sql.rowwise import is_rowwise, is_whole
 from tidelake.sql.scope import Scope
 from tidelake.sql.summary import reading_of, shows
 from tidelake.sql.text import Text, read
@@ -151,6 +151,7 @@ class Query(LazyRows):
         self._sources = binding.sources
         stands_alone = bool(asked.calls) or not edits  # what is a view has been written anew
         self._is_passage = asked.is_passage and stands_alone
+        self._is_whole = self._is_passage and is_whole(asked.node)
         self._whole_sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
         self._sql = self._whole_sql if self._written else apply_edits(asked.sql, edits)
         self._parameters = {} if self._written else asked.used(values)
@@ -223,10 +224,14 @@ class Query(LazyRows):
         )
         return Query(session, self._text, asked, values, own, written=True)
 
-    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:  # noqa: ARG002
+    def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         self._look_again()
         if self._explained:
             return engine.query(f"FROM {_PLANS}", {_PLANS: explained_rows(self.explain())})
+        if self._is_whole and not self.session.is_sandbox:
+            (rows,) = self.tables.values()
+            if isinstance(rows, LazyRows):
+                return rows._reading(engine, ordered=ordered)
         if engine.session is not None and shows(self._sql):
             return reading_of(self.session, engine, self._sql, self.tables, self._parameters)
         tables: Tables = self.tables

@@ -1,5 +1,5 @@
 """Queries that can be answered part by part: they choose rows and columns of one table, and look at
-each row by itself."""
+each row by itself. And those that ask for all of it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _CONDITIONS = {
     "PARAMETER",
 }
 """Classes of DuckDB's expressions. Functions are not among them: some count, and some are slow."""
+_STAR = {"class", "type", "query_location"}
 _SAID = {"type", "select_list", "from_table", "where_clause", "aggregate_handling", "cte_map"}
 
 
@@ -37,6 +38,24 @@ def is_rowwise(node: Node, tables: Mapping[str, object]) -> bool:
         and not (source.get("sample") or source.get("column_name_alias"))
         and all(_is_choice(each) for each in node["select_list"])
         and _is_simple(node.get("where_clause"))
+    )
+
+
+def is_whole(node: Node) -> bool:
+    """Whether the answer is the one relation that it reads, as it is."""
+    source, chosen = node.get("from_table") or {}, node.get("select_list") or []
+    return (
+        node.get("type") == "SELECT_NODE"
+        and node.get("aggregate_handling") == "STANDARD_HANDLING"
+        and not any(value for name, value in node.items() if name not in _SAID)
+        and not node.get("where_clause")
+        and not node["cte_map"]["map"]
+        and source.get("type") in ("BASE_TABLE", "TABLE_FUNCTION")
+        and source.get("with_ordinality") in (None, "WITHOUT_ORDINALITY")
+        and not (source.get("sample") or source.get("column_name_alias"))
+        and len(chosen) == 1
+        and chosen[0].get("class") == "STAR"
+        and not any(value for name, value in chosen[0].items() if name not in _STAR)
     )
 
 
