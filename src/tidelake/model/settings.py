@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypedDict
 
 from tidelake.coverage.values.clock import Clock
 from tidelake.errors import Corrupt, Invalid
@@ -33,10 +34,10 @@ def mirror_formats(tags: Mapping[str, str]) -> set[str]:
     return set(filter(None, tags.get(MIRROR_TAG, "").split(",")))
 
 
-class TableSettings(CommitTerms, total=False):
-    """What a new table may be declared as, by the names of its columns, and the terms of the
-    commit: see `Settings` for what each means. `partition_by` takes columns and `year`, `month`,
-    `day`, `hour` or `bucket(n, …)` of them."""
+class TableDeclaration(TypedDict, total=False):
+    """What a new table may be declared as, by the names of its columns: see `Settings` for what
+    each means. `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)`
+    of them."""
 
     partition_by: str | Sequence[str]
     sort_by: str | Sequence[str]
@@ -49,6 +50,10 @@ class TableSettings(CommitTerms, total=False):
     entity: str | Sequence[str]
     bucket: str | int | timedelta | None
     overlap: str | None
+
+
+class TableSettings(TableDeclaration, CommitTerms, total=False):
+    """The same, and the terms of the commit."""
 
 
 @dataclass(frozen=True, slots=True)
