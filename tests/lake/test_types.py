@@ -49,14 +49,21 @@ def functions(face: Any) -> Iterator[Any]:
 
 def hints(thing: Any) -> dict[str, Any]:
     """With the names that a module imports for type checkers alone."""
-    home = importlib.import_module(thing.__module__)
+    names: dict[str, Any] = {}
+    for each in thing.__mro__ if inspect.isclass(thing) else [thing]:
+        if each.__module__.partition(".")[0] in ("tidelake", "tests"):
+            names |= names_of(importlib.import_module(each.__module__))
+    return get_type_hints(thing, names, names)
+
+
+def names_of(home: Any) -> dict[str, Any]:
     names = dict(vars(home))
     for block in ast.parse(inspect.getsource(home)).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for node in block.body:
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     exec(ast.unparse(node), names)
-    return get_type_hints(thing, names, names)
+    return names
 
 
 def has_any(kind: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import NoReturn, Self
 from tidelake.errors import Invalid
 from tidelake.lake.changeable import Changeable
 from tidelake.model.change import WriteResult
+from tidelake.model.reflexes import OF_LAKES
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
@@ -24,6 +25,7 @@ class Transaction(Changeable):
     """
 
     session: DraftSession
+    _reflexes = ("tx", OF_LAKES)
 
     def __init__(self, session: DraftSession, of_lake: Callable[[Session], Changeable]) -> None:
         super().__init__(session)

@@ -19,6 +19,7 @@ from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, split_dotted
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import Predicate
+from tidelake.model.reflexes import OF_ROWS, Guessable
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ class Subquery:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
-class LazyRows(Drawable):
+class LazyRows(Guessable, Drawable):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
+
+    _reflexes = ("rows", OF_ROWS)
 
     _session: Session
 
