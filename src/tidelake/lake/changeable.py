@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Unpack, overload
 
+from tidelake.errors import NotFound
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
@@ -98,11 +99,17 @@ class Changeable(Browsable):
         if not create:
             creation.refuse(wish)
         if not create or self.exists(name):
-            return self.table(name).append(data, **terms)
+            return self._to_fill(name).append(data, **terms)
         parsed = self.session.namespace.parse(name)
         known, rows = columns.columns_in(self, data)
         order = creation.Creation(parsed, known, wish, rows, appends=True)
         return self._write("append", parsed, terms, order.run)
+
+    def _to_fill(self, name: str) -> Table:
+        try:
+            return self.table(name)
+        except NotFound as error:
+            raise NotFound(error.message, hint=f"create=True makes it; {error.hint}") from None
 
     def create_view(
         self,

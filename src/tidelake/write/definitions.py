@@ -202,9 +202,9 @@ def create_view(
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
     if before is None:
         free_name(tx, name)
-    check(tx, sql)
     if before is not None:
         drop_view(tx, name)
+    check(tx, sql)
     home = schema_named(tx, name.schema)
     view = ViewInfo(
         id=tx.new_id(),
