@@ -165,8 +165,9 @@ class LazyRows(Guessable, Drawable):
     def to_duckdb(
         self, connection: duckdb.DuckDBPyConnection | None = None
     ) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run. On a `connection` of your own it can be joined with what
-        that has; its rows come as Arrow then, and the connection gets access to nothing else."""
+        """A DuckDB relation, not yet run, on a connection of its own, where no other relation is to
+        join it with. On a `connection` of yours it can be joined with what that has; its rows come
+        as Arrow then, and the connection gets access to nothing else."""
         if connection is None:
             return self._reading(self._local_engine()).to_duckdb()
         return relation_on(connection, self.to_dataset())

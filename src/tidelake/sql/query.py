@@ -285,6 +285,7 @@ class Query(LazyRows):
         return columns
 
     def column_names(self) -> list[str]:
+        """The names of its columns, in their order."""
         return [name for name, _ in self._described()]
 
     def _described(self) -> list[tuple[str, Any]]:
