@@ -24,13 +24,25 @@ Writes take `once`, `expected`, `author` and `message`: see
 """
 
 
+OWN = {
+    tidelake.Lake: api_examples.LAKE,
+    tidelake.Calendar: api_examples.CALENDAR,
+    tidelake.Coverage: api_examples.COVERAGE,
+}
+FACES = (tidelake.Lake, tidelake.Table, tidelake.Scan, tidelake.Calendar, tidelake.Coverage)
+"""What is told of member by member."""
+INNER = {tidelake.Calendar: {"check_fits", "expected", "rule"}}
+"""For features of Tidelake, not for callers."""
+
+
 def members(face: type) -> list[str]:
-    return [name for name, _ in inspect.getmembers(face) if not name.startswith("_")]
+    found = [name for name, _ in inspect.getmembers(face) if not name.startswith("_")]
+    return [name for name in found if name not in INNER.get(face, ())]
 
 
 def examples(face: type) -> Mapping[str, str]:
-    if face is tidelake.Lake:
-        return api_examples.LAKE
+    if face in OWN:
+        return OWN[face]
     rows = api_examples.ROWS | api_examples.SCAN
     if face is tidelake.Table:
         as_table = {name: text.replace("s.", "t.") for name, text in api_examples.ROWS.items()}
@@ -40,13 +52,13 @@ def examples(face: type) -> Mapping[str, str]:
 
 def page() -> str:
     parts = [INTRODUCTION, *_functions()]
-    for face in (tidelake.Lake, tidelake.Table, tidelake.Scan):
+    for face in FACES:
         parts += _face(face)
     parts += _short(Query, "Query", "What `lake.sql` gives for a SELECT. ")
     parts += _short(Transaction, "Transaction", "What `lake.transaction()` gives. ")
     for name in tidelake.__all__:
         thing = getattr(tidelake, name)
-        if inspect.isclass(thing) and thing not in (tidelake.Lake, tidelake.Table, tidelake.Scan):
+        if inspect.isclass(thing) and thing not in FACES:
             parts += _short(thing, name, "")
     return "\n".join(parts).rstrip() + "\n"
 
@@ -57,7 +69,7 @@ def _functions() -> Iterator[str]:
         thing = getattr(tidelake, name)
         if inspect.isfunction(thing):
             yield f"### tidelake.{name}\n"
-            yield from _told(name, thing, None)
+            yield from _told(name, thing, api_examples.FUNCTIONS[name])
 
 
 def _face(face: type) -> Iterator[str]:
@@ -70,6 +82,7 @@ def _face(face: type) -> Iterator[str]:
 
 def _short(thing: type, name: str, lead: str) -> Iterator[str]:
     yield f"## {name}\n\n{lead}{_text(thing)}\n"
+    yield f"```text\n{textwrap.dedent(api_examples.FUNCTIONS[name]).strip()}\n```\n"
     own = ", ".join(f"`{each}`" for each in members(thing))
     if own and not issubclass(thing, Transaction):
         yield f"It has {own}.\n"

@@ -32,6 +32,7 @@ def names(folder: Path) -> dict[str, Any]:
     lake.create_view("dear", "SELECT * FROM prices WHERE price > 10")
     return {
         "tidelake": tidelake,
+        "Path": Path,
         "datetime": datetime,
         "lake": lake,
         "t": t,
@@ -42,6 +43,84 @@ def names(folder: Path) -> dict[str, Any]:
     }
 
 
+FUNCTIONS = {
+    "asof_join": """
+        left = [{"symbol": "ACME", "at": datetime(2024, 3, 1, 11)}]
+        tidelake.asof_join(left, t, left_time="at").to_pandas()""",
+    "col": 't.scan(where=(tidelake.col("price") > 5) & tidelake.col("symbol").isin(["ACME"]))',
+    "connect": 'tidelake.connect(f"sqlite:///{folder}/other.db", data_path=f"{folder}/other")',
+    "diff_delta": """
+        lake.mirror("notes")
+        other = tidelake.connect(f"sqlite:///{folder}/other.db")
+        tidelake.import_delta(other, f"{folder}/data/main/notes", table="notes")
+        print(tidelake.diff_delta(other, "notes"))""",
+    "import_delta": """
+        lake.mirror("notes")
+        other = tidelake.connect(f"sqlite:///{folder}/other.db")
+        tidelake.import_delta(other, f"{folder}/data/main/notes", table="notes")""",
+    "ingest": """
+        Path(f"{folder}/new.csv").write_text("id,text\\n7,seven\\n")
+        tidelake.ingest(lake, "notes", f"{folder}/new.csv")""",
+    "is_compatible": """
+        print(tidelake.is_compatible("a INT", "a BIGINT, b VARCHAR NOT NULL"))""",
+    "lit": 'lake["notes"].update({"text": tidelake.lit("id")})  # the text, not the column',
+    "restore": """
+        lake.backup(f"{folder}/backup", files=True)
+        tidelake.restore(f"{folder}/backup", f"sqlite:///{folder}/again.db", f"{folder}/again")""",
+    "Feature": """
+        left = [{"symbol": "ACME", "at": datetime(2024, 3, 1, 11)}]
+        near = tidelake.Feature(t, tolerance="2h")
+        tidelake.asof_join(left, [near], left_time="at").to_pandas()""",
+    "Interval": "[gap.length for gap in t.gaps()]",
+    "Quota": 'lake.set_quota("acme", tidelake.Quota(bytes=10**9))',
+    "Sandbox": """
+        tidelake.connect(lake.url, sandbox=tidelake.Sandbox(seconds=5, rows=1000))""",
+    "Snapshot": "lake.snapshots()[-1].snapshot_id",
+    "Query": 'lake.sql("SELECT symbol, max(price) AS most FROM prices GROUP BY 1").to_pandas()',
+    "Transaction": """
+        with lake.transaction(message="both or none") as tx:
+            tx["prices"].append(new)
+            tx["notes"].delete("id = 1")
+        tx.result.snapshot_id""",
+}
+CALENDAR = {
+    "always": "t.set_calendar(tidelake.Calendar.always())",
+    "exchange": 't.coverage(calendar=tidelake.Calendar.exchange("XNYS"))',
+    "is_always": "tidelake.Calendar.weekdays().is_always  # False",
+    "of": "t.coverage(calendar=tidelake.Calendar.of(t.coverage()))",
+    "sessions": 't.set_calendar(tidelake.Calendar.sessions("09:30", "16:00", tz="America/New_York"))',
+    "weekdays": "t.set_calendar(tidelake.Calendar.weekdays())",
+}
+COVERAGE = {
+    "all": "t.coverage().all.ratio",
+    "any": "t.coverage().any.ratio",
+    "bucket": "t.coverage().bucket",
+    "covered": "t.coverage().covered  # how many buckets",
+    "diff": 'print(t.coverage().diff("first-rows"))',
+    "each": "{entity: each.ratio for entity, each in t.coverage().each.items()}",
+    "end": "t.coverage().end",
+    "entities": "t.coverage().entities  # [('ACME',)]",
+    "expected": "t.coverage().expected",
+    "first": "t.coverage().first",
+    "gaps": "t.coverage().gaps.to_pandas()",
+    "gaps_of": 't.coverage().gaps_of("2h")',
+    "heading": "t.coverage().heading",
+    "is_complete": "assert not t.coverage().is_complete",
+    "last": "t.coverage().last",
+    "last_complete_window": "t.coverage().last_complete_window(2)",
+    "longest_gap": "t.coverage().longest_gap",
+    "missing": """
+        for batch in t.coverage().missing(batch=10):
+            entity, what = batch[0]""",
+    "picture": "print(t.coverage().picture())",
+    "ratio": "t.coverage().ratio",
+    "runs": "t.coverage().runs",
+    "start": "t.coverage().start",
+    "to_arrow": "t.coverage().to_arrow()",
+    "to_pandas": "t.coverage().to_pandas()",
+    "to_polars": "t.coverage().to_polars()",
+    "to_svg": 'Path(f"{folder}/coverage.svg").write_text(t.coverage().to_svg())',
+}
 LAKE = {
     "across_tenants": """
         lake.tenant("acme").append("events", [{"id": 1}], create=True)

@@ -69,6 +69,7 @@ def _extras() -> dict[str, list[str]]:
 _IMPORTED = {
     "azure": ["fsspec"],
     "calendars": ["exchange_calendars"],
+    "delta": ["deltalake"],
     "gcs": ["fsspec"],
     "mysql": ["pymysql", "sqlalchemy"],
     "pandas": ["pandas"],

@@ -8,7 +8,7 @@ lake.table("prices").known_at(3).to_pandas()
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake import errors
 
@@ -81,14 +81,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import on first use: `import tidelake` alone stays fast and pulls in no engine."""
     from importlib import import_module
 
     if name == "spark":
         return import_module("tidelake.spark")
     if name not in _HOMES:
-        raise AttributeError(f"module 'tidelake' has no attribute {name!r}")
+        from tidelake.model.reflexes import OF_MODULE, no_such_name
+
+        raise no_such_name("the module tidelake", name, OF_MODULE.get(name), None)
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

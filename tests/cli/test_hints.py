@@ -1,11 +1,17 @@
 """Hints speak the language of whoever gets them."""
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 import tidelake
 from tests.cli.conftest import Tidelake
+from tidelake.cli import main
 from tidelake.cli.render.hints import in_commands, in_one_line, in_sql
 
 PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
@@ -35,6 +41,16 @@ PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
             'declare it again: t.rollup(every="1mo")',
             "declare it again: tidelake rollup TABLE --every 1mo",
             "declare it again: CALL rollup('t', every => '1mo')",
+        ),
+        (
+            "choose another name, or pass resume=True to go on with it",
+            "choose another name, or pass --resume to go on with it",
+            "choose another name, or pass resume=True to go on with it",
+        ),
+        (
+            'new_columns="add" adds it, "ignore" passes over it',
+            '--new-columns add adds it, "ignore" passes over it',
+            'new_columns="add" adds it, "ignore" passes over it',
         ),
         ("correct the data", "correct the data", "correct the data"),
         (None, None, None),
@@ -78,6 +94,7 @@ def run(tmp_path):
         ("sql", "SELECT 1", "--as-of", "2024-01-01"),
         ("expire",),
         ("merge", "t", "-"),
+        ("append", "nosuch", "-"),
     ],
 )
 def test_no_hint_of_a_command_is_python(run, words):
@@ -86,3 +103,73 @@ def test_no_hint_of_a_command_is_python(run, words):
     assert not re.search(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"", said.partition("hint: ")[2]), (
         said
     )
+
+
+OF_OTHERS = {"--upgrade", "--packages"}
+"""Options of pip and of spark-submit."""
+
+
+def texts(node: ast.expr) -> Iterator[str]:
+    """What a hint may say; what is filled in at run time is a name here."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.JoinedStr(values=parts):
+            fixed = (part.value if isinstance(part, ast.Constant) else "x" for part in parts)
+            yield "".join(map(str, fixed))
+        case ast.BinOp(left=left, right=right):
+            yield from (one + other for one in texts(left) for other in texts(right))
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*texts(body), *texts(orelse))
+
+
+def every_hint() -> set[str]:
+    found = set()
+    for path in Path(tidelake.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.keyword) and node.arg == "hint":
+                found.update(texts(node.value))
+    return found
+
+
+def named(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield f"{before}{name}", command
+        if isinstance(command, click.Group):
+            yield from named(command, f"{name} ")
+
+
+def options(command: click.Command) -> set[str]:
+    return {word for each in command.params for word in (*each.opts, *each.secondary_opts)}
+
+
+def test_hints_name_commands_and_options_that_there_are():
+    known = dict(named(main))
+    every = set().union(*map(options, known.values()), OF_OTHERS)
+    hints = {str(in_commands(hint)) for hint in every_hint()}
+    assert len(hints) > 500
+    for hint in hints:
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", hint)) <= every, hint
+        for call in re.findall(r"\btidelake ([a-z][^,;:`]*)", hint):
+            first, _, rest = call.partition(" ")
+            two = f"{first} {rest.partition(' ')[0]}"
+            assert first in known, hint
+            own = options(known.get(two, known[first]))
+            said = re.split(r"'[^']*'| (?:or|first|with) ", rest)[0]
+            assert set(re.findall(r"--[a-z][a-z-]*", said)) <= own, hint
+
+
+def test_a_table_that_is_not_there_can_be_created(run):
+    told = run("append", "nosuch", "-", ok=False, input='{"i": 1}').stderr
+    assert "--create makes it; there are: main.t" in told
+    made = run("append", "nosuch", "-", "--create", input='{"i": 1}').stdout
+    assert "1 row inserted" in made
+    assert "create table main.nosuch" in run("log").stdout
+
+
+def test_without_a_catalog_one_is_told_how_to_name_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIDELAKE_CATALOG", raising=False)
+    told = CliRunner().invoke(main, ["init"]).stderr
+    assert "say --catalog sqlite:///lake.db" in told
+    assert "connect(" not in told

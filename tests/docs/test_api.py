@@ -11,12 +11,12 @@ import pytest
 import tidelake
 from docs import api, api_examples
 
-FACES = (tidelake.Lake, tidelake.Table, tidelake.Scan)
+FACES = api.FACES
 EXAMPLES = [
     pytest.param(example, id=f"{face.__name__}.{name}")
     for face in FACES
     for name, example in api.examples(face).items()
-]
+] + [pytest.param(example, id=name) for name, example in api_examples.FUNCTIONS.items()]
 
 
 def test_the_page_is_the_one_that_would_be_made() -> None:
@@ -36,6 +36,7 @@ def test_every_public_name_is_on_the_page() -> None:
     page = api.PAGE.read_text()
     for name in tidelake.__all__:
         if not name.startswith("_") and name != "errors":
+            assert getattr(tidelake, name) in FACES or name in api_examples.FUNCTIONS
             assert f"## {name}\n" in page or f"### tidelake.{name}\n" in page, name
 
 

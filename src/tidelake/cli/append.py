@@ -9,12 +9,8 @@ import click
 from tidelake.cli import lake_names
 from tidelake.cli.file_options import csv_options, files_argument, source_of
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
-from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
-    from tidelake.lake.lake import Lake
-    from tidelake.model.change import WriteResult
-    from tidelake.model.source_files import SourceFiles
     from tidelake.model.terms import CommitTerms
 
 
@@ -47,30 +43,4 @@ def append(
         echo '{"symbol": "ACME", "ts": "2024-03-15T09:30:00"}' | tidelake append prices -
     """
     with source_of(files, **form) as source:
-
-        def add(lake: Lake) -> WriteResult:
-            if create and not _is_there(lake, table):
-                return _create_from(lake, table, source, terms)
-            return lake.table(table).append(source, **terms)
-
-        options.write(add)
-
-
-def _is_there(lake: Lake, table: str) -> bool:
-    try:
-        lake.table(table)
-    except NotFound:
-        return False
-    return True
-
-
-def _create_from(lake: Lake, table: str, source: SourceFiles, terms: CommitTerms) -> WriteResult:
-    """The table with its first rows, in one snapshot."""
-    from tidelake.lake.columns import columns_in
-
-    with lake.transaction(**terms) as tx:
-        columns, known = columns_in(tx, source)
-        tx.create_table(table, columns)
-        tx.table(table).append(known)
-    assert tx.result is not None
-    return tx.result
+        options.write(lambda lake: lake.append(table, source, create=create, **terms))

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from tidelake.cli.row_options import all_of, columns_option, listed_columns, whe
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model import json_values
 from tidelake.session.progress import TellRows, row_progress
+
+if TYPE_CHECKING:
+    from tidelake.session.lazy_rows import LazyRows
 
 
 @click.command()
@@ -59,7 +62,7 @@ def export(options: Options, /, table: str | None, to: str, **given: Any) -> Non
     write = _WRITERS[given["form"] or _ending(to)]
     with options.lake(given["known_at"]) as lake:
         if given["query"] is not None:
-            rows = lake.sql(given["query"], as_of=given["as_of"])
+            rows: LazyRows = lake.sql(given["query"], as_of=given["as_of"])
         else:
             rows = lake.table(str(table)).scan(
                 columns=listed_columns(given["lists"]),

@@ -65,6 +65,7 @@ class Coverage(Tabular, Drawable):
 
     @property
     def entities(self) -> list[Entity]:
+        """Whose buckets these are: the values of the entity columns, as tuples."""
         return list(self._extent.buckets)
 
     @property
@@ -99,10 +100,12 @@ class Coverage(Tabular, Drawable):
 
     @property
     def covered(self) -> int:
+        """How many buckets are covered, of all entities together."""
         return sum(map(len, self._extent.sets))
 
     @property
     def expected(self) -> int:
+        """How many buckets are expected, of all entities together."""
         return self._extent.expected_in_all
 
     @property
@@ -117,6 +120,7 @@ class Coverage(Tabular, Drawable):
 
     @property
     def is_complete(self) -> bool:
+        """Whether all is covered that is expected."""
         return self.ratio == 1.0 and self.covered == self.expected
 
     @property

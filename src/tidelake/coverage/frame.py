@@ -122,9 +122,11 @@ class Tabular:
     def to_arrow(self) -> pa.Table: ...
 
     def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas frame."""
         return frame_of(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
+        """The rows as a Polars frame."""
         return as_polars(self.to_arrow())
 
 

@@ -11,6 +11,7 @@ from tidelake.engine.local.workbench import Workbench
 from tidelake.errors import Invalid
 from tidelake.ingestion.heads import Head
 from tidelake.ingestion.values import IngestWish, SourceFile
+from tidelake.model import settings
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.session.drafting import DraftSession
@@ -25,7 +26,7 @@ Offer = tuple[SourceFile, Head]
 
 def known_settings(wish: IngestWish) -> Mapping[str, Any]:
     """The settings of a new table; Invalid if one is none."""
-    return definitions.known_settings(
+    return settings.known_settings(
         {name: value for name, value in wish.creation.items() if name not in _OF_ITS_OWN}
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidelake.errors import Invalid
 from tidelake.join.question import DIRECTIONS, checked_tolerance
+from tidelake.model.forms import Data
 
 On = str | Sequence[str | tuple[str, str]] | Mapping[str, str]
 Known = int | str | datetime
@@ -25,7 +26,7 @@ class Feature:
     the whole join.
     """
 
-    table: Any
+    table: Data
     name: str | None = None
     columns: Sequence[str] | None = None
     on: On | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import cast
 
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid
@@ -13,14 +13,15 @@ from tidelake.join.join import AsofJoin, Right
 from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, required
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
+from tidelake.model.forms import Data
 from tidelake.sql.query import Query
 
 _FRAMES = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarrow": {"Table"}}
 
 
 def asof_join(
-    left: Any,
-    right: Any,
+    left: Data,
+    right: Data | Feature | Sequence[Data | Feature] | Mapping[str, Data | Feature],
     on: On | None = None,
     left_time: str | None = None,
     right_time: str | None = None,
@@ -67,7 +68,7 @@ def asof_join(
     )
     features = _features(right)
     if features is None:
-        rights = [Right(required(_side_of("right", right), require), wish)]
+        rights = [Right(required(_side_of("right", cast(Data, right)), require), wish)]
     else:
         wish.check_named()
         rights = [
@@ -77,7 +78,7 @@ def asof_join(
     return AsofJoin(_side_of("left", left), rights)
 
 
-def _features(right: Any) -> dict[str, Feature] | None:
+def _features(right: object) -> dict[str, Feature] | None:
     """Several right sides by name; None if there is one."""
     if isinstance(right, Feature):
         right = [right]
@@ -94,15 +95,15 @@ def _features(right: Any) -> dict[str, Feature] | None:
     return by_name(listed, _own_name)
 
 
-def _feature(given: Any) -> Feature:
+def _feature(given: Data | Feature) -> Feature:
     return given if isinstance(given, Feature) else Feature(given)
 
 
-def _own_name(table: Any) -> str | None:
+def _own_name(table: object) -> str | None:
     return table.source.name.name if isinstance(table, Table | Scan) else None
 
 
-def _is_side(given: Any) -> bool:
+def _is_side(given: object) -> bool:
     """Whether it is a whole side, and not a row of one."""
     if isinstance(given, Feature | Table | Scan | Query) or is_spark_frame(given):
         return True
@@ -110,7 +111,7 @@ def _is_side(given: Any) -> bool:
     return kind.__name__ in _FRAMES.get(kind.__module__.partition(".")[0], ())
 
 
-def _side_of(what: str, data: Any) -> Side:
+def _side_of(what: str, data: Data) -> Side:
     if isinstance(data, Table):
         return Rows(what, data.source)
     if isinstance(data, Scan):

@@ -11,6 +11,7 @@ from tidelake.errors import NotFound
 from tidelake.lake.table import Table
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.namespace import SHARED
+from tidelake.model.reflexes import OF_LAKES, Guessable
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from tidelake.history.values import ConsumerState, Log
 
 
-class Browsable:
+class Browsable(Guessable):
     """`session` is for those who build on Tidelake: what features work with."""
+
+    _reflexes = ("lake", OF_LAKES)
 
     def __init__(self, session: Session) -> None:
         self.session = session

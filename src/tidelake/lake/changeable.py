@@ -5,17 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack, overload
 
+from tidelake.errors import NotFound
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
+from tidelake.model.forms import Columns, Data
 from tidelake.model.names import TableName
 from tidelake.model.settings import TableSettings
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 
 if TYPE_CHECKING:
     from tidelake.session.drafting import DraftSession
+    from tidelake.sql.query import Query
+
+Parameters = Sequence[object] | Mapping[str, object] | None
 
 _NOT_WRITTEN = (
     "create_table({name!r}, …) took the columns of the frame, and wrote none of its rows: give"
@@ -51,7 +56,7 @@ class Changeable(Browsable):
     def create_table(
         self,
         name: str,
-        schema: Any,
+        schema: Columns | Data,
         *,
         rows: bool | None = None,
         if_not_exists: bool = False,
@@ -82,7 +87,7 @@ class Changeable(Browsable):
         return self.table(name)
 
     def append(
-        self, name: str, data: Any, *, create: bool = False, **settings: Unpack[TableSettings]
+        self, name: str, data: Data, *, create: bool = False, **settings: Unpack[TableSettings]
     ) -> WriteResult:
         """Add rows to a table, as `Table.append` does. With `create` a table that is not there is
         created with the columns of the rows and these settings, as `create_table` takes them, in
@@ -94,11 +99,17 @@ class Changeable(Browsable):
         if not create:
             creation.refuse(wish)
         if not create or self.exists(name):
-            return self.table(name).append(data, **terms)
+            return self._to_fill(name).append(data, **terms)
         parsed = self.session.namespace.parse(name)
         known, rows = columns.columns_in(self, data)
         order = creation.Creation(parsed, known, wish, rows, appends=True)
         return self._write("append", parsed, terms, order.run)
+
+    def _to_fill(self, name: str) -> Table:
+        try:
+            return self.table(name)
+        except NotFound as error:
+            raise NotFound(error.message, hint=f"create=True makes it; {error.hint}") from None
 
     def create_view(
         self,
@@ -160,15 +171,36 @@ class Changeable(Browsable):
         target = definitions.target_name(old, new)
         return self._write("rename", old, terms, lambda tx: definitions.rename(tx, old, target))
 
+    @overload
     def sql(
         self,
         query: str,
-        parameters: Sequence[object] | Mapping[str, object] | None = None,
+        parameters: Parameters = None,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+    ) -> Query: ...
+
+    @overload
+    def sql(
+        self,
+        query: str,
+        parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,
         **terms: Unpack[CommitTerms],
-    ) -> Any:
+    ) -> WriteResult: ...
+
+    def sql(
+        self,
+        query: str,
+        parameters: Parameters = None,
+        *,
+        as_of: str | date | None = None,
+        known_at: int | str | datetime | None = None,
+        **terms: Unpack[CommitTerms],
+    ) -> object:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.
 
         A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
@@ -180,6 +212,9 @@ class Changeable(Browsable):
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
         what the method of that name gives.
+
+        A type checker takes what is called without terms for a query, and with one, such as
+        `message=`, for a write.
         """
         from tidelake.sql.parameters import Bindings
         from tidelake.sql.procedure import is_call

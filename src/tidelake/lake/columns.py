@@ -6,13 +6,14 @@ What files hold that are to become a table.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.engine.declare.columns import columns_of
 from tidelake.engine.incoming.columns_of_data import opened_stream, source_columns
 from tidelake.errors import Invalid
 from tidelake.model import compatible
 from tidelake.model.compatible import Compatibility
+from tidelake.model.forms import Columns, Data
 from tidelake.model.schema import Column, Schema
 from tidelake.model.source_files import SourceFiles
 from tidelake.session.lazy_rows import LazyRows
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tidelake.lake.browsable import Browsable
 
 
-def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
+def is_compatible(old: Columns, new: Columns, mode: str = "backward") -> Compatibility:
     """Whether data can cross from one schema to another: true, or false with `.reasons`.
 
     Schemas are whatever `create_table` takes, or tables. Mode `backward`: the
@@ -35,12 +36,12 @@ def is_compatible(old: Any, new: Any, mode: str = "backward") -> Compatibility:
     return compatible.is_compatible(_columns(old), _columns(new), mode)
 
 
-def _columns(schema: Any) -> tuple[Column, ...]:
+def _columns(schema: Columns) -> tuple[Column, ...]:
     own = getattr(schema, "schema", None)
     return columns_of(own if isinstance(own, Schema) else schema)
 
 
-def columns_in(lake: Browsable, data: Any) -> tuple[tuple[Column, ...], Any]:
+def columns_in(lake: Browsable, data: Columns | Data) -> tuple[tuple[Column, ...], Data]:
     """The columns of rows, as `create_table` takes them, and the rows as they are then to be
     read."""
     if isinstance(data, LazyRows):
@@ -62,14 +63,14 @@ def columns_in(lake: Browsable, data: Any) -> tuple[tuple[Column, ...], Any]:
     return found, rows
 
 
-def _as_files(data: Any) -> SourceFiles | None:
+def _as_files(data: object) -> SourceFiles | None:
     items = data if isinstance(data, list | tuple) else [data]
     if items and all(isinstance(item, str | Path) for item in items):
         return SourceFiles(tuple(map(str, items)))
     return data if isinstance(data, SourceFiles) else None
 
 
-def has_rows(data: Any) -> bool:
+def has_rows(data: object) -> bool:
     """Whether it is a frame with rows; what only describes columns has none."""
     if isinstance(data, LazyRows):
         return data.limit(1).count() > 0

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tidelake.catalog import create as create_lake
 from tidelake.catalog import identity
@@ -30,6 +30,9 @@ from tidelake.session.features import FeatureSet
 from tidelake.session.session import Session
 from tidelake.store.files import Store
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _ENGINES = ("local", "spark")
 _OWN = ("ducklake_", "tidelake_", "sqlite_")
 _SHOWN = 5
@@ -41,7 +44,7 @@ def connect(
     *,
     read_only: bool = False,
     engine: str = "local",
-    spark: Any = None,
+    spark: SparkSession | None = None,
     storage_options: Mapping[str, str] | None = None,
     create: bool | None = None,
     override_data_path: bool = False,
@@ -94,7 +97,7 @@ class Wishes:
 
     read_only: bool = False
     engine: str = "local"
-    spark: Any = None
+    spark: SparkSession | None = None
     create: bool | None = None
     override_data_path: bool = False
     share_data_path: bool = False

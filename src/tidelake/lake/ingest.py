@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from tidelake.ingestion import run
 from tidelake.ingestion.values import IngestResult, IngestWish
 from tidelake.lake.data_path import absolute
 from tidelake.lake.lake import Lake
+from tidelake.model.forms import ColumnType
 from tidelake.model.names import TableName
-from tidelake.model.source_files import CsvFormat
+from tidelake.model.settings import TableDeclaration
+from tidelake.model.source_files import CsvFormat, CsvTerms
 from tidelake.model.terms import Terms
 
 
@@ -21,17 +23,17 @@ def ingest(
     paths: str | Path | Sequence[str | Path],
     *,
     format: str | None = None,  # noqa: A002
-    types: Mapping[str, Any] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
     new_columns: str = "refuse",
     bad_records: str = "quarantine",
     quarantine: str | None = None,
     changed: str = "refuse",
-    csv: CsvFormat | Mapping[str, Any] | None = None,
+    csv: CsvFormat | CsvTerms | None = None,
     batch_files: int = 1000,
     batch_bytes: int = 256 << 20,
     author: str | None = None,
     message: str | None = None,
-    **creation: Any,
+    **creation: Unpack[TableDeclaration],
 ) -> IngestResult:
     """Take files into a table, each once: CSV, JSON lines and Parquet, also as .gz and .zst. Which
     have been taken is remembered in the commits that have their rows, so it may be called again,

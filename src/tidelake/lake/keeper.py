@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from tidelake.lake.owner import Owner
 from tidelake.model.change import WriteResult
@@ -13,6 +13,7 @@ from tidelake.model.terms import CommitTerms, Terms
 if TYPE_CHECKING:
     from tidelake.backup.values import BackupResult
     from tidelake.datasets.data_set import DataSet
+    from tidelake.session.lazy_rows import LazyRows
 
 
 class Keeper(Owner):
@@ -21,7 +22,7 @@ class Keeper(Owner):
     def freeze(
         self,
         name: str,
-        rows: Any,
+        rows: str | LazyRows,
         *,
         as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,

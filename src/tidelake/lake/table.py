@@ -18,6 +18,7 @@ from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
 from tidelake.model.predicate import Predicate
+from tidelake.model.reflexes import OF_TABLES, with_hints
 from tidelake.model.schema import Schema
 from tidelake.model.settings import Settings
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
@@ -40,6 +41,8 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     A table keeps its identity when it is renamed: a handle follows the name it was asked for.
     """
+
+    _reflexes = ("t", OF_TABLES)
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -125,6 +128,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         """All data files of the table at this moment."""
         return self.scan().files()
 
+    @with_hints
     def scan(
         self,
         columns: Sequence[str] | None = None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tidelake.model.forms import Bound, Entities
 from tidelake.session.source import Source
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class TableCoverage:
 
     def coverage(
         self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Coverage:
@@ -60,9 +61,9 @@ class TableCoverage:
     def gaps(
         self,
         min_length: Length | None = None,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Intervals:
@@ -73,9 +74,9 @@ class TableCoverage:
 
     def missing(
         self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         calendar: Calendar | None = None,
         known_at: Known | None = None,
         batch: int = 100,
@@ -88,9 +89,9 @@ class TableCoverage:
 
     def first_covered(
         self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
@@ -99,9 +100,9 @@ class TableCoverage:
 
     def last_covered(
         self,
-        entity: Any = None,
-        start: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
@@ -111,8 +112,8 @@ class TableCoverage:
     def last_complete_window(
         self,
         n: int,
-        entity: Any = None,
-        end: Any = None,
+        entity: Entities = None,
+        end: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Interval | None:
@@ -127,8 +128,8 @@ class TableCoverage:
 
     def complete_through(
         self,
-        entity: Any = None,
-        start: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
@@ -145,8 +146,8 @@ class TableCoverage:
 
     def complete_through_each(
         self,
-        entity: Any = None,
-        start: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> dict[Entity, Moment | None]:
@@ -158,7 +159,11 @@ class TableCoverage:
         }
 
     def _watermarks(
-        self, entity: Any, start: Any, known_at: Known | None, calendar: Calendar | None
+        self,
+        entity: Entities,
+        start: Bound | None,
+        known_at: Known | None,
+        calendar: Calendar | None,
     ) -> tuple[Series, dict[Entity, int | None]]:
         from tidelake.coverage.question import Question, watermarks
 
@@ -186,11 +191,11 @@ class TableCoverage:
 
     def wait_complete(
         self,
-        until: Any = None,
+        until: Bound | None = None,
         timeout: float | str | timedelta | None = None,
         *,
-        entity: Any = None,
-        start: Any = None,
+        entity: Entities = None,
+        start: Bound | None = None,
         require: float | bool = 1.0,
         poll: float | str | timedelta = 1.0,
     ) -> Coverage:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidelake.model.event_time import EventTime
+from tidelake.model.forms import Key
 from tidelake.model.predicate import Predicate
 from tidelake.session.source import Source
 
@@ -61,7 +62,7 @@ class TableHistory:
 
         return changes_of(self.source, since, until, columns=columns, where=where)
 
-    def history(self, key: Any = None) -> History:
+    def history(self, key: Key | None = None) -> History:
         """All that the lake ever answered about a key: from when to when each row held
         (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
         `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from threading import Condition, RLock, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from tidelake.catalog.commit.commit import landed_since
 from tidelake.catalog.read import snapshots
@@ -26,6 +26,7 @@ from tidelake.errors import (
 )
 from tidelake.event_time.row_batch import RowBatch, RowCheck
 from tidelake.model.change import WriteResult
+from tidelake.model.forms import Row
 from tidelake.model.terms import Purpose, Terms
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
@@ -90,11 +91,11 @@ class TableWriter:
         """How many rows of those that came have been committed: the first ones."""
         return self._committed
 
-    def put(self, facts: Any) -> None:
+    def put(self, facts: Row | Sequence[Row]) -> None:
         """A fact, or several, as `table.put` takes them."""
         self._add(facts, "put")
 
-    def append(self, rows: Any) -> None:
+    def append(self, rows: Row | Sequence[Row]) -> None:
         """A row as a dict, or a list of them."""
         self._add(rows, "append")
 
@@ -137,7 +138,7 @@ class TableWriter:
 
     # How rows come.
 
-    def _add(self, given: Any, doing: str) -> None:
+    def _add(self, given: Row | Sequence[Row], doing: str) -> None:
         self._check_open()
         with self._changed:
             self._raise_failure()

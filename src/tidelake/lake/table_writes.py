@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tidelake.model.change import WriteResult
+from tidelake.model.forms import Columns, ColumnType, Data, Entities, Key, Row
 from tidelake.model.predicate import Predicate
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 from tidelake.session.lazy_rows import LazyRows
@@ -31,7 +32,7 @@ class TableWrites:
 
     source: Source
 
-    def append(self, data: Any, **terms: Unpack[CommitTerms]) -> WriteResult:
+    def append(self, data: Data, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add rows: a pandas, Polars or Spark frame, Arrow data, dicts, paths of Parquet, CSV or
         JSON files, or a table, a scan or a query. Columns are matched by name."""
         from tidelake.write import rows as writes
@@ -42,9 +43,7 @@ class TableWrites:
             "append", terms, lambda tx: writes.append(tx, self.source.name, data), blind=known
         )
 
-    def put(
-        self, fact: Mapping[str, Any] | Sequence[Mapping[str, Any]], **terms: Unpack[CommitTerms]
-    ) -> WriteResult:
+    def put(self, fact: Row | Sequence[Row], **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
         the past is found by the next read; one with the same event time is a correction."""
         from tidelake.event_time import facts
@@ -71,7 +70,7 @@ class TableWrites:
         terms = Terms(author=author, message=message)
         return TableWriter(self.source, Limits(rows, bytes, seconds), terms)
 
-    def end(self, key: Any, *, at: str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
+    def end(self, key: Key, *, at: str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Add the fact that a key is no more from a moment on. A key of one column may be given
         as it is, else as a dict."""
         from tidelake.event_time import facts
@@ -79,7 +78,7 @@ class TableWrites:
         return self._write("end", terms, lambda tx: facts.end(tx, self.source.name, key, at))
 
     def overwrite(
-        self, data: Any, *, where: str | Predicate | None = None, **terms: Unpack[CommitTerms]
+        self, data: Data, *, where: str | Predicate | None = None, **terms: Unpack[CommitTerms]
     ) -> WriteResult:
         """Replace all rows, or those that meet a condition; the new ones must meet it too."""
         from tidelake.write import rows as writes
@@ -110,10 +109,10 @@ class TableWrites:
 
     def update(
         self,
-        set: Mapping[str, Any] | None = None,  # noqa: A002
+        set: Mapping[str, object] | None = None,  # noqa: A002
         where: str | Predicate | None = None,
         *,
-        values: Mapping[str, Any] | None = None,
+        values: Mapping[str, object] | None = None,
         portion: Portion | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
@@ -139,10 +138,10 @@ class TableWrites:
         )
 
     def merge(
-        self, source: Any, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
+        self, source: Data, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
     ) -> WriteResult:
         """Update the rows whose key is in the source, and add the others; without `on`, by the
-        table's own key. Rows keep their ids."""
+        table's own key. Data keep their ids."""
         from tidelake.write import merge as merging
 
         return self._write(
@@ -150,7 +149,7 @@ class TableWrites:
         )
 
     def merge_builder(
-        self, source: Any, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
+        self, source: Data, on: str | Sequence[str] | None = None, **terms: Unpack[CommitTerms]
     ) -> Merge:
         """A merge with clauses of its own: `when_matched_update(…)` and so on, then `execute()`."""
         from tidelake.write.merge import Merge
@@ -182,12 +181,12 @@ class TableWrites:
     def evolve(
         self,
         *,
-        add: Any = None,
+        add: Columns | None = None,
         drop: str | Sequence[str] = (),
         rename: Mapping[str, str] | None = None,
-        widen: Mapping[str, Any] | None = None,
+        widen: Mapping[str, ColumnType] | None = None,
         nullable: Mapping[str, bool] | None = None,
-        default: Mapping[str, Any] | None = None,
+        default: Mapping[str, object] | None = None,
         comment: Mapping[str, str | None] | None = None,
         order: str | Sequence[str] = (),
         **terms: Unpack[CommitTerms],
@@ -256,7 +255,7 @@ class TableWrites:
         self,
         calendar: Calendar | str | None,
         *,
-        entity: Any = None,
+        entity: Entities = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Say when rows are expected from now on, of all entities or only of one or a list of them:

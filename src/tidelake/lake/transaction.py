@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 from tidelake.errors import Invalid
 from tidelake.lake.changeable import Changeable
 from tidelake.model.change import WriteResult
+from tidelake.model.reflexes import OF_LAKES
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
@@ -24,6 +25,7 @@ class Transaction(Changeable):
     """
 
     session: DraftSession
+    _reflexes = ("tx", OF_LAKES)
 
     def __init__(self, session: DraftSession, of_lake: Callable[[Session], Changeable]) -> None:
         super().__init__(session)
@@ -82,112 +84,112 @@ class Transaction(Changeable):
 
     # What only the lake itself can do.
 
-    def transaction(self, *_: Any, **__: Any) -> NoReturn:
+    def transaction(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("a transaction cannot hold another", hint="use the one that is open")
 
-    def set_option(self, *_: Any, **__: Any) -> NoReturn:
+    def set_option(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("options are not part of a transaction", hint="set them on the lake")
 
-    def tag(self, *_: Any, **__: Any) -> NoReturn:
+    def tag(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tags are not part of a transaction", hint="tag the lake after the commit")
 
-    def untag(self, *_: Any, **__: Any) -> NoReturn:
+    def untag(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tags are not part of a transaction", hint="untag on the lake")
 
-    def consumer(self, *_: Any, **__: Any) -> NoReturn:
+    def consumer(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
 
-    def consumer_group(self, *_: Any, **__: Any) -> NoReturn:
+    def consumer_group(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("consumers are not part of a transaction", hint="ask the lake for them")
 
-    def mirror(self, *_: Any, **__: Any) -> NoReturn:
+    def mirror(self, *_: object, **__: object) -> NoReturn:
         raise Invalid(
             "a mirror is not begun in a transaction", hint="call lake.mirror(…) after the commit"
         )
 
-    def mirrored(self, *_: Any, **__: Any) -> NoReturn:
+    def mirrored(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("mirrors are not part of a transaction", hint="ask the lake for them")
 
-    def sync_mirrors(self, *_: Any, **__: Any) -> NoReturn:
+    def sync_mirrors(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("mirrors show what is committed", hint="call lake.sync_mirrors()")
 
-    def recover(self, *_: Any, **__: Any) -> NoReturn:
+    def recover(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("recover() is no part of a transaction", hint="call it on the lake")
 
-    def compact(self, *_: Any, **__: Any) -> NoReturn:
+    def compact(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
 
-    def expire(self, *_: Any, **__: Any) -> NoReturn:
+    def expire(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("expire() is no part of a transaction", hint="call it on the lake")
 
-    def cleanup(self, *_: Any, **__: Any) -> NoReturn:
+    def cleanup(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("cleanup() is no part of a transaction", hint="call it on the lake")
 
-    def move(self, *_: Any, **__: Any) -> NoReturn:
+    def move(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("move() is no part of a transaction", hint="call it on the lake itself")
 
-    def verify(self, *_: Any, **__: Any) -> NoReturn:
+    def verify(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("verify() looks at what is committed", hint="call it on the lake")
 
-    def erase(self, *_: Any, **__: Any) -> NoReturn:
+    def erase(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("erase() is no part of a transaction", hint="call it on the lake itself")
 
-    def erasures(self, *_: Any, **__: Any) -> NoReturn:
+    def erasures(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("erasures are not part of a transaction", hint="ask the lake for them")
 
-    def finish_erasures(self, *_: Any, **__: Any) -> NoReturn:
+    def finish_erasures(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("erasures are not part of a transaction", hint="finish them on the lake")
 
-    def audit(self, *_: Any, **__: Any) -> NoReturn:
+    def audit(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("the audit tells of what is committed", hint="ask the lake for it")
 
-    def health(self, *_: Any, **__: Any) -> NoReturn:
+    def health(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("the health of a lake is of what is committed", hint="ask the lake for it")
 
-    def create_tenant(self, *_: Any, **__: Any) -> NoReturn:
+    def create_tenant(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 
-    def tenant(self, *_: Any, **__: Any) -> NoReturn:
+    def tenant(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 
-    def tenant_login(self, *_: Any, **__: Any) -> NoReturn:
+    def tenant_login(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("logins are not part of a transaction", hint="ask the lake for them")
 
-    def tenants(self, *_: Any, **__: Any) -> NoReturn:
+    def tenants(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="ask the lake for them")
 
-    def set_quota(self, *_: Any, **__: Any) -> NoReturn:
+    def set_quota(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("quotas are not part of a transaction", hint="set them on the lake")
 
-    def drop_tenant(self, *_: Any, **__: Any) -> NoReturn:
+    def drop_tenant(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("tenants are not part of a transaction", hint="drop them on the lake")
 
-    def set_retention(self, *_: Any, **__: Any) -> NoReturn:
+    def set_retention(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("retention is not part of a transaction", hint="set it on the lake")
 
-    def share(self, *_: Any, **__: Any) -> NoReturn:
+    def share(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("sharing is not part of a transaction", hint="share on the lake")
 
-    def unshare(self, *_: Any, **__: Any) -> NoReturn:
+    def unshare(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("sharing is not part of a transaction", hint="ask the lake")
 
-    def shares(self, *_: Any, **__: Any) -> NoReturn:
+    def shares(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("sharing is not part of a transaction", hint="ask the lake")
 
-    def across_tenants(self, *_: Any, **__: Any) -> NoReturn:
+    def across_tenants(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("across_tenants() reads what is committed", hint="call it on the lake")
 
-    def reindex(self, *_: Any, **__: Any) -> NoReturn:
+    def reindex(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("reindex() is no part of a transaction", hint="call it on the lake")
 
-    def freeze(self, *_: Any, **__: Any) -> NoReturn:
+    def freeze(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("a data set is a commit of its own", hint="freeze it on the lake")
 
-    def frozen(self, *_: Any, **__: Any) -> NoReturn:
+    def frozen(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("data sets are of what is committed", hint="ask the lake for them")
 
-    def drop_frozen(self, *_: Any, **__: Any) -> NoReturn:
+    def drop_frozen(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("data sets are not part of a transaction", hint="drop them on the lake")
 
-    def backup(self, *_: Any, **__: Any) -> NoReturn:
+    def backup(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("a backup is of what is committed", hint="make it of the lake")

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 from uuid import UUID
 
 from tidelake.errors import Invalid
@@ -22,10 +22,10 @@ Value = (
 class Literal:
     """A value that stands for itself, also where text is SQL."""
 
-    value: Any
+    value: object
 
 
-def lit(value: Any) -> Literal:
+def lit(value: object) -> Literal:
     """A value that stands for itself, also where text would be SQL: `{"name": lit("id")}`."""
     return Literal(value)
 

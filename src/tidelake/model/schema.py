@@ -9,6 +9,7 @@ from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.errors import NotFound
 from tidelake.model.names import fold, quote
+from tidelake.model.reflexes import OF_SCHEMAS, Guessable
 from tidelake.model.types import DUCKDB_NAMES
 
 ROW_ID = "rowid"
@@ -80,8 +81,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema(Drawable):
+class Schema(Guessable, Drawable):
     """The columns of a table at one snapshot, in order."""
+
+    _reflexes = ("schema", OF_SCHEMAS)
 
     columns: tuple[Column, ...]
 

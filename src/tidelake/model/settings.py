@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any, TypedDict
 
 from tidelake.coverage.values.clock import Clock
 from tidelake.errors import Corrupt, Invalid
+from tidelake.model.reflexes import ARGUMENTS
 from tidelake.model.schema import Column, Schema
 from tidelake.model.terms import CommitTerms
 from tidelake.model.types import INTEGERS, TIMESTAMPS
@@ -33,10 +35,10 @@ def mirror_formats(tags: Mapping[str, str]) -> set[str]:
     return set(filter(None, tags.get(MIRROR_TAG, "").split(",")))
 
 
-class TableSettings(CommitTerms, total=False):
-    """What a new table may be declared as, by the names of its columns, and the terms of the
-    commit: see `Settings` for what each means. `partition_by` takes columns and `year`, `month`,
-    `day`, `hour` or `bucket(n, …)` of them."""
+class TableDeclaration(TypedDict, total=False):
+    """What a new table may be declared as, by the names of its columns: see `Settings` for what
+    each means. `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)`
+    of them."""
 
     partition_by: str | Sequence[str]
     sort_by: str | Sequence[str]
@@ -49,6 +51,20 @@ class TableSettings(CommitTerms, total=False):
     entity: str | Sequence[str]
     bucket: str | int | timedelta | None
     overlap: str | None
+
+
+class TableSettings(TableDeclaration, CommitTerms, total=False):
+    """The same, and the terms of the commit."""
+
+
+def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those that are given; Invalid for a name that is none of them."""
+    for name in settings:
+        if name not in TableDeclaration.__optional_keys__:
+            listed = ", ".join(TableDeclaration.__annotations__)
+            hint = ARGUMENTS.get(name, f"settings: {listed}")
+            raise Invalid(f"create_table takes no {name!r}", hint=hint)
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

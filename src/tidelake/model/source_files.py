@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from tidelake.errors import Invalid
 
@@ -36,6 +37,15 @@ class CsvFormat:
                 hint="these can: utf-8, utf-16, latin-1",
             )
         return _ENCODINGS[plain]
+
+
+class CsvTerms(TypedDict, total=False):
+    """The same, by name."""
+
+    delimiter: str | None
+    header: bool | None
+    encoding: str | None
+    null: str | None
 
 
 @dataclass(frozen=True, slots=True)

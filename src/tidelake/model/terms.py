@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from tidelake.errors import Invalid
 from tidelake.model.names import fold
+from tidelake.model.reflexes import ARGUMENTS
 from tidelake.model.tag import checked_name
 
 TRANSACTION = "transaction"
@@ -42,9 +43,8 @@ class Terms:
         known = [each.name for each in fields(Terms)]
         unknown = [name for name in given if name not in known]
         if unknown:
-            raise TypeError(
-                f"a write has no argument {unknown[0]!r}; all of them take {', '.join(known)}"
-            )
+            told = ARGUMENTS.get(unknown[0], f"all of them take {', '.join(known)}")
+            raise TypeError(f"a write takes no {unknown[0]!r} (hint: {told})")
         terms = Terms(**given)
         if terms.once is not None:
             checked_name(terms.once, "token")

@@ -14,10 +14,12 @@ from tidelake.engine import Engine, Reading
 from tidelake.engine.export import lazy_polars, relation_on
 from tidelake.engine.row_source import Tables, pass_on
 from tidelake.errors import Invalid, NotFound
+from tidelake.model.forms import ColumnType
 from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, split_dotted
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import Predicate
+from tidelake.model.reflexes import OF_ROWS, Guessable
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
     import pyarrow.dataset
+    from pyspark.sql import DataFrame, SparkSession
 
 
 ROWS = "_tidelake_rows"
@@ -45,8 +48,10 @@ class Subquery:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
-class LazyRows(Drawable):
+class LazyRows(Guessable, Drawable):
     """The same `to_*` methods as a Scan has, over what `_reading` makes."""
+
+    _reflexes = ("rows", OF_ROWS)
 
     _session: Session
 
@@ -73,7 +78,7 @@ class LazyRows(Drawable):
         """The rows as a query, to stand in a larger one."""
         return Subquery(f"SELECT * FROM {ROWS}", {ROWS: pass_on(self)})
 
-    def column_types(self) -> dict[str, Any]:
+    def column_types(self) -> dict[str, ColumnType]:
         """Their columns, as create_table takes them."""
         asked = self._asked()
         return dict(self._default_engine().described(asked.sql, asked.tables, asked.parameters))
@@ -160,16 +165,18 @@ class LazyRows(Drawable):
     def to_duckdb(
         self, connection: duckdb.DuckDBPyConnection | None = None
     ) -> duckdb.DuckDBPyRelation:
-        """A DuckDB relation, not yet run. On a `connection` of your own it can be joined with what
-        that has; its rows come as Arrow then, and the connection gets access to nothing else."""
+        """A DuckDB relation, not yet run, on a connection of its own, where no other relation is to
+        join it with. On a `connection` of yours it can be joined with what that has; its rows come
+        as Arrow then, and the connection gets access to nothing else."""
         if connection is None:
             return self._reading(self._local_engine()).to_duckdb()
         return relation_on(connection, self.to_dataset())
 
-    def to_spark(self, spark: Any = None) -> Any:
+    def to_spark(self, spark: SparkSession | None = None) -> DataFrame:
         """A Spark DataFrame, not yet run and in no order; on the session given, the lake's, or
         the active one."""
-        return self._reading(self._on_spark(spark), ordered=False).to_spark()
+        found: DataFrame = self._reading(self._on_spark(spark), ordered=False).to_spark()
+        return found
 
 
 class Excerpt(LazyRows):

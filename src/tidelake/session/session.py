@@ -146,7 +146,10 @@ class Session:
         """The one of this name."""
         known = {each.name: each for each in self.formats}
         if name not in known:
-            raise Invalid(f"unknown kind of mirror {name!r}", hint=f"there are: {', '.join(known)}")
+            hint = f"there are: {', '.join(known)}"
+            if name == "iceberg":
+                hint += "; no metadata of Iceberg is written: tidelake export writes plain Parquet"
+            raise Invalid(f"unknown kind of mirror {name!r}", hint=hint)
         return known[name]
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import counting, dropped_tables
@@ -77,6 +78,8 @@ class View:
         name = self.namespace.table(name)
         listing = [*self.names(reader, at, "table"), *self.shared(reader, at)]
         known = [str(self.namespace.inner_table(other)) for _, other in listing]
+        near = get_close_matches(str(self.namespace.inner_table(name)), known, n=8)
+        known = [*near, *(each for each in known if each not in near)]
         listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         gone = [
             each for each in dropped_tables.dropped_by_name(reader, "table", name) if each.at <= at

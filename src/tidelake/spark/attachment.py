@@ -115,6 +115,7 @@ class Attachment(Closable):
             self._word = ""
 
     def close(self) -> None:
+        """As `detach`."""
         self.detach()
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyspark
@@ -39,7 +39,7 @@ def session(
     remote: str | None = None,
     time_zone: str = "UTC",
     s3: bool = False,
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, object] | None = None,
 ) -> SparkSession:
     """A Spark session for lakes: a new one, or the one that is there with the same settings.
 

@@ -15,6 +15,7 @@ from tidelake.engine.row_source import RowSource, Tables, pass_on
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
 from tidelake.model.event_time import as_moment
+from tidelake.model.forms import ColumnType
 from tidelake.model.literal import Value
 from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
@@ -280,7 +281,7 @@ class Query(LazyRows):
 
     # For writes of what a query gives.
 
-    def column_types(self) -> dict[str, Any]:
+    def column_types(self) -> dict[str, ColumnType]:
         """Its columns, as create_table takes them."""
         listed = self._described()
         columns = dict(listed)
@@ -289,12 +290,13 @@ class Query(LazyRows):
         return columns
 
     def column_names(self) -> list[str]:
+        """The names of its columns, in their order."""
         return [name for name, _ in self._described()]
 
     def _described(self) -> list[tuple[str, Any]]:
         return self.session.engine.described(self._sql, self.tables, self._parameters)
 
-    def rows_for(self, columns: Sequence[Column]) -> Any:
+    def rows_for(self, columns: Sequence[Column]) -> object:
         """Its rows as writes take them, for these columns, by position, cast as DuckDB's INSERT
         casts."""
         engine = self.session.engine

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import tidelake
 from tidelake.errors import Invalid, TidelakeError
@@ -86,14 +86,16 @@ class Place:
         """Whether DuckDB can use the catalog while Tidelake does."""
         return self.ducklake is not None and not self.exclusive
 
-    def tuned(self, **limits: Any) -> "Place":
+    def tuned(self, **limits: float) -> "Place":
         """The same place, where lakes are opened with other limits: fields of `Tuning`."""
-        return replace(self, tuning=replace(self.tuning, **limits))
+        tuning = replace(self.tuning, **cast(Any, limits))
+        return replace(self, tuning=tuning)
 
-    def open(self, **options: Any) -> tidelake.Lake:
+    def open(self, **options: object) -> tidelake.Lake:
         """The lake, as `connect` opens it with these options."""
-        address = resolve(self.url, f"{self.data}/", options.pop("storage_options", None))
-        return open_lake(address, Wishes(tuning=self.tuning, **options))
+        given = cast(dict[str, Any], options)
+        address = resolve(self.url, f"{self.data}/", given.pop("storage_options", None))
+        return open_lake(address, Wishes(tuning=self.tuning, **given))
 
     def duck(self) -> "duckdb.DuckDBPyConnection":
         """A DuckDB connection with the lake attached as `lake`."""
@@ -113,7 +115,7 @@ class Place:
         with closing(sqlite3.connect(self.catalog_file)) as catalog:
             return self.files(), list(catalog.iterdump())
 
-    def catalog(self, sql: str, *values: object) -> list[Any]:
+    def catalog(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """Rows of an SQLite catalog; or a change of it."""
         with closing(sqlite3.connect(self.catalog_file)) as connection, connection:
             return connection.execute(sql, values).fetchall()
@@ -123,7 +125,7 @@ class Place:
         known = self.catalog("SELECT path FROM ducklake_data_file")
         known += self.catalog("SELECT path FROM ducklake_delete_file")
         known += self.catalog("SELECT path FROM ducklake_files_scheduled_for_deletion")
-        names = {Path(row[0]).name for row in known}
+        names = {Path(str(row[0])).name for row in known}
         return {str(path) for path in files_below(self.data) if path.name not in names}
 
     @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tidelake.errors import Invalid
 from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
-from tidelake.model.settings import TableSettings
+from tidelake.model.settings import TableSettings, known_settings
 from tidelake.model.terms import CommitTerms
 from tidelake.session.drafting import DraftSession
 from tidelake.write import definitions, rows
@@ -22,7 +22,7 @@ def split(settings: TableSettings) -> tuple[CommitTerms, TableSettings]:
     given = dict(settings)
     terms = {name: given.pop(name) for name in list(given) if name in _TERMS}
     layout = {name: given.pop(name) for name in _LAYOUT if name in given}
-    wish = {**layout, **definitions.known_settings(given)}
+    wish = {**layout, **known_settings(given)}
     return cast(CommitTerms, terms), cast(TableSettings, wish)
 
 

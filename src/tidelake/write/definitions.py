@@ -107,17 +107,6 @@ def free_name(tx: DraftSession, name: TableName) -> SchemaInfo:
     return schema
 
 
-def known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    known = (
-        *("key", "event_time", "tombstone", "valid_to", "knowledge_time"),
-        *("entity", "bucket", "overlap"),
-    )
-    for name in settings:
-        if name not in known:
-            raise Invalid(f"create_table takes no {name!r}", hint=f"settings: {', '.join(known)}")
-    return {name: value for name, value in settings.items() if value is not None}
-
-
 def create_table(
     tx: DraftSession,
     name: TableName,
@@ -213,9 +202,9 @@ def create_view(
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
     if before is None:
         free_name(tx, name)
-    check(tx, sql)
     if before is not None:
         drop_view(tx, name)
+    check(tx, sql)
     home = schema_named(tx, name.schema)
     view = ViewInfo(
         id=tx.new_id(),

@@ -119,7 +119,28 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     (r"force=True", "--force", "force => true"),
     (r"older_than=['\"]([^'\"]+)['\"]", r"--older-than '\1'", r"older_than => '\1'"),
     (r"known_at\(…\)", "--known-at …", "AT (VERSION => …)"),
+    (r"pass one to connect\(\)", "say --catalog sqlite:///lake.db", "say --catalog"),
+    (r"\bfinish_erasures\(\)", "tidelake erase --finish", "tidelake erase --finish"),
+    (r"create=True makes it", "--create makes it", "CREATE TABLE makes it"),
+    (r"\baccept_foreign\(\)", "tidelake mirror accept", "tidelake mirror accept"),
+    (r"\breject_foreign\(\)", "tidelake mirror reject", "tidelake mirror reject"),
+    (r"\brecover\(from_delta=\[…\]\)", "--from …", "tidelake recover --from …"),
+    (r"\bimport_delta\(…, places=\[…\]\)", "--place …", "tidelake import --place …"),
+    (r"data_sets=\[…\]", "--data-set …", "tidelake erase --data-set …"),
+    (r"\bas_=\"([^\"]+)\"", r"--as \1", r"as_ => '\1'"),
+    (r"t\.scan\(where=…\)", "tidelake scan TABLE --where …", "SELECT … FROM t WHERE …"),
+    (
+        r"t\.as_of\((?:\"([^\"]+)\"|…)\)\.changes_of_belief\(since=…\)",
+        "tidelake diff TABLE --late --as-of … --since …",
+        "FROM changes_of_belief('t', …)",
+    ),
 )
+_OPTIONS = (
+    *("where", "reason", "columns", "entity", "overlap", "bucket", "resume", "mode", "message"),
+    *("new_columns", "bad_records", "changed", "share_data_path", "replace", "tombstone", "on"),
+)
+"""Arguments of Python that are options of a command by the same name."""
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(True\b|\[…\]|…|\"[^\"]*\"|\[\"\w+\"\])")
 _COMMANDS = [(re.compile(python), command) for python, command, _ in _RULES]
 _STATEMENTS = [(re.compile(python), statement) for python, _, statement in _RULES]
 _CARET = re.compile(r"^\s*(?:\^|LINE \d+:.*)\s*$")
@@ -135,7 +156,14 @@ def in_commands(hint: str | None) -> str | None: ...
 
 def in_commands(hint: str | None) -> str | None:
     """For those who type commands."""
-    return hint and _told(hint, _COMMANDS)
+    return hint and _ARGUMENT.sub(_option, _told(hint, _COMMANDS))
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    said = value.strip('[]"')
+    told = "" if said == "True" else f" '{said}'" if " " in said else f" {said}"
+    return f"--{name.replace('_', '-')}{told}"
 
 
 def in_sql(hint: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timezone, tzinfo
 from typing import Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
@@ -24,6 +24,7 @@ from tidelake.coverage.values.interval import Interval, whole
 from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment
+from tidelake.model.forms import Bound
 
 _ZONE = 'give a name such as "Europe/London" or "UTC"; where none is known: pip install tzdata'
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -98,7 +99,9 @@ class Calendar:
         return Calendar(Exchange(exchange_name(name)))
 
     @staticmethod
-    def of(given: Any) -> Calendar:
+    def of(
+        given: Calendar | CalendarSource | Buckets | Iterable[int | Interval | Sequence[Bound]],
+    ) -> Calendar:
         """What a coverage covers, by any of its entities; or intervals, pairs of start and end,
         or ids of buckets as they are in bitmaps."""
         if isinstance(given, Calendar):

@@ -23,7 +23,7 @@ from tidelake.model.settings import ENTITIES, Settings
 from tidelake.model.table import TableInfo
 from tidelake.model.types import INTEGERS
 
-Entity = tuple[Any, ...]
+Entity = tuple[int | str | date | UUID | None, ...]
 """The values of the entity columns, in their order; of a table without such, the empty tuple."""
 Moment = datetime | date | int
 

@@ -97,7 +97,7 @@ class Desk:
         lake = self.lake(caller)
         with span("plan", caller), self.slots.place():
             with self.place(caller, transaction) as place:
-                found = place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
+                found = _done(place, text, given, caller)
                 asked = found.for_engine() if isinstance(found, Query) else None
             turn = Turn(self.slots)
             if asked is None:
@@ -196,8 +196,13 @@ class Desk:
             )
 
 
+def _done(place: Changeable, text: str, given: Any, caller: Caller) -> object:
+    """A query, or what a write has done."""
+    return place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
+
+
 def _written(place: Changeable, text: str, given: Any, caller: Caller) -> int:
-    done = place.sql(text, given, as_of=caller.as_of, known_at=caller.known_at)
+    done = _done(place, text, given, caller)
     if isinstance(done, Query):
         raise Unsupported("this is a query, and not a write", hint="execute it as a query")
     return _count(done)

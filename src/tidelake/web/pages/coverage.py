@@ -136,7 +136,7 @@ def _series(table: Table) -> Series:
         return Series.of(table.info, table.source.at(reader))
 
 
-def _entity(series: Series, text: str) -> object:
+def _entity(series: Series, text: str) -> int | str | tuple[int | str, ...]:
     values = [part.strip() for part in text.split(",")] if len(series.entity) > 1 else [text]
     typed = [
         int(value) if "int" in column.type and value.lstrip("-").isdigit() else value
@@ -145,7 +145,7 @@ def _entity(series: Series, text: str) -> object:
     return typed[0] if len(series.entity) == 1 else tuple(typed)
 
 
-def _moment(series: Series, text: str) -> object:
+def _moment(series: Series, text: str) -> int | str | None:
     if not text:
         return None
     if series.clock.kind == COUNT:

@@ -1,0 +1,187 @@
+"""What callers try by reflex, because another library calls it so, and what it is called here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _by_name(told: Mapping[str, str]) -> dict[str, str]:
+    return {name: instead for instead, names in told.items() for name in names.split()}
+
+
+OF_ROWS = _by_name(
+    {
+        ".to_dicts()": "to_list to_pylist to_records fetchall fetchmany rows records iter_rows",
+        ".head(1).to_dicts()": "fetchone first",
+        ".to_pandas()": "df fetchdf fetch_df to_df toPandas",
+        ".to_pandas().to_numpy()": "to_numpy fetchnumpy",
+        ".to_polars()": "pl fetch_polars",
+        ".to_polars(lazy=True)": "lazy",
+        ".to_arrow()": "arrow to_table to_pyarrow to_pyarrow_table to_arrow_table toArrow collect"
+        " fetch_arrow_table fetch_all read load execute compute",
+        ".to_batches()": "to_reader fetch_record_batch to_arrow_batch_reader iter_batches",
+        ".to_spark()": "toDF toSpark",
+        ".head(5)": "show preview take iloc",
+        '.order_by("ts DESC").head(5)': "tail last",
+        '.order_by("ts DESC")': "sort sort_by sort_values orderBy",
+        ".count()": "num_rows row_count nrows n_rows height shape size",
+        ".column_types()": "columns column_names dtypes schema description",
+        ".to_polars().write_parquet(path), or the command tidelake export": "to_parquet"
+        " write_parquet",
+        ".to_polars().write_csv(path), or the command tidelake export": "to_csv write_csv",
+        ".to_polars().write_ndjson(path), or the command tidelake export": "to_json write_json"
+        " write_ndjson",
+        'lake.sql("SELECT … FROM …")': "filter where query select project loc groupby group_by"
+        " groupBy join agg aggregate max min sum mean avg median unique distinct nunique n_unique"
+        " drop_duplicates value_counts describe pivot sample with_columns withColumn assign dropna"
+        " drop_nulls fillna",
+    }
+)
+OF_TABLES = OF_ROWS | _by_name(
+    {
+        '.scan(columns=["a"], where="b > 3")': "filter where query select project loc",
+        ".schema.names": "columns column_names",
+        '.evolve(rename={"old": "new"})': "rename_columns rename_column alter_column",
+        '.evolve(add={"a": "INTEGER"})': "add_column add_columns",
+        '.evolve(drop=["a"])': "drop_column drop_columns delete_column",
+        '.evolve(widen={"a": "BIGINT"})': "cast alter update_schema",
+        "lake.rename(name, new)": "rename",
+        ".append(rows)": "insert insert_into write add extend",
+        '.merge(rows, on="id")': "upsert",
+        ".compact(), then lake.expire(…) and lake.cleanup(…)": "optimize vacuum z_order"
+        " rewrite_data_files",
+        ".snapshots()[-1].snapshot_id": "version snapshot_id current_snapshot latest_snapshot",
+        ".rollback(to=3)": "restore rollback_to_snapshot",
+        ".known_at(3)": "load_as_version at as_version at_version time_travel",
+        ".info": "metadata detail inspect id uuid properties",
+        'lake.tag("name")': "tag branch refs create_tag",
+        ".files()": "partitions file_uris data_files inspect_files",
+        ".partitioning": "partition_by partition_columns spec",
+        ".sorting": "sort_order sorted_by",
+        '.delete("true")': "truncate clear",
+        '.delete("id = 3")': "delete_where remove",
+        "lake.data_path": "path location uri table_uri",
+        '.set_event_time(None, key=["id"])': "set_key set_primary_key primary_key",
+        ".changes(since=3)": "load_cdf table_changes cdf read_changes",
+        "lake.exists(name)": "exists",
+    }
+)
+OF_LAKES = _by_name(
+    {
+        ".tables()": "list_tables show_tables table_names",
+        ".table(name)": "load_table get_table open_table load read read_table scan",
+        ".append(name, rows, create=True)": "write insert add write_table save",
+        ".table(name).merge(rows)": "merge upsert",
+        ".table(name).overwrite(rows)": "overwrite replace",
+        ".table(name).delete(where)": "delete",
+        ".table(name).clone(new)": "clone copy",
+        ".drop(name)": "drop_table delete_table drop_view remove",
+        ".rename(name, new)": "rename_table",
+        ".exists(name)": "table_exists has_table",
+        ".sql(query)": "execute query run",
+        ".create_schema(name)": "create_namespace create_database",
+        ".schemas()": "list_schemas list_namespaces list_databases namespaces databases",
+        ".compact(), then .expire(…) and .cleanup(…)": "vacuum optimize",
+        ".known_at(moment), or .table(name).as_of(moment)": "as_of at",
+        "with .transaction() as tx": "begin begin_transaction start_transaction commit",
+        ".log()": "history versions",
+        ".snapshots()[-1]": "version current_snapshot latest_snapshot last_snapshot head",
+        ".known_at(3)": "get_snapshot checkout load_version",
+        ".tag(name)": "snapshot branch create_tag create_branch",
+        ".tags()": "list_tags refs",
+        ".untag(name)": "delete_tag drop_tag",
+        ".options()": "config settings get_option",
+        "tidelake.ingest(lake, table, paths)": "ingest load_files",
+        "tidelake.import_delta(lake, path, table=name)": "import_delta",
+        "tidelake.asof_join(left, right)": "asof_join join",
+        "tidelake.restore(path, url)": "restore",
+    }
+)
+OF_SCHEMAS = _by_name(
+    {
+        ".columns": "fields",
+        ".names": "column_names",
+        ".column(name)": "field get find_field",
+        "table.to_arrow().schema": "to_arrow as_arrow arrow to_pyarrow",
+    }
+)
+OF_MODULE = _by_name(
+    {
+        "tidelake.connect(url)": "open load init create Catalog Connection Database DeltaTable lake"
+        " load_catalog attach",
+        "tidelake.connect(url).table(name)": "read read_table scan load_table read_lake",
+        "tidelake.connect(url).append(name, rows, create=True)": "write_table write_lake",
+        "tidelake.connect(url).sql(query)": "sql query execute",
+        "tidelake.asof_join(left, right)": "merge_asof join_asof asof",
+        "tidelake.import_delta(lake, path)": "from_delta read_delta convert_to_delta",
+    }
+)
+ARGUMENTS = {
+    "limit": "take them of what comes: .limit(10)",
+    "n": "take them of what comes: .limit(10)",
+    "order_by": 'order what comes: .order_by("ts DESC")',
+    **dict.fromkeys(["filter", "filters", "row_filter", "predicate"], "where="),
+    **dict.fromkeys(["select", "selected_fields", "column"], "columns="),
+    **dict.fromkeys(["version", "snapshot_id", "snapshot", "at", "timestamp"], "known_at="),
+    **dict.fromkeys(["primary_key", "keys", "pk"], "create_table() takes key=, merge() on="),
+    **dict.fromkeys(["partition", "partitioned_by", "partitioning", "partitions"], "partition_by="),
+    **dict.fromkeys(["sort", "sorted_by", "order", "cluster_by"], "sort_by="),
+    **dict.fromkeys(["exist_ok", "exists_ok"], "if_not_exists=True"),
+    **dict.fromkeys(["mode", "replace"], "append() adds rows, overwrite() replaces them"),
+    **dict.fromkeys(["when_matched", "when_not_matched"], "merge_builder(…) has clauses"),
+    **dict.fromkeys(["commit_message", "comment", "msg"], "message="),
+    **dict.fromkeys(["user", "committer"], "author="),
+    "schema_mode": "evolve(add=…) first",
+}
+"""Arguments of other libraries, by what takes their place."""
+
+
+class Guessable:
+    """Whose attributes may be missed by a name of another library: then the error says what to
+    call. Type checkers are not told, or they would take any name."""
+
+    __slots__ = ()
+    _reflexes: ClassVar[tuple[str, Mapping[str, str]]] = ("", {})
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            kind = type(self)
+            it, known = kind._reflexes
+            raise no_such_name(f"a {kind.__name__}", name, _spelled(it, known.get(name)), self)
+
+
+def no_such_name(whose: str, name: str, instead: str | None, of: object) -> AttributeError:
+    """An error for a name that is not there. Python adds a name that looks like it."""
+    hint = f" (hint: {instead})" if instead else ""
+    return AttributeError(f"{whose} has no {name!r}{hint}", name=name, obj=of)
+
+
+def _spelled(it: str, instead: str | None) -> str | None:
+    """Methods of the thing itself are called on it."""
+    if instead is None:
+        return None
+    parts = f" {instead}".replace(" .", f" {it}.")
+    return parts[1:]
+
+
+def with_hints(function: Callable[P, R]) -> Callable[P, R]:
+    """A method that says of an argument of other libraries what it takes in its place."""
+
+    @wraps(function)
+    def call(*places: P.args, **names: P.kwargs) -> R:
+        try:
+            return function(*places, **names)
+        except TypeError as error:
+            guessed = next((name for name in names if f"argument '{name}'" in str(error)), "")
+            if guessed not in ARGUMENTS:
+                raise
+            said = f"{function.__name__}() takes no {guessed!r} (hint: {ARGUMENTS[guessed]})"
+            raise TypeError(said) from None
+
+    return call
