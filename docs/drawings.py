@@ -99,7 +99,7 @@ def parts_of_a_lake() -> str:
             "Parquet, on a disk or an object store. A file is written once and never changed.",
         ),
     ]
-    parts += [box(36 + 62 * n, 258, 50, 28, fill="#cfe3f3", edge=BLUE) for n in range(10)]
+    parts += [box(36 + 64 * n, 258, 50, 28, fill="#cfe3f3", edge=BLUE) for n in range(10)]
     parts += [
         line((230, 184), (230, 222), arrow=True),
         line((550, 184), (550, 222), arrow=True),
@@ -200,7 +200,11 @@ def compaction() -> str:
         if files == 1:
             parts.append(box(x + 60, 134, 250, 30, fill="#cfe3f3", edge=BLUE))
             parts.append(note(x + 185, 153, "rows, each with its id and snapshot", at="middle"))
-            parts += [line((h, 70), (x + 185, 132), stroke=GREY, arrow=True) for h in heads]
+            ends = [x + 115 + 70 * n for n in range(3)]
+            parts += [
+                line((h, 70), (end, 132), stroke=GREY, arrow=True)
+                for h, end in zip(heads, ends, strict=True)
+            ]
             continue
         for number in range(files):
             left = x + 60 + 52 * number
