@@ -99,7 +99,7 @@ def parts_of_a_lake() -> str:
             "Parquet, on a disk or an object store. A file is written once and never changed.",
         ),
     ]
-    parts += [box(36 + 62 * n, 258, 50, 28, fill="#cfe3f3", edge=BLUE) for n in range(10)]
+    parts += [box(36 + 64 * n, 258, 50, 28, fill="#cfe3f3", edge=BLUE) for n in range(10)]
     parts += [
         line((230, 184), (230, 222), arrow=True),
         line((550, 184), (550, 222), arrow=True),
@@ -200,7 +200,11 @@ def compaction() -> str:
         if files == 1:
             parts.append(box(x + 60, 134, 250, 30, fill="#cfe3f3", edge=BLUE))
             parts.append(note(x + 185, 153, "rows, each with its id and snapshot", at="middle"))
-            parts += [line((h, 70), (x + 185, 132), stroke=GREY, arrow=True) for h in heads]
+            ends = [x + 115 + 70 * n for n in range(3)]
+            parts += [
+                line((h, 70), (end, 132), stroke=GREY, arrow=True)
+                for h, end in zip(heads, ends, strict=True)
+            ]
             continue
         for number in range(files):
             left = x + 60 + 52 * number
@@ -220,7 +224,68 @@ def compaction() -> str:
     return drawing(700, 218, "Compaction", about, parts)
 
 
+def rectangles() -> str:
+    """The history of ACME in docs/bitemporal.md, without its tombstone."""
+    pale, deep = "#f4f8fb", "#cfe3f3"
+
+    def cell(x: float, y: float, w: float, h: float, price: str, *, still: bool) -> list[str]:
+        fill, words = (deep, "still the answer") if still else (pale, "")
+        middle = y + h / 2 + (0 if still else 5)
+        found = [box(x, y, w, h, fill=fill, edge=BLUE)]
+        found.append(text(x + w / 2, middle, price, at="middle", bold=True))
+        return [*found, note(x + w / 2, middle + 16, words, at="middle")] if still else found
+
+    hours, commits = (120, 250, 380, 640), (270, 210, 150, 90, 24)
+    parts = [
+        line((120, 270), (660, 270), arrow=True),
+        line((120, 270), (120, 10), arrow=True),
+        note(660, 310, "event time", at="end"),
+        note(108, 16, "system time", at="end"),
+        *cell(120, 210, 520, 60, "10.0", still=False),
+        *cell(120, 150, 260, 60, "10.0", still=False),
+        *cell(380, 90, 260, 120, "12.0", still=False),
+        *cell(120, 24, 130, 126, "10.0", still=True),
+        *cell(250, 24, 130, 126, "11.0", still=True),
+        *cell(380, 24, 260, 66, "12.5", still=True),
+    ]
+    for x, hour in zip(hours, ("09:00", "10:00", "11:00"), strict=False):
+        parts.append(note(x, 288, hour, at="middle"))
+    said = ("10.0 from 9 on", "12.0 from 11 on", "late: 11.0", "12.5, not 12.0")
+    for y, words in zip(commits, said, strict=False):
+        parts.append(note(108, y - 4, words, at="end", fill=ORANGE if y < 200 else GREY))
+    about = "Event time across, system time up. Each commit divides or ends rectangles below it."
+    return drawing(700, 322, "The history of a key", about, parts)
+
+
+def leak() -> str:
+    parts = [
+        line((40, 100), (660, 100), arrow=True),
+        note(660, 122, "time", at="end"),
+        dot(120, 100),
+        note(120, 128, "1 March", at="middle"),
+        text(120, 78, "score 0.2", at="middle", bold=True),
+        note(120, 60, "true and known", at="middle"),
+        dot(270, 100, fill=ORANGE),
+        note(270, 128, "1 April", at="middle"),
+        text(270, 78, "score 0.9", at="middle", bold=True),
+        note(270, 60, "true since here", at="middle", fill=ORANGE),
+        line((400, 30), (400, 110), dashed=True),
+        text(400, 22, "the label", at="middle", bold=True),
+        note(400, 128, "10 April", at="middle"),
+        dot(560, 100, fill=ORANGE),
+        note(560, 78, "known since here", at="middle", fill=ORANGE),
+        line((270, 144), (560, 144), stroke=ORANGE),
+        note(415, 162, "true, and not known", at="middle", fill=ORANGE),
+        text(40, 196, "by time alone: 0.9, which nobody knew", fill=ORANGE),
+        text(40, 218, "with known_at: 0.2"),
+    ]
+    about = "A score that is true since April and known since later leaks into a label between."
+    return drawing(700, 234, "A join that leaks", about, parts)
+
+
 DRAWINGS = {
+    "rectangles": rectangles,
+    "leak": leak,
     "parts-of-a-lake": parts_of_a_lake,
     "snapshots": snapshots,
     "rollup": rollup,
