@@ -147,9 +147,11 @@ class Job(AbstractContextManager["Job"], Protocol):
         """The rows of a query that gives few, as the catalog keeps them; None if it cannot keep
         them exactly."""
 
-    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
-        """What `do` finds out about the rows of a query, where they are: as many answers as there
-        are places with rows."""
+    def over(
+        self, sql: str, do: Callable[[Workbench, str], Answer], *, together: bool = False
+    ) -> list[Answer]:
+        """What `do` finds out about the rows of a query, where they are, or does with them: as many
+        answers as there are places with rows. `together`: they are brought to one place."""
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]

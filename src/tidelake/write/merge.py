@@ -19,9 +19,10 @@ from tidelake.model.predicate import And, Compare, In, Predicate
 from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.settings import Settings
 from tidelake.model.types import FLOATS
-from tidelake.session import staging
+from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
+from tidelake.session.exchange import Coming, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
@@ -214,8 +215,6 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
         f" source AS {_S} {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal})"
         " AS m",
     )
-    job.define("matched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL")
-    job.define("unmatched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL")
     if clauses.orphaned:
         job.hold(
             "orphaned",
@@ -257,32 +256,12 @@ def _tally(job: Job, clauses: Clauses) -> _Tally:
     return _Tally(gone, updated, inserted)
 
 
-def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResult:
+def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: ScanPlan) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     tally = _tally(job, clauses)
-    relations = {"matched": clauses.matched}
-    if clauses.orphaned:
-        relations["orphaned"] = clauses.orphaned
-    pointers = ", ".join(POINTERS)
-    doomed = " UNION ALL ".join(
-        f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
-    )
-    job.define("doomed", doomed)
-    gone = staging.remove(tx, draft, job, "doomed", plan, known=tally.gone)
-    files = []
-    changed = " UNION ALL ".join(_changed(job, work, relations))
-    coming = " UNION ALL ".join(
-        work.rows(job, clause, f"unmatched WHERE {_ACTION} = {place}")
-        for place, clause in enumerate(clauses.unmatched, 1)
-    )
-    if tally.updated:
-        job.define("changed", changed)
-        sql = "SELECT * FROM changed"
-        files += staging.add(tx, draft, job, sql, count=tally.updated, numbered=True)
-    if tally.inserted:
-        job.define("coming", coming)
-        files += staging.add(tx, draft, job, "SELECT * FROM coming", count=tally.inserted)
+    files = _exchange(job, work, tally, plan).run(tx, draft, job)
     check_nulls(draft, files)
+    gone = sum(tally.gone.values())
     return result(
         files,
         rows=gone + tally.inserted,
@@ -291,6 +270,36 @@ def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResul
         deleted=gone - tally.updated,
         operation="merge",
     )
+
+
+def _exchange(job: Job, work: MergeWork, tally: _Tally, plan: ScanPlan) -> Exchange:
+    clauses = work.clauses
+    relations = {"matched": clauses.matched}
+    if clauses.orphaned:
+        relations["orphaned"] = clauses.orphaned
+    pointers = ", ".join(POINTERS)
+    views = {
+        "matched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL",
+        "unmatched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL",
+        "doomed": " UNION ALL ".join(
+            f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
+        ),
+    }
+    changed = " UNION ALL ".join(_changed(job, work, relations))
+    new = " UNION ALL ".join(
+        work.rows(job, clause, f"unmatched WHERE {_ACTION} = {place}")
+        for place, clause in enumerate(clauses.unmatched, 1)
+    )
+    coming = []
+    if tally.updated:
+        views["changed"] = changed
+        coming.append(Coming("SELECT * FROM changed", tally.updated, numbered=True))
+    if tally.inserted:
+        views["coming"] = new
+        coming.append(Coming("SELECT * FROM coming", tally.inserted))
+    held = ("joined", *(["orphaned"] if clauses.orphaned else []))
+    rows = f"SELECT * FROM joined WHERE {_ACTION} > 0"
+    return Exchange(plan, held, rows, views, "doomed", tally.gone, tuple(coming))
 
 
 def _changed(

@@ -246,7 +246,13 @@ class LocalJob(Closable):
             self._work.reach([target.path])
             return restamp_file(self._work, target, file, stamp)
 
-    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
+    def over(
+        self,
+        sql: str,
+        do: Callable[[Workbench, str], Answer],
+        *,
+        together: bool = False,  # noqa: ARG002  (they are)
+    ) -> list[Answer]:
         """What `do` finds out about the rows of a query."""
         return [self._run(lambda: do(self._work, sql))]
 

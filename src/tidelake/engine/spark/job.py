@@ -281,8 +281,11 @@ class SparkJob(Closable):
             made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
         yield from (made[place] for place in range(len(tasks)))
 
-    def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
-        """What `do` finds out about the rows of a query: each task answers for its own."""
+    def over(
+        self, sql: str, do: Callable[[Workbench, str], Answer], *, together: bool = False
+    ) -> list[Answer]:
+        """What `do` finds out about the rows of a query: each task answers for its own, or one
+        for all of them."""
         with self._on_executors():
             found = self._relations.of(sql)
             query = self._relations.executors.query(found, f"SELECT * FROM {ROWS}")
@@ -290,7 +293,7 @@ class SparkJob(Closable):
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from query.over(batches, do)
 
-            return _answers(found.frame, answer)
+            return _answers(found.frame.coalesce(1) if together else found.frame, answer)
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: each task has it choose of its own
