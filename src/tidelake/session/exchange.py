@@ -26,7 +26,8 @@ from tidelake.session.drafting import DraftSession
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
-_FILES_OF_A_TASK = 32
+FILES_OF_A_TASK = 32
+"""From which one task takes rows: it writes a delete file for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,12 @@ class Coming:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What `plan` has found, and the job holds in the relations `held`; `rows` is a query of all
-    that matters of the first. Over them there are `views`, by name and in order. `doomed` points
-    at the rows that leave: so many of each file as `gone` says, those of no file being in the
-    catalog."""
+    """What `plan` has found, and the job has in the relations `found`. Over them there are `views`,
+    by name and in order. `doomed` points at the rows that leave: so many of each file as `gone`
+    says, those of no file being in the catalog."""
 
     plan: ScanPlan
-    held: tuple[str, ...]
-    rows: str
+    found: tuple[str, ...]
     views: Mapping[str, str]
     doomed: str
     gone: Mapping[int | None, int]
@@ -66,26 +65,29 @@ class Exchange:
             self._define(job)
             staging.remove_partly(tx, draft, job, self.doomed, partly)
             return self._add(tx, draft, job)
-        task = _Task(self, draft.target, tuple(file for file, _ in partly), draft.stamp)
+        task = FileTask(
+            self.views,
+            self.doomed,
+            tuple(each for each in self.coming if each.count),
+            draft.target,
+            tuple(file for file, _ in partly),
+            draft.stamp,
+        )
         tx.announce()
-        (done,) = job.over(self.rows, task.run, together=True)
-        tx.wrote([delete.path for delete in done.deletes])
-        staging.take_deletes(draft, done.deletes)
-        for files in done.files:
-            tx.wrote([file.path for file in files])
-            draft.add_files(files)
-        return [file for files in done.files for file in files]
+        done = job.meet(self.found, task.run)
+        assert done is not None
+        return done.stage(tx, draft)
 
     def _is_for_one_task(self, tx: DraftSession, draft: TableDraft, job: Job) -> bool:
         """Whether there are committed files alone to take rows from, and files to write."""
         coming = [each for each in self.coming if each.count]
-        if job.in_process or draft.has_added or len(self.held) > 1:
+        if job.in_process or draft.has_added or len(self.found) > 1:
             return False
         if None in self.gone or not self.gone or not coming:
             return False
         if any(staging.may_inline(tx, draft, each.count) for each in coming):
             return False
-        return self.count <= draft.target.row_group_rows and len(self.gone) <= _FILES_OF_A_TASK
+        return self.count <= draft.target.row_group_rows and len(self.gone) <= FILES_OF_A_TASK
 
     def _in_steps(self, tx: DraftSession, draft: TableDraft, job: Job) -> list[NewFile]:
         self._define(job)
@@ -104,36 +106,48 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class WrittenFiles:
+    """Files that a task has written, of what came and of what is deleted."""
+
     deletes: list[NewDeleteFile]
     files: list[tuple[NewFile, ...]]
 
+    def stage(self, tx: DraftSession, draft: TableDraft) -> list[NewFile]:
+        tx.wrote([delete.path for delete in self.deletes])
+        staging.take_deletes(draft, self.deletes)
+        for files in self.files:
+            tx.wrote([file.path for file in files])
+            draft.add_files(files)
+        return [file for files in self.files for file in files]
+
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """All of an exchange, where its rows are; picklable, because executors run it."""
+class FileTask:
+    """Writes all files of an exchange, where its rows are; picklable, because executors run it.
+    Rows leave `files`."""
 
-    exchange: Exchange
+    views: Mapping[str, str]
+    doomed: str
+    coming: tuple[Coming, ...]
     target: Target
     files: tuple[DataFile, ...]
     stamp: int
 
-    def run(self, work: Workbench, sql: str) -> _Done:
-        what = self.exchange
-        work.reach([self.target.path, *(file.path for file in self.files)])
-        work.connection.execute(f"CREATE TEMP TABLE {quote(what.held[0])} AS {sql}")
-        for name, view in what.views.items():
+    def run(self, work: Workbench) -> WrittenFiles:
+        for name, view in self.views.items():
             work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {view}")
+        return self.write(work)
+
+    def write(self, work: Workbench) -> WrittenFiles:
+        """Requires: the views are there."""
+        work.reach([self.target.path, *(file.path for file in self.files)])
         deletes = [self._deleted(work, file) for file in self.files]
         files = [
             write_files(work, each.sql, self.target, carries_row_ids=each.numbered)
-            for each in what.coming
-            if each.count
+            for each in self.coming
         ]
-        return _Done(deletes, files)
+        return WrittenFiles(deletes, files)
 
     def _deleted(self, work: Workbench, file: DataFile) -> NewDeleteFile:
-        positions = (
-            f"SELECT {ROW_POSITION} AS pos FROM {self.exchange.doomed} WHERE {ROW_FILE} = {file.id}"
-        )
+        positions = f"SELECT {ROW_POSITION} AS pos FROM {self.doomed} WHERE {ROW_FILE} = {file.id}"
         return write_delete_file(work, self.target, file, positions, self.stamp)

@@ -223,10 +223,14 @@ def can_end(draft: TableDraft, file: DataFile) -> bool:
     """Whether the catalog may say that the file ends when its last rows go. If it keeps deletes
     from it already, DuckDB's change feed would show those rows as deleted once more; and several
     sources of deletes may name the same row, so that nobody knows which rows are the last."""
-    seen = draft.seen[file.id]
-    if file.id in draft.ended_files:
-        return True
-    return not seen.deleted_positions and len(seen.delete_files) < 2
+    return file.id in draft.ended_files or may_end(draft, file)
+
+
+def may_end(draft: TableDraft, file: DataFile) -> bool:
+    """The same of a file from which nothing may have been deleted in this transaction yet."""
+    if (seen := draft.seen.get(file.id)) is not None:
+        return not seen.deleted_positions and len(seen.delete_files) < 2
+    return not file.deleted_positions and len(file.deletes) < 2
 
 
 def end(draft: TableDraft, file_id: int) -> None:
@@ -243,6 +247,11 @@ def _keep_positions(draft: TableDraft, job: Job, doomed: str, file_ids: list[int
         f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IN ({listed})"
         f" ORDER BY {ROW_FILE}, {ROW_POSITION}"
     )
+    keep_positions(draft, rows)
+
+
+def keep_positions(draft: TableDraft, rows: Iterable[tuple[int, int]]) -> None:
+    """Have the catalog keep that these rows leave their files, by positions in order."""
     for file_id, position in rows:
         draft.positions[file_id] = (*draft.positions.get(file_id, ()), position)
 

@@ -259,9 +259,8 @@ def update(
         )
         sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
         coming = (Coming(sql, updated, numbered=True),)
-        files = Exchange(
-            plan, ("changed",), "SELECT * FROM changed", {}, "changed", gone, coming
-        ).run(tx, draft, job)
+        found_rows = Exchange(plan, ("changed",), {}, "changed", gone, coming)
+        files = found_rows.run(tx, draft, job)
     check_nulls(draft, files)
     return result(files, rows=updated, updated=updated, operation="update")
 
