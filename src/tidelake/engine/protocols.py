@@ -79,9 +79,9 @@ class Job(AbstractContextManager["Job"], Protocol):
 
     def scan(
         self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
-    ) -> None:
+    ) -> bool:
         """A relation of the plan's rows. With `among`, it may lack rows that no row of another
-        relation is equal to."""
+        relation is equal to; whether it has of files no others."""
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -150,6 +150,10 @@ class Job(AbstractContextManager["Job"], Protocol):
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query, where they are: as many answers as there
         are places with rows."""
+
+    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer | None:
+        """What `do` makes of relations that have few rows: they are brought to one place, where it
+        finds them under their names. None if it was not asked, as there are no rows."""
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]

@@ -17,6 +17,8 @@ from tidelake.session.draft import TableDraft, first_of_place, place_of
 from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 
+Touched = list[tuple[DataFile, int]]
+"""Files that lose rows, and how many."""
 POINTERS = (ROW_FILE, ROW_POSITION)
 _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
@@ -123,20 +125,31 @@ def remove(
     `plan` is the read that found them; `known` is how many there are of each file, those of no
     file being in the catalog.
     """
-    told = f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}"
-    counts: dict[Any, int] = dict(job.rows(told) if known is None else known)
+    counts = dict(by_file(job, doomed) if known is None else known)
     total = sum(counts.values())
     if counts.pop(None, 0):
         ids = job.rows(f"SELECT {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IS NULL")
         remove_catalog_rows(draft, {row[0] for row in ids})
-    files = {file.id: file for file in plan.files}
-    touched = [(files[file_id], count) for file_id, count in counts.items()]
-    for file, count in touched:
+    committed = []
+    for file, count in touched(plan, counts):
         if file.id < 0:
             _rewrite_staged(tx, draft, job, doomed, file, count)
-    committed = [(file, count) for file, count in touched if file.id >= 0]
-    _remove_from_files(tx, draft, job, doomed, committed)
+        else:
+            committed.append((file, count))
+    remove_partly(tx, draft, job, doomed, end_whole(draft, committed))
     return total
+
+
+def by_file(job: Job, doomed: str) -> dict[int | None, int]:
+    """How many rows of each file a relation points at."""
+    told: list[Any] = job.rows(f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}")
+    return dict(told)
+
+
+def touched(plan: ScanPlan, counts: Mapping[int | None, int]) -> Touched:
+    """The plan's files that lose rows, each with how many."""
+    files = {file.id: file for file in plan.files}
+    return [(files[file_id], count) for file_id, count in counts.items() if file_id is not None]
 
 
 def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
@@ -146,15 +159,10 @@ def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
     draft.ended_rows |= row_ids
 
 
-def _remove_from_files(
-    tx: DraftSession,
-    draft: TableDraft,
-    job: Job,
-    doomed: str,
-    touched: Iterable[tuple[DataFile, int]],
-) -> None:
-    partly: list[tuple[DataFile, int]] = []
-    for file, count in touched:
+def end_whole(draft: TableDraft, files: Touched) -> Touched:
+    """Committed files that lose all their rows end, if they can; the others."""
+    partly: Touched = []
+    for file, count in files:
         if file.id in draft.ended_files:
             continue
         check(draft, file)
@@ -163,18 +171,36 @@ def _remove_from_files(
             end(draft, file.id)
         else:
             partly.append((file, count))
-    total = sum(count for _, count in partly)
+    return partly
+
+
+def are_few(draft: TableDraft, files: Touched) -> bool:
+    """Whether the catalog is to keep which rows leave these files."""
+    total = sum(count for _, count in files)
     few = total <= draft.options.inline_rows
-    if few and all(file.id not in draft.delete_files for file, _ in partly):
-        _keep_positions(draft, job, doomed, [file.id for file, _ in partly])
-    elif partly:
+    return few and all(file.id not in draft.delete_files for file, _ in files)
+
+
+def remove_partly(
+    tx: DraftSession, draft: TableDraft, job: Job, doomed: str, files: Touched
+) -> None:
+    """Stage the deletion of rows from committed files that stay."""
+    listed = [file for file, _ in files]
+    if are_few(draft, files):
+        _keep_positions(draft, job, doomed, [file.id for file in listed])
+    elif files:
         tx.announce()
-        files = [file for file, _ in partly]
         pointers = f"SELECT * FROM {doomed}"
-        made = job.delete(pointers, draft.target, files, draft.stamp, count=total)
+        total = sum(count for _, count in files)
+        made = job.delete(pointers, draft.target, listed, draft.stamp, count=total)
         tx.wrote([delete.path for delete in made])
-        for delete in made:
-            draft.delete_files[delete.data_file_id] = _following(draft, delete)
+        take_deletes(draft, made)
+
+
+def take_deletes(draft: TableDraft, made: Iterable[NewDeleteFile]) -> None:
+    """Stage delete files that have been written."""
+    for delete in made:
+        draft.delete_files[delete.data_file_id] = _following(draft, delete)
 
 
 def check(draft: TableDraft, file: DataFile) -> None:
@@ -197,10 +223,14 @@ def can_end(draft: TableDraft, file: DataFile) -> bool:
     """Whether the catalog may say that the file ends when its last rows go. If it keeps deletes
     from it already, DuckDB's change feed would show those rows as deleted once more; and several
     sources of deletes may name the same row, so that nobody knows which rows are the last."""
-    seen = draft.seen[file.id]
-    if file.id in draft.ended_files:
-        return True
-    return not seen.deleted_positions and len(seen.delete_files) < 2
+    return file.id in draft.ended_files or may_end(draft, file)
+
+
+def may_end(draft: TableDraft, file: DataFile) -> bool:
+    """The same of a file from which nothing may have been deleted in this transaction yet."""
+    if (seen := draft.seen.get(file.id)) is not None:
+        return not seen.deleted_positions and len(seen.delete_files) < 2
+    return not file.deleted_positions and len(file.deletes) < 2
 
 
 def end(draft: TableDraft, file_id: int) -> None:
@@ -217,6 +247,11 @@ def _keep_positions(draft: TableDraft, job: Job, doomed: str, file_ids: list[int
         f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IN ({listed})"
         f" ORDER BY {ROW_FILE}, {ROW_POSITION}"
     )
+    keep_positions(draft, rows)
+
+
+def keep_positions(draft: TableDraft, rows: Iterable[tuple[int, int]]) -> None:
+    """Have the catalog keep that these rows leave their files, by positions in order."""
     for file_id, position in rows:
         draft.positions[file_id] = (*draft.positions.get(file_id, ()), position)
 

@@ -6,32 +6,33 @@ first clause whose condition holds. Only files in which something matches are to
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelake.engine import Among, Job
 from tidelake.errors import Invalid
-from tidelake.model.change import WriteResult
+from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
-from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.schema import ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.settings import Settings
 from tidelake.model.types import FLOATS
-from tidelake.session import staging
+from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
+from tidelake.session.exchange import Coming, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
 from tidelake.write.clauses import UPSERT, Clauses, MergeClause, MergeWork, flat
+from tidelake.write.merge_task import MergeScript, MergeTask, is_for_one_task, run_task
 from tidelake.write.rows import check_nulls, result, writable
+from tidelake.write.tally import ACTION, Tally, tally_of
 
-_ACTION = "_tidelake_action"
 _T, _S = "_tidelake_target", "_tidelake_source"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
-_COUNT, _NEW = "_tidelake_count", "_tidelake_new"
+_COUNT = "_tidelake_count"
 _FEW = 100
 _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
 _SHOWN = 3
@@ -199,90 +200,58 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
     keys = tuple(key.name for key in work.keys)
     among = None if clauses.orphaned else Among("source", keys, survey.count)
-    job.scan("target", plan, among)
+    is_narrow = job.scan("target", plan, among)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in names)
-    sources = ", ".join(f"{_S}.{quote(c.name)} AS {flat('source', c.name)}" for c in work.source)
     equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
+    script = _script(job, work, _joined(work, f"{lineage}, {targets}", equal))
+    if is_narrow and is_for_one_task(draft, plan, survey.count):
+        task = MergeTask.of(tx, draft, plan, survey.count, script)
+        if done := run_task(tx, draft, job, plan, task):
+            return _told(draft, *done)
+    job.hold("joined", script.joined)
+    if clauses.orphaned:
+        job.hold(
+            "orphaned",
+            f"SELECT *, {work.action(clauses.orphaned)} AS {ACTION} FROM (SELECT {lineage},"
+            f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
+            f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
+        )
+    return _apply(tx, job, draft, plan, script)
+
+
+def _joined(work: MergeWork, targets: str, equal: str) -> str:
+    """Rows of the source with those of the table that match, if something becomes of them."""
+    clauses = work.clauses
+    sources = ", ".join(f"{_S}.{quote(c.name)} AS {flat('source', c.name)}" for c in work.source)
     action = (
         f"CASE WHEN {ROW_POSITION} IS NULL THEN {work.action(clauses.unmatched)}"
         f" ELSE {work.action(clauses.matched)} END"
     )
-    job.hold(
-        "joined",
-        f"SELECT *, {action} AS {_ACTION} FROM (SELECT {lineage}, {targets}, {sources} FROM"
-        f" source AS {_S} {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal})"
-        " AS m",
+    rows = (
+        f"SELECT {targets}, {sources} FROM source AS {_S}"
+        f" {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal}"
     )
-    job.define("matched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL")
-    job.define("unmatched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL")
-    if clauses.orphaned:
-        job.hold(
-            "orphaned",
-            f"SELECT *, {work.action(clauses.orphaned)} AS {_ACTION} FROM (SELECT {lineage},"
-            f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
-            f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
-        )
-    return _apply(tx, job, work, plan)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tally:
-    """What becomes of rows: how many of each file leave it, are written anew, and are added."""
-
-    gone: Mapping[int | None, int]
-    updated: int
-    inserted: int
-
-
-def _tally(job: Job, clauses: Clauses) -> _Tally:
-    gone: Counter[int | None] = Counter()
-    updated = inserted = 0
-    counted = {
-        "joined": clauses.matched,
-        **({"orphaned": clauses.orphaned} if clauses.orphaned else {}),
-    }
-    for name, listed in counted.items():
-        keys = f"{ROW_FILE}, {_NEW}, {_ACTION}"
-        rows = job.rows(
-            f"SELECT {keys}, count(*) FROM (SELECT {ROW_FILE}, {ROW_POSITION} IS NULL AS {_NEW},"
-            f" {_ACTION} FROM {name} WHERE {_ACTION} > 0) AS a GROUP BY {keys}"
-        )
-        for file, is_new, action, count in rows:
-            if is_new:
-                inserted += count
-                continue
-            gone[file] += count
-            updated += count if listed[action - 1].kind == "update" else 0
-    return _Tally(gone, updated, inserted)
-
-
-def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResult:
-    draft, clauses = work.draft, work.clauses
-    tally = _tally(job, clauses)
-    relations = {"matched": clauses.matched}
-    if clauses.orphaned:
-        relations["orphaned"] = clauses.orphaned
-    pointers = ", ".join(POINTERS)
-    doomed = " UNION ALL ".join(
-        f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
+    return (
+        f"SELECT * FROM (SELECT *, {action} AS {ACTION} FROM ({rows}) AS m) AS n WHERE {ACTION} > 0"
     )
-    job.define("doomed", doomed)
-    gone = staging.remove(tx, draft, job, "doomed", plan, known=tally.gone)
-    files = []
-    changed = " UNION ALL ".join(_changed(job, work, relations))
-    coming = " UNION ALL ".join(
-        work.rows(job, clause, f"unmatched WHERE {_ACTION} = {place}")
-        for place, clause in enumerate(clauses.unmatched, 1)
+
+
+def _apply(
+    tx: DraftSession, job: Job, draft: TableDraft, plan: ScanPlan, script: MergeScript
+) -> WriteResult:
+    tally = tally_of(job.rows, script.kinds)
+    counts = {True: tally.updated, False: tally.inserted}
+    coming = tuple(
+        Coming(sql, counts[numbered], numbered) for numbered, sql in script.queries.items()
     )
-    if tally.updated:
-        job.define("changed", changed)
-        sql = "SELECT * FROM changed"
-        files += staging.add(tx, draft, job, sql, count=tally.updated, numbered=True)
-    if tally.inserted:
-        job.define("coming", coming)
-        files += staging.add(tx, draft, job, "SELECT * FROM coming", count=tally.inserted)
+    exchange = Exchange(plan, tuple(script.kinds), script.views, "doomed", tally.gone, coming)
+    return _told(draft, tally, exchange.run(tx, draft, job))
+
+
+def _told(draft: TableDraft, tally: Tally, files: Sequence[NewFile]) -> WriteResult:
     check_nulls(draft, files)
+    gone = sum(tally.gone.values())
     return result(
         files,
         rows=gone + tally.inserted,
@@ -293,13 +262,41 @@ def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResul
     )
 
 
+def _script(job: Job, work: MergeWork, joined: str) -> MergeScript:
+    clauses = work.clauses
+    relations = {"matched": clauses.matched}
+    if clauses.orphaned:
+        relations["orphaned"] = clauses.orphaned
+    pointers = ", ".join(POINTERS)
+    views = {
+        "matched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL",
+        "unmatched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL",
+        "doomed": " UNION ALL ".join(
+            f"SELECT {pointers} FROM {name} WHERE {ACTION} > 0" for name in relations
+        ),
+    }
+    queries = {}
+    if changed := " UNION ALL ".join(_changed(job, work, relations)):
+        views["changed"] = changed
+        queries[True] = "SELECT * FROM changed"
+    if new := " UNION ALL ".join(
+        work.rows(job, clause, f"unmatched WHERE {ACTION} = {place}")
+        for place, clause in enumerate(clauses.unmatched, 1)
+    ):
+        views["coming"] = new
+        queries[False] = "SELECT * FROM coming"
+    held = {"matched": "joined", "orphaned": "orphaned"}
+    kinds = {held[name]: [clause.kind for clause in listed] for name, listed in relations.items()}
+    return MergeScript(joined, views, queries, kinds)
+
+
 def _changed(
     job: Job, work: MergeWork, relations: Mapping[str, Sequence[MergeClause]]
 ) -> Iterator[str]:
     for name, listed in relations.items():
         for place, clause in enumerate(listed, 1):
             if clause.kind == "update":
-                yield work.rows(job, clause, f"{name} WHERE {_ACTION} = {place}", ROW_NUMBER)
+                yield work.rows(job, clause, f"{name} WHERE {ACTION} = {place}", ROW_NUMBER)
 
 
 def _range(job: Job, survey: _Survey) -> Predicate | None:

@@ -26,6 +26,7 @@ from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
+from tidelake.session.exchange import Coming, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, pairs, parse_assignment, without_rows
@@ -251,12 +252,15 @@ def update(
         found = wanted.checked(job, schema, empty, str(name))
         job.scan("target", plan)
         job.hold("changed", "SELECT * FROM target")
-        updated = staging.remove(tx, draft, job, "changed", plan)
+        gone = staging.by_file(job, "changed")
+        updated = sum(gone.values())
         chosen = ", ".join(
             f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
         )
         sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
-        files = staging.add(tx, draft, job, sql, count=updated, numbered=True)
+        coming = (Coming(sql, updated, numbered=True),)
+        found_rows = Exchange(plan, ("changed",), {}, "changed", gone, coming)
+        files = found_rows.run(tx, draft, job)
     check_nulls(draft, files)
     return result(files, rows=updated, updated=updated, operation="update")
 

@@ -82,10 +82,11 @@ class LocalJob(Closable):
         name: str,
         plan: ScanPlan | AsOfPlan | RowSource,
         among: Among | None = None,  # noqa: ARG002
-    ) -> None:
-        """A relation of the plan's rows."""
+    ) -> bool:
+        """A relation of the plan's rows: all of them."""
         with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)
+        return False
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -249,6 +250,10 @@ class LocalJob(Closable):
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query."""
         return [self._run(lambda: do(self._work, sql))]
+
+    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer:  # noqa: ARG002
+        """What `do` makes of relations: all are in one place."""
+        return self._run(lambda: do(self._work))
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]

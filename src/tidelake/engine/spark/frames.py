@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
 
 from tidelake.engine.spark.arrow_reader import arrow_type
+from tidelake.engine.spark.types import spark_type
 from tidelake.errors import Invalid, Unsupported
+from tidelake.model.names import fold
+from tidelake.model.schema import Column
+from tidelake.model.types import FLOATS, is_decimal
 from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_UNCHANGED = {
+    *("boolean", "int8", "int16", "int32", "int64", "varchar", "blob"),
+    *("date", "timestamp", "timestamptz"),
+    *FLOATS,
+}
+"""Types of which no value is looked at on its way in."""
 
 
 def as_arrow(data: Any, place: str) -> DataFrame:
@@ -39,6 +51,25 @@ def as_arrow(data: Any, place: str) -> DataFrame:
 
 def _months(name: str) -> str:
     return f"12 * extract(YEAR FROM {name}) + extract(MONTH FROM {name})"
+
+
+def unchanged(rows: DataFrame, columns: Sequence[Column]) -> DataFrame | None:
+    """The DataFrame as these columns, if DuckDB would make them of it by names alone."""
+    fields = {fold(field.name): field for field in rows.schema}
+    chosen = []
+    for column in columns:
+        field = fields.get(fold(column.name))
+        if field is None or not _fits(column, field):
+            return None
+        chosen.append(f"{backtick(field.name)} AS {backtick(column.name)}")
+    return rows.selectExpr(*chosen)
+
+
+def _fits(column: Column, field: t.StructField) -> bool:
+    if column.type not in _UNCHANGED and not is_decimal(column.type):
+        return False
+    kind = spark_type(column).simpleString()
+    return field.dataType.simpleString() == kind and (column.nullable or not field.nullable)
 
 
 def empty_table(schema: t.StructType, place: str) -> pa.Table:

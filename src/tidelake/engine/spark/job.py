@@ -31,6 +31,7 @@ from tidelake.engine.spark.executors import check_executors
 from tidelake.engine.spark.frames import as_arrow, empty_table
 from tidelake.engine.spark.handover import big_batches, hand_over
 from tidelake.engine.spark.job_names import naming
+from tidelake.engine.spark.meeting import Meeting
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
@@ -69,6 +70,7 @@ class SparkJob(Closable):
         self._doing = doing
         self._relations = Relations(frames, doing)
         self._here: dict[str, tuple[LocalJob, IncomingData]] = {}
+        self._held_names: set[str] = set()
         self._open = ExitStack()
 
     def close(self) -> None:
@@ -77,14 +79,15 @@ class SparkJob(Closable):
 
     def scan(
         self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
-    ) -> None:
+    ) -> bool:
         """A relation of the plan's rows. With `among`, it may lack rows that no row of another
-        relation is equal to."""
+        relation is equal to; whether it has of files no others."""
         if isinstance(plan, ScanPlan | AsOfPlan):
             self._relations.table = plan.table
         with self._translated():
             others = self._relations.values_among(among) if among else None
             self._relations.add(name, self._frames.relation(plan, others))
+            return others is not None
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -206,6 +209,7 @@ class SparkJob(Closable):
             found = self._relations.of(sql)
             held = found.frame.localCheckpoint()
             self._relations.add(name, replace(found, frame=held))
+            self._held_names.add(name)
             return held
 
     def rows(self, sql: str) -> list[Any]:
@@ -291,6 +295,24 @@ class SparkJob(Closable):
                 yield from query.over(batches, do)
 
             return _answers(found.frame, answer)
+
+    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer | None:
+        """What `do` makes of relations that have few rows, all brought to one task."""
+        with self._on_executors():
+            meeting, rows = Meeting.of({name: self._in_one_task(name) for name in names})
+            query = self._relations.executors.query(rows, f"SELECT * FROM {ROWS}")
+
+            def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                yield from query.over(batches, lambda work, sql: meeting.run(work, sql, do))
+
+            return next(iter(_answers(rows.frame, answer)), None)
+
+    def _in_one_task(self, name: str) -> Relation:
+        """A relation that is computed by as many tasks as it needs, and then in one partition."""
+        found = self._relations.of(f"SELECT * FROM {quote(name)}")
+        is_held = name in self._held_names
+        frame = found.frame.coalesce(1) if is_held else found.frame.repartition(1)
+        return replace(found, frame=frame)
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: each task has it choose of its own

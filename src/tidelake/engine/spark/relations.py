@@ -14,6 +14,7 @@ from tidelake.engine.protocols import Among
 from tidelake.engine.spark import duck_tree
 from tidelake.engine.spark import sql as tree_of
 from tidelake.engine.spark.arrow_reader import as_table
+from tidelake.engine.spark.frames import unchanged
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, as_columns
 from tidelake.engine.spark.shapes import Shapes
@@ -156,9 +157,11 @@ class Relations:
 
     def _typed(self, rows: Relation) -> Relation:
         """The relation with its columns in Spark's types."""
-        return (
-            self.executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns) if rows.raw else rows
-        )
+        if not rows.raw:
+            return rows
+        if (frame := unchanged(rows.frame, rows.columns)) is not None:
+            return Relation(frame, rows.columns)
+        return self.executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns)
 
     def collected(self, sql: str) -> tuple[duckdb.DuckDBPyConnection, str]:
         """A few rows in DuckDB here: a connection, and a query of them in their own types."""

@@ -1,0 +1,70 @@
+"""Relations that meet in one task, where DuckDB finds each under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import types as t
+
+from tidelake.engine.protocols import Answer
+from tidelake.engine.spark.relation import Relation
+from tidelake.model.names import quote
+from tidelake.model.schema import Column
+from tidelake.plan.spark_literal import backtick
+
+if TYPE_CHECKING:
+    from tidelake.engine.local.workbench import Workbench
+
+_ALL, _WHICH = "_tidelake_met", "_tidelake_which"
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The columns of relations, by name. All of them travel as one, in which each row says which
+    relation it is of, and has nulls for the columns of the others."""
+
+    columns: Mapping[str, tuple[Column, ...]]
+
+    @classmethod
+    def of(cls, relations: Mapping[str, Relation]) -> tuple[Meeting, Relation]:
+        """Requires: every relation is in one partition."""
+        made = cls({name: relation.columns for name, relation in relations.items()})
+        schemas = [relation.frame.schema for relation in relations.values()]
+        frames = [
+            relation.frame.selectExpr(*_spread(which, schemas))
+            for which, relation in enumerate(relations.values())
+        ]
+        united = reduce(lambda one, other: one.union(other), frames).coalesce(1)
+        every = [column for columns in made.columns.values() for column in columns]
+        named = (
+            replace(column, name=f"c{place}", nullable=True) for place, column in enumerate(every)
+        )
+        return made, Relation(united, (Column(0, _WHICH, "int32"), *named))
+
+    def run(self, work: Workbench, sql: str, do: Callable[[Workbench], Answer]) -> Answer:
+        """What `do` finds out where the relations are. `sql` is all of them, to be read once."""
+        work.connection.execute(f"CREATE TEMP TABLE {_ALL} AS {sql}")
+        place = 0
+        for which, (name, columns) in enumerate(self.columns.items()):
+            chosen = ", ".join(
+                f"c{place + n} AS {quote(column.name)}" for n, column in enumerate(columns)
+            )
+            place += len(columns)
+            work.connection.execute(
+                f"CREATE TEMP VIEW {quote(name)} AS SELECT {chosen} FROM {_ALL}"
+                f" WHERE {_WHICH} = {which}"
+            )
+        return do(work)
+
+
+def _spread(which: int, schemas: list[t.StructType]) -> list[str]:
+    """What one of the relations has for the columns of all."""
+    values = [
+        backtick(field.name) if n == which else f"CAST(NULL AS {field.dataType.simpleString()})"
+        for n, schema in enumerate(schemas)
+        for field in schema
+    ]
+    return [f"{which} AS {_WHICH}", *(f"{v} AS c{place}" for place, v in enumerate(values))]
