@@ -107,7 +107,7 @@ def public(face: type) -> set[str]:
         for name, value in vars(face).items()
         if not name.startswith("_")
         and callable(value)
-        and inspect.signature(value).return_annotation in ("WriteResult", "Merge", "Any", "Table")
+        and inspect.signature(value).return_annotation in ("WriteResult", "Merge", "object", "Table")
     } - {"table"}
 
 
