@@ -88,7 +88,9 @@ CALENDAR = {
     "exchange": 't.coverage(calendar=tidelake.Calendar.exchange("XNYS"))',
     "is_always": "tidelake.Calendar.weekdays().is_always  # False",
     "of": "t.coverage(calendar=tidelake.Calendar.of(t.coverage()))",
-    "sessions": 't.set_calendar(tidelake.Calendar.sessions("09:30", "16:00", tz="America/New_York"))',
+    "sessions": """
+        trading = tidelake.Calendar.sessions("09:30", "16:00", tz="America/New_York")
+        t.set_calendar(trading)""",
     "weekdays": "t.set_calendar(tidelake.Calendar.weekdays())",
 }
 COVERAGE = {

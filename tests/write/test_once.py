@@ -100,6 +100,9 @@ def lake(place: Place) -> Iterator[tidelake.Lake]:
         yield lake
 
 
+GIVEN = ("WriteResult", "Merge", "object", "Table")
+
+
 def public(face: type) -> set[str]:
     """What takes the terms of a commit, or should: all that gives what a write did."""
     return {
@@ -107,7 +110,7 @@ def public(face: type) -> set[str]:
         for name, value in vars(face).items()
         if not name.startswith("_")
         and callable(value)
-        and inspect.signature(value).return_annotation in ("WriteResult", "Merge", "Any", "Table")
+        and inspect.signature(value).return_annotation in GIVEN
     } - {"table"}
 
 
