@@ -21,14 +21,14 @@ _ALL, _WHICH = "_tidelake_met", "_tidelake_which"
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Union:
     """The columns of relations, by name. All of them travel as one, in which each row says which
     relation it is of, and has nulls for the columns of the others."""
 
     columns: Mapping[str, tuple[Column, ...]]
 
     @classmethod
-    def of(cls, relations: Mapping[str, Relation]) -> tuple[Meeting, Relation]:
+    def of(cls, relations: Mapping[str, Relation]) -> tuple[Union, Relation]:
         """Requires: every relation is in one partition."""
         made = cls({name: relation.columns for name, relation in relations.items()})
         frames = []
