@@ -15,7 +15,10 @@ from tidelake.testing.place import Place
 
 pytestmark = pytest.mark.spark
 
-DDL = "id BIGINT, g INTEGER, s VARCHAR, v DOUBLE, ts TIMESTAMP"
+DDL = (
+    "id BIGINT, g INTEGER, s VARCHAR, v DOUBLE,"
+    ' "odd.one" STRUCT("a b" BIGINT, c VARCHAR[]), ts TIMESTAMP'
+)
 _APPENDS = 5
 """After so many snapshots the table has all of its first rows."""
 TABLES: dict[str, dict[str, Any]] = {
@@ -35,6 +38,7 @@ def rows(ids: Any, sign: int = 1) -> pa.Table:
             "g": pa.array([n % 3 for n in ids], pa.int32()),
             "s": [None if n % 7 == 0 else f"s{n % 50}" for n in ids],
             "v": [sign * (float("nan") if n % 11 == 0 else n / 4) for n in ids],
+            "odd.one": [None if n % 5 == 0 else {"a b": n, "c": [f"{n}"]} for n in ids],
             "ts": pa.array([1_700_000_000_000_000 + n * 10**6 for n in ids], pa.timestamp("us")),
         }
     )

@@ -31,7 +31,7 @@ FILES_OF_A_TASK = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class Arrival:
     """Rows of a query over the table's columns; `numbered` as `staging.add` has it."""
 
     sql: str
@@ -50,7 +50,7 @@ class Exchange:
     views: Mapping[str, str]
     doomed: str
     gone: Mapping[int | None, int]
-    coming: tuple[Coming, ...]
+    coming: tuple[Arrival, ...]
 
     @property
     def count(self) -> int:
@@ -60,7 +60,7 @@ class Exchange:
         """Stage all of it; the files that rows came in."""
         if not self._is_for_one_task(tx, draft, job):
             return self._in_steps(tx, draft, job)
-        partly = staging.end_whole(draft, staging.touched(self.plan, self.gone))
+        partly = staging.end_whole(draft, staging.with_counts(self.plan, self.gone))
         if staging.are_few(draft, partly):
             self._define(job)
             staging.remove_partly(tx, draft, job, self.doomed, partly)
@@ -128,7 +128,7 @@ class FileTask:
 
     views: Mapping[str, str]
     doomed: str
-    coming: tuple[Coming, ...]
+    coming: tuple[Arrival, ...]
     target: Target
     files: tuple[DataFile, ...]
     stamp: int

@@ -17,7 +17,7 @@ from tidelake.session.draft import TableDraft, first_of_place, place_of
 from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import ReadRequest
 
-Touched = list[tuple[DataFile, int]]
+Losses = list[tuple[DataFile, int]]
 """Files that lose rows, and how many."""
 POINTERS = (ROW_FILE, ROW_POSITION)
 _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
@@ -131,7 +131,7 @@ def remove(
         ids = job.rows(f"SELECT {ROW_POSITION} FROM {doomed} WHERE {ROW_FILE} IS NULL")
         remove_catalog_rows(draft, {row[0] for row in ids})
     committed = []
-    for file, count in touched(plan, counts):
+    for file, count in with_counts(plan, counts):
         if file.id < 0:
             _rewrite_staged(tx, draft, job, doomed, file, count)
         else:
@@ -146,7 +146,7 @@ def by_file(job: Job, doomed: str) -> dict[int | None, int]:
     return dict(told)
 
 
-def touched(plan: ScanPlan, counts: Mapping[int | None, int]) -> Touched:
+def with_counts(plan: ScanPlan, counts: Mapping[int | None, int]) -> Losses:
     """The plan's files that lose rows, each with how many."""
     files = {file.id: file for file in plan.files}
     return [(files[file_id], count) for file_id, count in counts.items() if file_id is not None]
@@ -159,9 +159,9 @@ def remove_catalog_rows(draft: TableDraft, row_ids: set[int]) -> None:
     draft.ended_rows |= row_ids
 
 
-def end_whole(draft: TableDraft, files: Touched) -> Touched:
+def end_whole(draft: TableDraft, files: Losses) -> Losses:
     """Committed files that lose all their rows end, if they can; the others."""
-    partly: Touched = []
+    partly: Losses = []
     for file, count in files:
         if file.id in draft.ended_files:
             continue
@@ -174,7 +174,7 @@ def end_whole(draft: TableDraft, files: Touched) -> Touched:
     return partly
 
 
-def are_few(draft: TableDraft, files: Touched) -> bool:
+def are_few(draft: TableDraft, files: Losses) -> bool:
     """Whether the catalog is to keep which rows leave these files."""
     total = sum(count for _, count in files)
     few = total <= draft.options.inline_rows
@@ -182,7 +182,7 @@ def are_few(draft: TableDraft, files: Touched) -> bool:
 
 
 def remove_partly(
-    tx: DraftSession, draft: TableDraft, job: Job, doomed: str, files: Touched
+    tx: DraftSession, draft: TableDraft, job: Job, doomed: str, files: Losses
 ) -> None:
     """Stage the deletion of rows from committed files that stay."""
     listed = [file for file, _ in files]

@@ -21,7 +21,7 @@ from tidelake.model.types import FLOATS
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
-from tidelake.session.exchange import Coming, Exchange
+from tidelake.session.exchange import Arrival, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
 from tidelake.session.staging import POINTERS
@@ -243,7 +243,7 @@ def _apply(
     tally = tally_of(job.rows, script.kinds)
     counts = {True: tally.updated, False: tally.inserted}
     coming = tuple(
-        Coming(sql, counts[numbered], numbered) for numbered, sql in script.queries.items()
+        Arrival(sql, counts[numbered], numbered) for numbered, sql in script.queries.items()
     )
     exchange = Exchange(plan, tuple(script.kinds), script.views, "doomed", tally.gone, coming)
     return _told(draft, tally, exchange.run(tx, draft, job))

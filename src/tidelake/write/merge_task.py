@@ -20,7 +20,7 @@ from tidelake.plan.target import Target
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
-from tidelake.session.exchange import FILES_OF_A_TASK, Coming, FileTask, WrittenFiles
+from tidelake.session.exchange import FILES_OF_A_TASK, Arrival, FileTask, WrittenFiles
 from tidelake.write.tally import Tally, tally_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class MergeTask:
         few = {n: self._few(work, n) for n in counts if 0 < counts[n] <= self.limits.inlined}
         kept = tuple((numbered, rows) for numbered, rows in few.items() if rows is not None)
         coming = tuple(
-            Coming(self.script.queries[numbered], count, numbered)
+            Arrival(self.script.queries[numbered], count, numbered)
             for numbered, count in counts.items()
             if count and few.get(numbered) is None
         )
@@ -157,7 +157,7 @@ def run_task(
     done = job.meet(("source", "target"), task.run)
     if done is None:
         return None
-    staging.end_whole(draft, staging.touched(plan, done.tally.gone))
+    staging.end_whole(draft, staging.with_counts(plan, done.tally.gone))
     staging.keep_positions(draft, [(f, p) for f, p in done.positions if f is not None])
     staging.remove_catalog_rows(draft, {p for f, p in done.positions if f is None})
     for numbered, rows in done.kept:

@@ -26,7 +26,7 @@ from tidelake.plan.where import as_where
 from tidelake.session import staging
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
-from tidelake.session.exchange import Coming, Exchange
+from tidelake.session.exchange import Arrival, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, pairs, parse_assignment, without_rows
@@ -258,7 +258,7 @@ def update(
             f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
         )
         sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
-        coming = (Coming(sql, updated, numbered=True),)
+        coming = (Arrival(sql, updated, numbered=True),)
         found_rows = Exchange(plan, ("changed",), {}, "changed", gone, coming)
         files = found_rows.run(tx, draft, job)
     check_nulls(draft, files)

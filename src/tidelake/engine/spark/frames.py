@@ -53,7 +53,7 @@ def _months(name: str) -> str:
     return f"12 * extract(YEAR FROM {name}) + extract(MONTH FROM {name})"
 
 
-def unchanged(rows: DataFrame, columns: Sequence[Column]) -> DataFrame | None:
+def same_columns(rows: DataFrame, columns: Sequence[Column]) -> DataFrame | None:
     """The DataFrame as these columns, if DuckDB would make them of it by names alone."""
     fields = {fold(field.name): field for field in rows.schema}
     chosen = []

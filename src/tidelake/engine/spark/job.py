@@ -31,7 +31,7 @@ from tidelake.engine.spark.executors import check_executors
 from tidelake.engine.spark.frames import as_arrow, empty_table
 from tidelake.engine.spark.handover import big_batches, hand_over
 from tidelake.engine.spark.job_names import naming
-from tidelake.engine.spark.meeting import Meeting
+from tidelake.engine.spark.meeting import Union
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
@@ -299,7 +299,7 @@ class SparkJob(Closable):
     def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer | None:
         """What `do` makes of relations that have few rows, all brought to one task."""
         with self._on_executors():
-            meeting, rows = Meeting.of({name: self._in_one_task(name) for name in names})
+            meeting, rows = Union.of({name: self._in_one_task(name) for name in names})
             query = self._relations.executors.query(rows, f"SELECT * FROM {ROWS}")
 
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,37 +7,37 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import types as t
-
 from tidelake.engine.protocols import Answer
 from tidelake.engine.spark.relation import Relation
 from tidelake.model.names import quote
 from tidelake.model.schema import Column
-from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from tidelake.engine.local.workbench import Workbench
 
 _ALL, _WHICH = "_tidelake_met", "_tidelake_which"
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Union:
     """The columns of relations, by name. All of them travel as one, in which each row says which
     relation it is of, and has nulls for the columns of the others."""
 
     columns: Mapping[str, tuple[Column, ...]]
 
     @classmethod
-    def of(cls, relations: Mapping[str, Relation]) -> tuple[Meeting, Relation]:
+    def of(cls, relations: Mapping[str, Relation]) -> tuple[Union, Relation]:
         """Requires: every relation is in one partition."""
         made = cls({name: relation.columns for name, relation in relations.items()})
-        schemas = [relation.frame.schema for relation in relations.values()]
-        frames = [
-            relation.frame.selectExpr(*_spread(which, schemas))
-            for which, relation in enumerate(relations.values())
-        ]
-        united = reduce(lambda one, other: one.union(other), frames).coalesce(1)
+        frames = []
+        place = 0
+        for which, relation in enumerate(relations.values()):
+            names = [f"c{place + n}" for n in range(len(relation.columns))]
+            frames.append(relation.frame.toDF(*names).selectExpr(f"{which} AS {_WHICH}", "*"))
+            place += len(names)
+        united = reduce(_beside, frames).coalesce(1)
         every = [column for columns in made.columns.values() for column in columns]
         named = (
             replace(column, name=f"c{place}", nullable=True) for place, column in enumerate(every)
@@ -60,11 +60,5 @@ class Meeting:
         return do(work)
 
 
-def _spread(which: int, schemas: list[t.StructType]) -> list[str]:
-    """What one of the relations has for the columns of all."""
-    values = [
-        backtick(field.name) if n == which else f"CAST(NULL AS {field.dataType.simpleString()})"
-        for n, schema in enumerate(schemas)
-        for field in schema
-    ]
-    return [f"{which} AS {_WHICH}", *(f"{v} AS c{place}" for place, v in enumerate(values))]
+def _beside(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other, allowMissingColumns=True)

@@ -14,7 +14,7 @@ from tidelake.engine.protocols import Among
 from tidelake.engine.spark import duck_tree
 from tidelake.engine.spark import sql as tree_of
 from tidelake.engine.spark.arrow_reader import as_table
-from tidelake.engine.spark.frames import unchanged
+from tidelake.engine.spark.frames import same_columns
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, as_columns
 from tidelake.engine.spark.shapes import Shapes
@@ -159,7 +159,7 @@ class Relations:
         """The relation with its columns in Spark's types."""
         if not rows.raw:
             return rows
-        if (frame := unchanged(rows.frame, rows.columns)) is not None:
+        if (frame := same_columns(rows.frame, rows.columns)) is not None:
             return Relation(frame, rows.columns)
         return self.executors.select(rows, f"SELECT * FROM {ROWS}", rows.columns)
 
