@@ -83,6 +83,10 @@ class Job(AbstractContextManager["Job"], Protocol):
         """A relation of the plan's rows. With `among`, it may lack rows that no row of another
         relation is equal to."""
 
+    def relation(self, name: str, plan: ScanPlan | AsOfPlan, among: Among | None = None) -> str:
+        """The same, as what stands behind FROM; `name` is one that it may take for it. Where that
+        is a query in brackets, it is prepared along with the one around it, and not twice."""
+
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
         `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole

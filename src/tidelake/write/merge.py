@@ -31,6 +31,10 @@ from tidelake.write.rows import check_nulls, result, writable
 _ACTION = "_tidelake_action"
 _T, _S = "_tidelake_target", "_tidelake_source"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
+_MATCHED = f"joined WHERE {ROW_POSITION} IS NOT NULL AND {_ACTION}"
+_UNMATCHED = f"joined WHERE {ROW_POSITION} IS NULL AND {_ACTION}"
+_ORPHANED = f"orphaned WHERE {_ACTION}"
+"""Rows by what becomes of them: a number is compared with."""
 _COUNT, _NEW = "_tidelake_count", "_tidelake_new"
 _FEW = 100
 _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
@@ -199,7 +203,7 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
     keys = tuple(key.name for key in work.keys)
     among = None if clauses.orphaned else Among("source", keys, survey.count)
-    job.scan("target", plan, among)
+    target = job.relation("target", plan, among)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in names)
     sources = ", ".join(f"{_S}.{quote(c.name)} AS {flat('source', c.name)}" for c in work.source)
@@ -211,16 +215,14 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     job.hold(
         "joined",
         f"SELECT *, {action} AS {_ACTION} FROM (SELECT {lineage}, {targets}, {sources} FROM"
-        f" source AS {_S} {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal})"
-        " AS m",
+        f" source AS {_S} {'LEFT ' if clauses.unmatched else ''}JOIN {target} AS {_T}"
+        f" ON {equal}) AS m",
     )
-    job.define("matched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL")
-    job.define("unmatched", f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL")
     if clauses.orphaned:
         job.hold(
             "orphaned",
             f"SELECT *, {work.action(clauses.orphaned)} AS {_ACTION} FROM (SELECT {lineage},"
-            f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
+            f" {targets} FROM {target} AS {_T} WHERE NOT EXISTS"
             f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
         )
     return _apply(tx, job, work, plan)
@@ -260,28 +262,22 @@ def _tally(job: Job, clauses: Clauses) -> _Tally:
 def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResult:
     draft, clauses = work.draft, work.clauses
     tally = _tally(job, clauses)
-    relations = {"matched": clauses.matched}
+    found = {_MATCHED: clauses.matched}
     if clauses.orphaned:
-        relations["orphaned"] = clauses.orphaned
+        found[_ORPHANED] = clauses.orphaned
     pointers = ", ".join(POINTERS)
-    doomed = " UNION ALL ".join(
-        f"SELECT {pointers} FROM {name} WHERE {_ACTION} > 0" for name in relations
-    )
-    job.define("doomed", doomed)
-    gone = staging.remove(tx, draft, job, "doomed", plan, known=tally.gone)
+    doomed = " UNION ALL ".join(f"SELECT {pointers} FROM {rows} > 0" for rows in found)
+    gone = staging.remove(tx, draft, job, f"({doomed})", plan, known=tally.gone)
     files = []
-    changed = " UNION ALL ".join(_changed(job, work, relations))
+    changed = " UNION ALL ".join(_changed(job, work, found))
     coming = " UNION ALL ".join(
-        work.rows(job, clause, f"unmatched WHERE {_ACTION} = {place}")
+        work.rows(job, clause, f"{_UNMATCHED} = {place}")
         for place, clause in enumerate(clauses.unmatched, 1)
     )
     if tally.updated:
-        job.define("changed", changed)
-        sql = "SELECT * FROM changed"
-        files += staging.add(tx, draft, job, sql, count=tally.updated, numbered=True)
+        files += staging.add(tx, draft, job, changed, count=tally.updated, numbered=True)
     if tally.inserted:
-        job.define("coming", coming)
-        files += staging.add(tx, draft, job, "SELECT * FROM coming", count=tally.inserted)
+        files += staging.add(tx, draft, job, coming, count=tally.inserted)
     check_nulls(draft, files)
     return result(
         files,
@@ -294,12 +290,12 @@ def _apply(tx: DraftSession, job: Job, work: MergeWork, plan: Any) -> WriteResul
 
 
 def _changed(
-    job: Job, work: MergeWork, relations: Mapping[str, Sequence[MergeClause]]
+    job: Job, work: MergeWork, found: Mapping[str, Sequence[MergeClause]]
 ) -> Iterator[str]:
-    for name, listed in relations.items():
+    for rows, listed in found.items():
         for place, clause in enumerate(listed, 1):
             if clause.kind == "update":
-                yield work.rows(job, clause, f"{name} WHERE {_ACTION} = {place}", ROW_NUMBER)
+                yield work.rows(job, clause, f"{rows} = {place}", ROW_NUMBER)
 
 
 def _range(job: Job, survey: _Survey) -> Predicate | None:

@@ -213,8 +213,7 @@ def clear(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
 def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
-        job.scan("target", plan)
-        job.hold("doomed", "SELECT * FROM target")
+        job.hold("doomed", f"SELECT * FROM {job.relation('target', plan)} AS t")
         return staging.remove(tx, draft, job, "doomed", plan)
 
 
@@ -249,8 +248,7 @@ def update(
     with tx.job(f"cannot update {name}") as job:
         empty = without_rows(((c.name, c) for c in schema), "t")
         found = wanted.checked(job, schema, empty, str(name))
-        job.scan("target", plan)
-        job.hold("changed", "SELECT * FROM target")
+        job.hold("changed", f"SELECT * FROM {job.relation('target', plan)} AS t")
         updated = staging.remove(tx, draft, job, "changed", plan)
         chosen = ", ".join(
             f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema

@@ -87,6 +87,16 @@ class LocalJob(Closable):
         with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)
 
+    def relation(
+        self,
+        name: str,  # noqa: ARG002
+        plan: ScanPlan | AsOfPlan,
+        among: Among | None = None,  # noqa: ARG002
+    ) -> str:
+        """The plan's rows, as a query in brackets."""
+        with translate_duckdb_errors(self._doing):
+            return f"({self._work.scan(plan)})"
+
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
         `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
@@ -190,20 +200,21 @@ class LocalJob(Closable):
         target: Target,
         *,
         carries_row_ids: bool = False,
-        count: int | None = None,  # noqa: ARG002
+        count: int | None = None,
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns."""
 
         def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
             brought = self._brought.get(sql)
+            into_one = brought is not None and _fits_one(brought, target)
             return write_files(
                 self._work,
                 sql,
-                target,
+                target.in_even_groups(count) if into_one and count else target,
                 carries_row_ids=carries_row_ids,
                 zeros=brought is None or not brought.has_no_negative_zeros,
-                into_one=brought is not None and _fits_one(brought, target),
+                into_one=into_one,
             )
 
         def undo(files: tuple[NewFile, ...]) -> None:

@@ -86,6 +86,11 @@ class SparkJob(Closable):
             others = self._relations.values_among(among) if among else None
             self._relations.add(name, self._frames.relation(plan, others))
 
+    def relation(self, name: str, plan: ScanPlan | AsOfPlan, among: Among | None = None) -> str:
+        """The name, under which the plan's rows are."""
+        self.scan(name, plan, among)
+        return name
+
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
         `_tidelake_file`, `_tidelake_position`, `deleted_at`. The files must know their whole
