@@ -143,11 +143,10 @@ class _Helper(Thread):
     def run(self) -> None:
         while True:
             self.todo.get()()
-            _HELPERS.append(self)
 
 
 _HELPERS: list[_Helper] = []
-"""Those that have nothing to do."""
+"""Those that have nothing to do, or nearly."""
 
 
 def _beside(work: Callable[[], None]) -> None:
@@ -184,9 +183,9 @@ class _Running(Generic[Answer]):
 
     def go(self) -> None:
         """Who sees that it has not begun may say that it is unwanted, and go on at once."""
+        self.has_begun = True
         thread = current_thread()
         name, thread.name = thread.name, "tidelake statement"
-        self.has_begun = True
         try:
             if not self.is_unwanted:
                 self._answer.append(self._statement())
@@ -194,6 +193,8 @@ class _Running(Generic[Answer]):
             self._error = error
         finally:
             thread.name = name
+            if isinstance(thread, _Helper):
+                _HELPERS.append(thread)  # before anybody hears of the end, and wants the next
             self.ended.set()
             self._wanted.put(None)
 
