@@ -312,3 +312,27 @@ def test_a_source_may_use_the_lake_itself(table):
     table.append({"id": n} for n in range(20_000))
     table.append({"id": row["id"] + 20_000} for b in table.to_batches() for row in b.to_pylist())
     assert table.scan(where="id >= 20000").count() == 20_000
+
+
+def test_statements_share_a_thread_and_a_forked_process_has_its_own(tmp_path):
+    code = """
+def helpers():
+    return [t for t in threading.enumerate() if t.name == "tidelake helper"]
+
+def work():
+    t.merge(pa.table({"id": range(3000), "v": ["x"] * 3000}), on="id")
+    assert t.count() == 3001
+    list(t.scan().to_batches())
+    assert len(helpers()) == 1, helpers()
+
+work()
+child = os.fork()
+if not child:
+    assert not helpers()
+    work()
+    lake.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+work()
+"""
+    ran(tmp_path, code)

@@ -5,8 +5,9 @@ so that reading these columns back takes a fraction of the time that DuckDB take
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def buckets_of_file(
         )
         for groups in _portions(file.metadata):
             table = file.read_row_groups(groups, columns=list(names))
-            if not flags.raise_(*_numbers(table, names, width, first)):
+            if not flags.raise_(*_rows(table, names, width, first)):
                 return None
     return flags.sets(series.clock.id(first))
 
@@ -89,17 +90,22 @@ def _portions(footer: Any) -> Iterator[list[int]]:
             portion, rows = [], 0
 
 
-def _numbers(
+def _rows(
     table: Any, names: tuple[str, str], width: int, first: int
-) -> tuple[Any, np.ndarray[Any, Any]]:
-    """The entities, as numbers of a dictionary, and the buckets, from the first one on."""
+) -> tuple[Any, list[tuple[Any, np.ndarray[Any, Any]]]]:
+    """A dictionary of entities; and for some rows at a time, which fit into the processor's cache,
+    their numbers in it and their buckets, from the first one on."""
     import pyarrow as pa
 
     if table.column(names[1]).null_count:
         table = table.filter(table.column(names[1]).is_valid())
-    texts = table.column(names[0]).unify_dictionaries().combine_chunks()
-    moments = table.column(names[1]).cast(pa.int64()).to_numpy()
-    return texts, moments // width - first
+    parts = []
+    dictionary = pa.array([], pa.string())
+    for batch in table.select(names).unify_dictionaries().to_batches():
+        texts, moments = batch.columns
+        dictionary = texts.dictionary
+        parts.append((texts.indices, moments.cast(pa.int64()).to_numpy() // width - first))
+    return dictionary, parts
 
 
 @dataclass(slots=True)
@@ -111,19 +117,19 @@ class _Flags:
     _places: dict[str | None, int] = field(default_factory=dict)
     _flags: Any = None
 
-    def raise_(self, texts: Any, buckets: np.ndarray[Any, Any]) -> bool:
+    def raise_(self, dictionary: Any, rows: Iterable[tuple[Any, np.ndarray[Any, Any]]]) -> bool:
         """False if there are too many."""
         import numpy as np
 
-        known: list[str | None] = [*texts.dictionary.to_pylist(), None]
+        known: list[str | None] = [*dictionary.to_pylist(), None]
         places = [self._places.setdefault(text, len(self._places)) for text in known]
         if not self._has_room():
             return False
-        codes = texts.indices.fill_null(len(known) - 1).to_numpy()
-        rows = np.array(places)[codes]
-        rows *= self.length + 1
-        rows += buckets
-        self._flags[1:][rows] = 1
+        bases = np.array(places, np.int64) * (self.length + 1) + 1
+        for numbers, buckets in rows:
+            flags = bases[numbers.fill_null(len(known) - 1).to_numpy()]
+            flags += buckets
+            self._flags[flags] = 1
         return True
 
     def _has_room(self) -> bool:
@@ -145,24 +151,31 @@ class _Flags:
 
         if self._flags is None:
             return []
-        flags = self._flags
-        edges = np.flatnonzero(flags[1:] != flags[:-1]) + 1
-        starts, ends = edges[0::2] - 1, edges[1::2] - 1
-        owners = starts // (self.length + 1)
+        step = self.length + 1
+        edges = np.flatnonzero(self._flags[1:] != self._flags[:-1])
+        starts, ends = edges[0::2], edges[1::2]
+        owners = starts // step
         bounds = np.searchsorted(owners, np.arange(len(self._places) + 1)).tolist()
-        found = []
-        for text, place in self._places.items():
-            first, last = bounds[place], bounds[place + 1]
-            if first < last:
-                base = place * (self.length + 1)
-                runs = (starts[first:last] - base, ends[first:last] - base)
-                found.append((encoded([text]), (), _of_runs(*runs, origin)))
-        return found
+        starts, ends = starts - owners * step, ends - owners * step
+        return [
+            (_named(text), (), _of_runs(starts[first:last], ends[first:last], origin))
+            for text, (first, last) in zip(self._places, pairwise(bounds), strict=True)
+            if first < last
+        ]
+
+
+def _named(text: str | None) -> str:
+    """What `encoded([text])` is, in half the time."""
+    return f"[{encoded(text)}]"
 
 
 def _of_runs(starts: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], origin: int) -> Buckets:
     import numpy as np
 
+    if len(starts) == 1:
+        found = Buckets()
+        found.add_range(origin + int(starts[0]), origin + int(ends[0]))
+        return found
     if len(starts) * _RUN <= ends[-1] - starts[0] + _RUN:
         found = Buckets()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):

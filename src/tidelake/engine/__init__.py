@@ -2,6 +2,6 @@
 do; `local` is DuckDB in this process, `spark` is Spark.
 """
 
-from tidelake.engine.protocols import Among, Engine, Job, Reading
+from tidelake.engine.protocols import Among, Engine, Job, PlanRelation, Reading
 
-__all__ = ["Among", "Engine", "Job", "Reading"]
+__all__ = ["Among", "Engine", "Job", "PlanRelation", "Reading"]

@@ -65,6 +65,15 @@ class Among:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class PlanRelation:
+    """What stands behind FROM: a name, or a query in brackets, which is prepared along with the
+    one around it. `is_narrow` if it has only rows that some other relation has an equal of."""
+
+    sql: str
+    is_narrow: bool = False
+
+
 class Job(AbstractContextManager["Job"], Protocol):
     """Statements that belong together. Close it, or use it in a `with`."""
 
@@ -77,11 +86,14 @@ class Job(AbstractContextManager["Job"], Protocol):
 
     # Relations.
 
-    def scan(
-        self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
-    ) -> bool:
-        """A relation of the plan's rows. With `among`, it may lack rows that no row of another
-        relation is equal to; whether it has of files no others."""
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
+        """A relation of the plan's rows."""
+
+    def relation(
+        self, name: str, plan: ScanPlan | AsOfPlan, among: Among | None = None
+    ) -> PlanRelation:
+        """The same, as what stands behind FROM; `name` is one that it may take for it. With
+        `among`, it may lack rows that no row of another relation is equal to."""
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:

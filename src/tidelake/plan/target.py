@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tidelake.model.names import TableName
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import duckdb
 
     from tidelake.model.change import NewFile
+
+
+_VECTOR = 2048
+"""Rows that DuckDB works on at once: row groups have a multiple of them."""
 
 
 class FileObserver(Protocol):
@@ -47,3 +51,10 @@ class Target:
     suffix: str = "parquet"
     observers: tuple[FileObserver, ...] = ()
     in_order: bool = False
+
+    def in_even_groups(self, rows: int) -> Target:
+        """For so many rows: as many row groups as before, about equally large, so that those who
+        write or read them side by side are done together."""
+        groups = -(-rows // self.row_group_rows)
+        vectors = -(-rows // (groups * _VECTOR))
+        return replace(self, row_group_rows=min(self.row_group_rows, vectors * _VECTOR))

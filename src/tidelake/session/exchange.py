@@ -15,7 +15,6 @@ from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.engine.parquet.writer import write_files
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
-from tidelake.model.names import quote
 from tidelake.model.schema import ROW_FILE, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
@@ -41,13 +40,12 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What `plan` has found, and the job has in the relations `found`. Over them there are `views`,
-    by name and in order. `doomed` points at the rows that leave: so many of each file as `gone`
+    """What `plan` has found, and the job has in the relations `found`. `doomed`, a relation or a
+    query in brackets, points at the rows that leave: so many of each file as `gone`
     says, those of no file being in the catalog."""
 
     plan: ScanPlan
     found: tuple[str, ...]
-    views: Mapping[str, str]
     doomed: str
     gone: Mapping[int | None, int]
     coming: tuple[Arrival, ...]
@@ -62,11 +60,9 @@ class Exchange:
             return self._in_steps(tx, draft, job)
         partly = staging.end_whole(draft, staging.with_counts(self.plan, self.gone))
         if staging.are_few(draft, partly):
-            self._define(job)
             staging.remove_partly(tx, draft, job, self.doomed, partly)
             return self._add(tx, draft, job)
         task = FileTask(
-            self.views,
             self.doomed,
             tuple(each for each in self.coming if each.count),
             draft.target,
@@ -90,13 +86,8 @@ class Exchange:
         return self.count <= draft.target.row_group_rows and len(self.gone) <= FILES_OF_A_TASK
 
     def _in_steps(self, tx: DraftSession, draft: TableDraft, job: Job) -> list[NewFile]:
-        self._define(job)
         staging.remove(tx, draft, job, self.doomed, self.plan, known=self.gone)
         return self._add(tx, draft, job)
-
-    def _define(self, job: Job) -> None:
-        for name, sql in self.views.items():
-            job.define(name, sql)
 
     def _add(self, tx: DraftSession, draft: TableDraft, job: Job) -> list[NewFile]:
         files: list[NewFile] = []
@@ -126,7 +117,6 @@ class FileTask:
     """Writes all files of an exchange, where its rows are; picklable, because executors run it.
     Rows leave `files`."""
 
-    views: Mapping[str, str]
     doomed: str
     coming: tuple[Arrival, ...]
     target: Target
@@ -134,12 +124,6 @@ class FileTask:
     stamp: int
 
     def run(self, work: Workbench) -> WrittenFiles:
-        for name, view in self.views.items():
-            work.connection.execute(f"CREATE TEMP VIEW {quote(name)} AS {view}")
-        return self.write(work)
-
-    def write(self, work: Workbench) -> WrittenFiles:
-        """Requires: the views are there."""
         work.reach([self.target.path, *(file.path for file in self.files)])
         deletes = [self._deleted(work, file) for file in self.files]
         files = [

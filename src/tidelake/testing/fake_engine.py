@@ -46,7 +46,7 @@ class FakeJob(Closable):
         facts = tuple(_facts(c.id, [row.get(c.name) for row in rows]) for c in target.columns)
         return (NewFile(path, len(rows), bytes=1, footer_size=1, columns=facts),)
 
-    scan = deletions = define = number = gather = pick = hold = keep = take = _unasked
+    scan = relation = deletions = define = number = gather = pick = hold = keep = take = _unasked
     columns = shapes = reading = rows = catalog_rows = over = meet = run = delete = _unasked
 
 

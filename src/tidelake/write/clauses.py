@@ -124,7 +124,8 @@ class MergeWork:
             raise Invalid(
                 "a clause of the merge sets nothing", hint='give columns: {"x": "source.x"}'
             )
-        read = partial(expression_sql, tables=self._tables, bare=None, spell=flat)
+        tables = {"source": self.source} if clause.kind == "insert" else self._tables
+        read = partial(expression_sql, tables=tables, bare=None, spell=flat)
         place = str(self.draft.after.name)
         return parse_assignment(self.schema, clause.values.items(), place, read)
 

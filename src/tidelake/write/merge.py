@@ -32,6 +32,10 @@ from tidelake.write.tally import ACTION, Tally, tally_of
 
 _T, _S = "_tidelake_target", "_tidelake_source"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
+_MATCHED = f"joined WHERE {ROW_POSITION} IS NOT NULL AND {ACTION}"
+_UNMATCHED = f"joined WHERE {ROW_POSITION} IS NULL AND {ACTION}"
+_ORPHANED = f"orphaned WHERE {ACTION}"
+"""Rows by what becomes of them: a number is compared with."""
 _COUNT = "_tidelake_count"
 _FEW = 100
 _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
@@ -200,12 +204,13 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
     keys = tuple(key.name for key in work.keys)
     among = None if clauses.orphaned else Among("source", keys, survey.count)
-    is_narrow = job.scan("target", plan, among)
+    target = job.relation("target", plan, among)
     lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
     targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in names)
     equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
-    script = _script(job, work, _joined(work, f"{lineage}, {targets}", equal))
-    if is_narrow and is_for_one_task(draft, plan, survey.count):
+    found = f"SELECT {lineage}, {targets}", f"{target.sql} AS {_T}"
+    script = _script(job, work, _joined(work, *found, equal))
+    if target.is_narrow and is_for_one_task(draft, plan, survey.count):
         task = MergeTask.of(tx, draft, plan, survey.count, script)
         if done := run_task(tx, draft, job, plan, task):
             return _told(draft, *done)
@@ -213,14 +218,14 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     if clauses.orphaned:
         job.hold(
             "orphaned",
-            f"SELECT *, {work.action(clauses.orphaned)} AS {ACTION} FROM (SELECT {lineage},"
-            f" {targets} FROM target AS {_T} WHERE NOT EXISTS"
+            f"SELECT *, {work.action(clauses.orphaned)} AS {ACTION} FROM ({' FROM '.join(found)}"
+            f" WHERE NOT EXISTS"
             f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
         )
     return _apply(tx, job, draft, plan, script)
 
 
-def _joined(work: MergeWork, targets: str, equal: str) -> str:
+def _joined(work: MergeWork, chosen: str, target: str, equal: str) -> str:
     """Rows of the source with those of the table that match, if something becomes of them."""
     clauses = work.clauses
     sources = ", ".join(f"{_S}.{quote(c.name)} AS {flat('source', c.name)}" for c in work.source)
@@ -229,8 +234,8 @@ def _joined(work: MergeWork, targets: str, equal: str) -> str:
         f" ELSE {work.action(clauses.matched)} END"
     )
     rows = (
-        f"SELECT {targets}, {sources} FROM source AS {_S}"
-        f" {'LEFT ' if clauses.unmatched else ''}JOIN target AS {_T} ON {equal}"
+        f"{chosen}, {sources} FROM source AS {_S}"
+        f" {'LEFT ' if clauses.unmatched else ''}JOIN {target} ON {equal}"
     )
     return (
         f"SELECT * FROM (SELECT *, {action} AS {ACTION} FROM ({rows}) AS m) AS n WHERE {ACTION} > 0"
@@ -245,7 +250,7 @@ def _apply(
     coming = tuple(
         Arrival(sql, counts[numbered], numbered) for numbered, sql in script.queries.items()
     )
-    exchange = Exchange(plan, tuple(script.kinds), script.views, "doomed", tally.gone, coming)
+    exchange = Exchange(plan, tuple(script.kinds), script.doomed, tally.gone, coming)
     return _told(draft, tally, exchange.run(tx, draft, job))
 
 
@@ -264,39 +269,29 @@ def _told(draft: TableDraft, tally: Tally, files: Sequence[NewFile]) -> WriteRes
 
 def _script(job: Job, work: MergeWork, joined: str) -> MergeScript:
     clauses = work.clauses
-    relations = {"matched": clauses.matched}
+    found = {_MATCHED: clauses.matched}
     if clauses.orphaned:
-        relations["orphaned"] = clauses.orphaned
-    pointers = ", ".join(POINTERS)
-    views = {
-        "matched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NOT NULL",
-        "unmatched": f"SELECT * FROM joined WHERE {ROW_POSITION} IS NULL",
-        "doomed": " UNION ALL ".join(
-            f"SELECT {pointers} FROM {name} WHERE {ACTION} > 0" for name in relations
-        ),
-    }
-    queries = {}
-    if changed := " UNION ALL ".join(_changed(job, work, relations)):
-        views["changed"] = changed
-        queries[True] = "SELECT * FROM changed"
-    if new := " UNION ALL ".join(
-        work.rows(job, clause, f"unmatched WHERE {ACTION} = {place}")
+        found[_ORPHANED] = clauses.orphaned
+    doomed = " UNION ALL ".join(f"SELECT {', '.join(POINTERS)} FROM {rows} > 0" for rows in found)
+    changed = " UNION ALL ".join(_changed(job, work, found))
+    new = " UNION ALL ".join(
+        work.rows(job, clause, f"{_UNMATCHED} = {place}")
         for place, clause in enumerate(clauses.unmatched, 1)
-    ):
-        views["coming"] = new
-        queries[False] = "SELECT * FROM coming"
-    held = {"matched": "joined", "orphaned": "orphaned"}
-    kinds = {held[name]: [clause.kind for clause in listed] for name, listed in relations.items()}
-    return MergeScript(joined, views, queries, kinds)
+    )
+    queries = {numbered: sql for numbered, sql in ((True, changed), (False, new)) if sql}
+    kinds = {
+        rows.partition(" ")[0]: [clause.kind for clause in listed] for rows, listed in found.items()
+    }
+    return MergeScript(joined, f"({doomed})", queries, kinds)
 
 
 def _changed(
-    job: Job, work: MergeWork, relations: Mapping[str, Sequence[MergeClause]]
+    job: Job, work: MergeWork, found: Mapping[str, Sequence[MergeClause]]
 ) -> Iterator[str]:
-    for name, listed in relations.items():
+    for rows, listed in found.items():
         for place, clause in enumerate(listed, 1):
             if clause.kind == "update":
-                yield work.rows(job, clause, f"{name} WHERE {ACTION} = {place}", ROW_NUMBER)
+                yield work.rows(job, clause, f"{rows} = {place}", ROW_NUMBER)
 
 
 def _range(job: Job, survey: _Survey) -> Predicate | None:

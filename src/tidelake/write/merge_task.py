@@ -47,12 +47,13 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class MergeScript:
-    """`joined` is a query over the relations `source` and `target`, `views` are over it; `queries`
-    give the rows to be written: those that had ids before, and others. `kinds` are those of the
+    """`joined` is a query over the relations `source` and `target`. Over it, `doomed` points at
+    the rows that leave, and `queries` give the rows to be written: those that had ids before, and
+    others. `kinds` are those of the
     clauses for rows of the table, by the relation that has these."""
 
     joined: str
-    views: Mapping[str, str]
+    doomed: str
     queries: Mapping[bool, str]
     kinds: Mapping[str, Sequence[str]]
 
@@ -100,11 +101,9 @@ class MergeTask:
         tally = tally_of(ask, self.script.kinds)
         if len(tally.gone) > FILES_OF_A_TASK:
             return None
-        for name, view in self.script.views.items():
-            connection.execute(f"CREATE TEMP VIEW {name} AS {view}")
         partly, listed = self._partly(tally)
         positions = ask(
-            f"SELECT {ROW_FILE}, {ROW_POSITION} FROM doomed WHERE {ROW_FILE} IS NULL"
+            f"SELECT {ROW_FILE}, {ROW_POSITION} FROM {self.script.doomed} WHERE {ROW_FILE} IS NULL"
             f" OR {ROW_FILE} IN ({', '.join(map(str, [-1, *listed]))}) ORDER BY ALL"
         )
         counts = {True: tally.updated, False: tally.inserted}
@@ -115,8 +114,8 @@ class MergeTask:
             for numbered, count in counts.items()
             if count and few.get(numbered) is None
         )
-        task = FileTask({}, "doomed", coming, self.target, partly, self.stamp)
-        return _Done(tally, task.write(work), kept, tuple(positions))
+        task = FileTask(self.script.doomed, coming, self.target, partly, self.stamp)
+        return _Done(tally, task.run(work), kept, tuple(positions))
 
     def _few(self, work: Workbench, numbered: bool) -> Rows | None:
         sql, columns = self.script.queries[numbered], self.target.columns

@@ -214,8 +214,7 @@ def clear(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
 def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
-        job.scan("target", plan)
-        job.hold("doomed", "SELECT * FROM target")
+        job.hold("doomed", f"SELECT * FROM {job.relation('target', plan).sql} AS t")
         return staging.remove(tx, draft, job, "doomed", plan)
 
 
@@ -250,8 +249,7 @@ def update(
     with tx.job(f"cannot update {name}") as job:
         empty = without_rows(((c.name, c) for c in schema), "t")
         found = wanted.checked(job, schema, empty, str(name))
-        job.scan("target", plan)
-        job.hold("changed", "SELECT * FROM target")
+        job.hold("changed", f"SELECT * FROM {job.relation('target', plan).sql} AS t")
         gone = staging.by_file(job, "changed")
         updated = sum(gone.values())
         chosen = ", ".join(
@@ -259,7 +257,7 @@ def update(
         )
         sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
         coming = (Arrival(sql, updated, numbered=True),)
-        found_rows = Exchange(plan, ("changed",), {}, "changed", gone, coming)
+        found_rows = Exchange(plan, ("changed",), "changed", gone, coming)
         files = found_rows.run(tx, draft, job)
     check_nulls(draft, files)
     return result(files, rows=updated, updated=updated, operation="update")

@@ -1,9 +1,13 @@
 """The order of rows in files."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+import tidelake
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.parquet.writer import write_files
 from tidelake.model.names import TableName
@@ -29,3 +33,23 @@ def test_a_partition_is_sorted_within(tmp_path: Path) -> None:
     for file in files:
         found = duckdb.sql(f"SELECT v FROM read_parquet('{file.path}')").fetchall()
         assert found == sorted(found, reverse=True)
+
+
+def test_row_groups_of_one_file_are_about_equally_large(tmp_path: Path) -> None:
+    """Else of two cores that make them one waits for the other."""
+    lake = tidelake.connect(f"sqlite:///{tmp_path}/lake.db")
+    table = lake.create_table("t", "k BIGINT, v BIGINT")
+    for count in (200_000, 122_880, 122_881, 5_000):
+        table.append(pa.table({"k": range(count), "v": range(count)}))
+    files = [pq.read_metadata(path) for path in tmp_path.rglob("*.parquet")]
+    found = {file.num_rows: list(map(rows_of(file), range(file.num_row_groups))) for file in files}
+    assert found == {
+        200_000: [100_352, 99_648],
+        122_880: [122_880],
+        122_881: [63_488, 59_393],
+        5_000: [5_000],
+    }
+
+
+def rows_of(file: pq.FileMetaData) -> Callable[[int], int]:
+    return lambda group: int(file.row_group(group).num_rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.engine.local.errors import translate_duckdb_errors
+from tidelake.engine.local.known_files import KnownFiles
 from tidelake.engine.local.object_stores import allow_remote, ask_more_at_once, schemes_of
 from tidelake.engine.local.reading import BATCH_ROWS, LocalReading
 from tidelake.engine.local.workbench import Workbench
@@ -54,7 +55,7 @@ class LocalEngine:
         self._opening = Lock()
         self.is_alone = True
         self._asks_more = False
-        self._numbered: set[tuple[str, int]] = set()
+        self._known = KnownFiles()
         self.store = Store(self.options, confinement, forget=cache.forget if cache else None)
         tell_after_fork(self)
 
@@ -94,7 +95,7 @@ class LocalEngine:
                 scratch = Scratch(self._temp_directory)
                 self._duck = self._opened(scratch), scratch
             connection, scratch = self._duck
-            walls, known = self.confinement, self._numbered
+            walls, known = self.confinement, self._known
             return Workbench(connection.cursor(), self.options, scratch, walls, cache, known)
 
     def _opened(self, scratch: Scratch) -> duckdb.DuckDBPyConnection:

@@ -23,7 +23,7 @@ from tidelake.engine.parquet.deletions import deletions_sql
 from tidelake.engine.parquet.first_look import look_first
 from tidelake.engine.parquet.register import found_files
 from tidelake.engine.parquet.writer import write_files
-from tidelake.engine.protocols import Among, Job, Task
+from tidelake.engine.protocols import Among, Job, PlanRelation, Task
 from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid
 from tidelake.model.change import NewDeleteFile, NewFile
@@ -77,16 +77,20 @@ class LocalJob(Closable):
         found = (source.located(self._work.connection, error) for source in self._csv)
         return next((each for each in found if each is not None), None)
 
-    def scan(
-        self,
-        name: str,
-        plan: ScanPlan | AsOfPlan | RowSource,
-        among: Among | None = None,  # noqa: ARG002
-    ) -> bool:
-        """A relation of the plan's rows: all of them."""
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
+        """A relation of the plan's rows."""
         with translate_duckdb_errors(self._doing):
             self._work.define(name, plan)
-        return False
+
+    def relation(
+        self,
+        name: str,  # noqa: ARG002
+        plan: ScanPlan | AsOfPlan,
+        among: Among | None = None,  # noqa: ARG002
+    ) -> PlanRelation:
+        """The plan's rows, as a query in brackets: all of them."""
+        with translate_duckdb_errors(self._doing):
+            return PlanRelation(f"({self._work.scan(plan)})")
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
@@ -191,20 +195,21 @@ class LocalJob(Closable):
         target: Target,
         *,
         carries_row_ids: bool = False,
-        count: int | None = None,  # noqa: ARG002
+        count: int | None = None,
     ) -> tuple[NewFile, ...]:
         """Files with the rows of a query over the table's columns."""
 
         def write() -> tuple[NewFile, ...]:
             self._work.reach([target.path])
             brought = self._brought.get(sql)
+            into_one = brought is not None and _fits_one(brought, target)
             return write_files(
                 self._work,
                 sql,
-                target,
+                target.in_even_groups(count) if into_one and count else target,
                 carries_row_ids=carries_row_ids,
                 zeros=brought is None or not brought.has_no_negative_zeros,
-                into_one=brought is not None and _fits_one(brought, target),
+                into_one=into_one,
             )
 
         def undo(files: tuple[NewFile, ...]) -> None:

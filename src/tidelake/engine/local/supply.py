@@ -1,17 +1,18 @@
 """Statements that can be interrupted, and rows that the caller's own code makes for them.
 
 Python hears Ctrl-C in the main thread alone, and DuckDB, when it works there, hears it late or
-goes on working after it. So a statement of the main thread runs on a thread beside it. A generator
-that the statement reads from belongs to whoever handed it over: it runs in the caller's thread, as
-in a for loop, so that its errors come out as they are. Whatever ends the one ends the other before
-anything goes on: nobody is left waiting on a thread.
+goes on working after it. So a statement of the main thread runs on a thread beside it, which is
+kept for the next one: to start a thread takes longer than many a statement. A generator that the
+statement reads from belongs to whoever handed it over: it runs in the caller's thread, as in a for
+loop, so that its errors come out as they are. Whatever ends the one ends the other before anything
+goes on: nobody is left waiting on a thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from threading import Thread, current_thread, main_thread
+from threading import Event, Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidelake.duck import settle
@@ -61,9 +62,8 @@ class Supply:
             return statement()
         running = _Running(statement, self._wanted)
         try:
-            running.start()
+            _beside(running.go)
             self._serve(running)
-            running.join()
         except BaseException:
             self._stop(running)
             if undo is not None:
@@ -87,9 +87,10 @@ class Supply:
         while True:
             try:
                 self.close()
-                while running.is_alive():
+                running.is_unwanted = True
+                while running.has_begun and not running.ended.is_set():
                     self._connection.interrupt()
-                    running.join(_PATIENCE_S)
+                    running.ended.wait(_PATIENCE_S)
                 return
             except KeyboardInterrupt:
                 continue
@@ -132,26 +133,69 @@ class _Stream:
             yield batch
 
 
-class _Running(Thread, Generic[Answer]):
-    """A statement on a thread of its own; when it is over it wants nothing more."""
+class _Helper(Thread):
+    """A thread that does one thing after another for the main thread, and ends with it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="tidelake helper", daemon=True)
+        self.todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            self.todo.get()()
+
+
+_HELPERS: list[_Helper] = []
+"""Those that have nothing to do, or nearly."""
+
+
+def _beside(work: Callable[[], None]) -> None:
+    """Begin with it on another thread. In a process that was forked the helpers are gone."""
+    if current_thread() is not main_thread():
+        Thread(target=work).start()
+        return
+    while _HELPERS:
+        helper = _HELPERS.pop()
+        if helper.is_alive():
+            break
+    else:
+        helper = _Helper()
+        helper.start()
+    helper.todo.put(work)
+
+
+class _Running(Generic[Answer]):
+    """A statement on a thread beside; when it is over it wants nothing more."""
 
     def __init__(
         self, statement: Callable[[], Answer], wanted: SimpleQueue[_Stream | None]
     ) -> None:
-        super().__init__(name="tidelake statement")
         self._statement = statement
         self._wanted = wanted
         self._answer: list[Answer] = []
         self._error: BaseException | None = None
-        self.is_over = False
+        self.ended = Event()
+        self.has_begun = self.is_unwanted = False
 
-    def run(self) -> None:
+    @property
+    def is_over(self) -> bool:
+        return self.ended.is_set()
+
+    def go(self) -> None:
+        """Who sees that it has not begun may say that it is unwanted, and go on at once."""
+        self.has_begun = True
+        thread = current_thread()
+        name, thread.name = thread.name, "tidelake statement"
         try:
-            self._answer.append(self._statement())
+            if not self.is_unwanted:
+                self._answer.append(self._statement())
         except BaseException as error:
             self._error = error
         finally:
-            self.is_over = True
+            thread.name = name
+            if isinstance(thread, _Helper):
+                _HELPERS.append(thread)  # before anybody hears of the end, and wants the next
+            self.ended.set()
             self._wanted.put(None)
 
     def answer(self) -> Answer:

@@ -14,6 +14,7 @@ from tidelake.duck import settle
 from tidelake.engine.local import scan_sql
 from tidelake.engine.local.empty_file import empty_file
 from tidelake.engine.local.errors import translate_duckdb_errors
+from tidelake.engine.local.known_files import KnownFiles
 from tidelake.engine.local.object_stores import allow_remote, schemes_of
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.local.supply import Answer, Supply
@@ -41,7 +42,6 @@ _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
 _INCOMING = "_tidelake_incoming"
-_MOST_KNOWN = 100_000
 
 
 class Workbench:
@@ -55,12 +55,10 @@ class Workbench:
         scratch: Scratch,
         confinement: Confinement | None = None,
         cache: FileCache | None = None,
-        numbered: set[tuple[str, int]] | None = None,
+        known: KnownFiles | None = None,
     ) -> None:
-        """`numbered` are files, by path and size, of which it is known that they have field ids;
-        others are added."""
         self.connection = connection
-        self._numbered = set() if numbered is None else numbered
+        self._known = known or KnownFiles()
         self.scratch = scratch
         self._confinement = confinement
         self.supply = Supply(connection)
@@ -195,7 +193,7 @@ class Workbench:
         """
         numbered = [f for f in plan.files if f.mapping_id is None and not f.encryption_key]
         suspects = numbered[:1] + [f for f in numbered[1:] if "/ducklake-" not in f.path]
-        suspects = [f for f in suspects if (f.path, f.bytes) not in self._numbered]
+        suspects = self._known.unnumbered(suspects)
         look_first(self.store, [f.path for f in suspects if "/ducklake-" not in f.path])
         found = shapes(self.connection, [file.path for file in suspects]) if suspects else {}
         for path, fields in found.items():
@@ -205,9 +203,7 @@ class Workbench:
                     " columns cannot be told apart",
                     hint="register the file again with DuckDB's ducklake_add_data_files",
                 )
-        if len(self._numbered) > _MOST_KNOWN:
-            self._numbered.clear()
-        self._numbered.update((file.path, file.bytes) for file in suspects)
+        self._known.have_ids(suspects)
 
     def _inspected(self, files: Sequence[DataFile]) -> dict[str, tuple[Source, ...]]:
         plain = [file.path for file in files if not file.encryption_key]
@@ -243,11 +239,10 @@ class Workbench:
     def _plain_deletes(self, deletes: list[tuple[int, DeleteFile]], snapshot_id: int) -> list[str]:
         if not deletes:
             return []
-        found = shapes(self.connection, [delete.path for _, delete in deletes])
+        found = self._known.columns([delete for _, delete in deletes], self._columns_of)
         by_columns: dict[tuple[str, str | None], list[tuple[int, str]]] = {}
-        for place, delete in deletes:
-            names = [source.name for source in found[delete.path]]
-            stamped = names[2:3] == ["_ducklake_internal_snapshot_id"] and not delete.is_staged
+        for (place, delete), names in zip(deletes, found, strict=True):
+            stamped = names[2:3] == ("_ducklake_internal_snapshot_id",) and not delete.is_staged
             columns = (names[1], names[2] if stamped else None)
             by_columns.setdefault(columns, []).append((place, delete.path))
         return [
@@ -256,6 +251,10 @@ class Workbench:
             )
             for columns, group in by_columns.items()
         ]
+
+    def _columns_of(self, deletes: Sequence[DeleteFile]) -> list[tuple[str, ...]]:
+        found = shapes(self.connection, [delete.path for delete in deletes])
+        return [tuple(source.name for source in found[delete.path]) for delete in deletes]
 
     def _vector(self, delete: DeleteFile) -> list[int]:
         return positions(self.store.read_small(delete.path), delete.path)

@@ -12,7 +12,10 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from secrets import randbits
+from time import time_ns
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from tidelake.engine.local.reshape import Source, rebuild
 from tidelake.engine.parquet.zeros import ZeroMark, has_floats
@@ -178,9 +181,14 @@ def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> l
 def _run_into_one(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:
     """DuckDB keeps the order of rows where it writes one file, and not where it keeps to a size."""
     mark = secrets.token_hex(4)
-    ((name,),) = work.connection.execute("SELECT uuidv7()::VARCHAR").fetchall()
-    path = f"{_place(target.path)}/ducklake-{name}-{mark}.{target.suffix}"
+    path = f"{_place(target.path)}/ducklake-{_uuid7()}-{mark}.{target.suffix}"
     return _copied(work, sql, target, (mark, path, options))
+
+
+def _uuid7() -> UUID:
+    """Such as DuckDB gives its files: they grow with time."""
+    milliseconds = time_ns() // 1_000_000
+    return UUID(int=milliseconds << 80 | 7 << 76 | randbits(12) << 64 | 2 << 62 | randbits(62))
 
 
 def _copied(

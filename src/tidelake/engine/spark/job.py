@@ -17,7 +17,7 @@ from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.expression_shapes import computed_shapes
 from tidelake.engine.local.job import LocalJob
 from tidelake.engine.parquet.deletions import COLUMNS
-from tidelake.engine.protocols import Among, Answer, Job, Task
+from tidelake.engine.protocols import Among, Answer, Job, PlanRelation, Task
 from tidelake.engine.row_source import RowSource
 from tidelake.engine.spark.arrow_reader import (
     from_here,
@@ -77,17 +77,22 @@ class SparkJob(Closable):
         self._relations.close()
         self._open.close()
 
-    def scan(
-        self, name: str, plan: ScanPlan | AsOfPlan | RowSource, among: Among | None = None
-    ) -> bool:
-        """A relation of the plan's rows. With `among`, it may lack rows that no row of another
-        relation is equal to; whether it has of files no others."""
+    def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
+        """A relation of the plan's rows."""
         if isinstance(plan, ScanPlan | AsOfPlan):
             self._relations.table = plan.table
         with self._translated():
+            self._relations.add(name, self._frames.relation(plan))
+
+    def relation(
+        self, name: str, plan: ScanPlan | AsOfPlan, among: Among | None = None
+    ) -> PlanRelation:
+        """The name, under which the plan's rows are. With `among`, those of files are narrow."""
+        self._relations.table = plan.table
+        with self._translated():
             others = self._relations.values_among(among) if among else None
             self._relations.add(name, self._frames.relation(plan, others))
-            return others is not None
+        return PlanRelation(name, is_narrow=others is not None)
 
     def deletions(self, name: str, files: Sequence[DataFile]) -> None:
         """A relation of every position ever deleted from these files, and since which snapshot:
