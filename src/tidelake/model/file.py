@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] | ColumnarRows | GatheredRows
+    rows: tuple[Row, ...] | ColumnarRows | GatheredRows | ArrowRows
 
     def by_column(self) -> Sequence[Cells]:
         """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
@@ -167,6 +171,23 @@ class GatheredRows:
     def __iter__(self) -> Iterator[Row]:
         for part in self.parts:
             yield from ColumnarRows(list(map(json.loads, part)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrowRows:
+    """Many rows as an Arrow table, row ids and snapshots first. The values are as their database
+    has them; `spell` makes text of those that are neither text nor whole numbers."""
+
+    table: pa.Table
+    spell: Callable[[pa.Table], pa.Table]
+
+    def __len__(self) -> int:
+        count: int = self.table.num_rows
+        return count
+
+    def __iter__(self) -> Iterator[Row]:
+        columns = self.spell(self.table).columns
+        return iter(ColumnarRows([column.to_pylist() for column in columns]))
 
 
 def _texts(cells: Cells) -> Cells:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tidelake.catalog.database.dialect import Dialect
+from tidelake.catalog.database.dialect import Dialect, Kept
 from tidelake.catalog.database.failures import Failure
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.model.tuning import Tuning
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Query = tuple[str, Mapping[str, object]]
 """SQL and its parameters."""
@@ -23,6 +26,13 @@ class Session(Protocol):
 
     def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
         """What `query` gives, column by column; nothing if it gives no rows."""
+        ...
+
+    def gather(
+        self, table: str, kept: Sequence[Kept], condition: str, parameters: Mapping[str, object]
+    ) -> pa.Table | None:
+        """Many rows of a table for small writes, a column for each of `kept`. None: they are not
+        to be had so, and `query_columns` must do."""
         ...
 
     def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import local
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.database.backend import Connections, Query, Session
 from tidelake.catalog.database.backends import BACKENDS, DRIVERS
-from tidelake.catalog.database.dialect import Dialect
+from tidelake.catalog.database.dialect import Dialect, Kept
 from tidelake.catalog.database.failures import translate_driver_errors
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
 from tidelake.model.tuning import Tuning
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = Any
 
@@ -32,6 +35,12 @@ class Reader:
         """The values of each column of an answer, which for many rows takes less than `rows`;
         nothing if there are no rows."""
         return self._session.query_columns(sql, parameters)
+
+    def gather(
+        self, table: str, kept: Sequence[Kept], condition: str, parameters: Mapping[str, object]
+    ) -> pa.Table | None:
+        """Many rows of a table for small writes, where they are to be had together."""
+        return self._session.gather(table, kept, condition, parameters)
 
     def rows_of(self, queries: Sequence[Query]) -> list[list[Row]]:
         """The rows of several queries, in one trip where the database allows it."""

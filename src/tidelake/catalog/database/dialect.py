@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tidelake.catalog.database.walls import Walls
 from tidelake.model.schema import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SMALL_INTEGERS = {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 
@@ -32,6 +35,15 @@ class StatisticsSql:
 
 NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
 """How a number looks, for `odd_number`."""
+
+
+class Kept(NamedTuple):
+    """A column of a table for small writes, as it is to be read. It may be of any length if it
+    `is_long`."""
+
+    sql: str
+    is_whole: bool = False
+    is_long: bool = False
 
 
 class Ask(Protocol):
@@ -117,6 +129,14 @@ class Dialect(Protocol):
     def inline_sql(self, _column: Column, name: str) -> str:
         """Reads a column as DuckDB's text, or as bytes. `name` is quoted."""
         return name
+
+    def kept(self, column: Column, name: str) -> Kept:
+        """The same column where many values are read at once: text, or whole numbers."""
+        return Kept(self.inline_sql(column, name))
+
+    def texts(self, rows: pa.Table) -> pa.Table:
+        """Such values as `inline_sql` reads them, or whole numbers."""
+        return rows
 
     def gathered(
         self,

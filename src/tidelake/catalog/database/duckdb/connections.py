@@ -9,17 +9,22 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import RLock
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tidelake import duck
 from tidelake.catalog import cells
+from tidelake.catalog.database.dialect import Kept
 from tidelake.catalog.database.statement import dollar, insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
 from tidelake.scratch import Scratch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ROWS = 200
 _LISTED = 10_000
@@ -75,6 +80,15 @@ class DuckDBSession:
 
     def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
+    def gather(
+        self, table: str, kept: Sequence[Kept], condition: str, parameters: Parameters
+    ) -> pa.Table | None:
+        chosen = ", ".join(f"{each.sql} AS c{place}" for place, each in enumerate(kept))
+        sql = f"SELECT {chosen} FROM {quote(table)} WHERE {condition}"
+        text, names = dollar(sql)
+        given = {name: parameters[name] for name in names}
+        return self._connection.execute(text, given).to_arrow_table()
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]

@@ -7,12 +7,17 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import sub
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog import cells
+from tidelake.catalog.database.dialect import Kept
 from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.database.postgresql import gather
 from tidelake.catalog.database.statement import Marks, insert_into, marks, row_marks
 from tidelake.model.names import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CHANNEL = "SELECT hashtext(current_schema())"
 """What the lake's channel is called after: a database may have several lakes."""
@@ -96,6 +101,27 @@ class PostgreSQLSession:
 
     def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
+    def gather(
+        self,
+        table: str,
+        kept: Sequence[Kept],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> pa.Table | None:
+        if self._driver.info.parameter_status("server_encoding") != "UTF8":
+            return None
+        return gather.table_of(self._ask_for_bytes, table, kept, (condition, parameters))
+
+    def _ask_for_bytes(self, sql: str, parameters: Mapping[str, object]) -> Any:
+        """The one row of an answer, in which bytes are not spelled out."""
+        from psycopg import Cursor
+
+        if self._waiting:
+            self.query("SELECT 1", {})
+        said = marks(sql)
+        values = [parameters[name] for name in said.names]
+        return Cursor(self._driver).execute(said.plain, values, binary=True).fetchone()
 
     def query_all(self, queries: Sequence[tuple[str, Mapping[str, object]]]) -> list[list[Any]]:
         if not queries:
