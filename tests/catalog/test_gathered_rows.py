@@ -15,7 +15,7 @@ from tidelake.catalog.database.postgresql.session import PostgreSQLSession
 from tidelake.catalog.database.sqlite.dialect import SQLiteDialect
 from tidelake.catalog.read import inlined_data
 from tidelake.errors import Corrupt
-from tidelake.model.file import ArrowRows, ColumnarRows, GatheredRows, InlinedRows
+from tidelake.model.file import ArrowRows, ColumnarRows, GatheredRows, InlinedRows, PackedRows
 from tidelake.testing.place import Place
 
 Agree = Callable[[], None]
@@ -117,7 +117,7 @@ def test_by_column_they_are_as_one_by_one(place: Place, monkeypatch: pytest.Monk
         found = lake.known_at(snapshot).sql(spelled).to_arrow().to_pylist()
         assert [tuple(row.values()) for row in found] == expected
         by_column = _kept(place, lake)
-        assert isinstance(by_column.rows, ArrowRows)
+        assert isinstance(by_column.rows, ArrowRows | PackedRows)
         monkeypatch.setattr(DuckDBSession, "gather", lambda *_: None)
         monkeypatch.setattr(PostgreSQLSession, "gather", lambda *_: None)
         one_by_one = _kept(place, lake)
@@ -128,13 +128,34 @@ def test_by_column_they_are_as_one_by_one(place: Place, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_packed_rows_are_put_in_order(place: Place, lake: tidelake.Lake, duck: Duck) -> None:
+    lake.create_table("t", "i BIGINT, v VARCHAR")
+    duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {MANY})")
+    duck.execute("INSERT INTO t SELECT i, 'é' || i FROM range(4000) AS r(i)")
+    name = "ducklake_inlined_data_1_1"
+    _edit(
+        place,
+        f"CREATE TABLE turned AS SELECT * FROM {name}",
+        f"DELETE FROM {name}",
+        f"INSERT INTO {name} SELECT * FROM turned ORDER BY row_id DESC",
+        "DROP TABLE turned",
+    )
+    kept = _kept(place, lake).rows
+    assert isinstance(kept, PackedRows)
+    assert [row[0] for row in kept] == list(range(4000))
+    with place.open() as again:
+        found = again.table("t").to_arrow().to_pylist()
+    assert found == [{"i": n, "v": f"é{n}"} for n in range(4000)]
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_bytes_that_are_no_text_are_not_taken_for_one(
     place: Place, lake: tidelake.Lake, duck: Duck
 ) -> None:
     lake.create_table("t", _TYPES)
     _fill(duck)
     _edit(place, "UPDATE ducklake_inlined_data_1_1 SET v = '\\xff'::bytea WHERE row_id = 11000")
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(Corrupt, match="a text that cannot be read"):
         lake.table("t").scan(["v"]).to_dicts()
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tidelake import Lake
 from tidelake.catalog.database.backend import Connections, Ear, Query, Session
-from tidelake.catalog.database.dialect import Kept
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.store.files import Store, StoredObject
 from tidelake.testing.place import Place
 
@@ -247,7 +247,11 @@ class _WatchedSession:
         return self.inner.query_columns(sql, parameters)
 
     def gather(
-        self, table: str, kept: Sequence[Kept], condition: str, parameters: Mapping[str, object]
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
     ) -> Any:
         self.tell("ask", table)
         return self.inner.gather(table, kept, condition, parameters)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from tidelake.catalog.database.dialect import Dialect, Kept
+from tidelake.catalog.database.dialect import Dialect, InlineColumn
 from tidelake.catalog.database.failures import Failure
 from tidelake.catalog.database.url import CatalogUrl
+from tidelake.model.file import ManyRows
 from tidelake.model.tuning import Tuning
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Query = tuple[str, Mapping[str, object]]
 """SQL and its parameters."""
@@ -29,8 +27,12 @@ class Session(Protocol):
         ...
 
     def gather(
-        self, table: str, kept: Sequence[Kept], condition: str, parameters: Mapping[str, object]
-    ) -> pa.Table | None:
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> ManyRows | None:
         """Many rows of a table for small writes, a column for each of `kept`. None: they are not
         to be had so, and `query_columns` must do."""
         ...

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog.database.backend import Connections, Query, Session
 from tidelake.catalog.database.backends import BACKENDS, DRIVERS
-from tidelake.catalog.database.dialect import Dialect, Kept
+from tidelake.catalog.database.dialect import Dialect, InlineColumn
 from tidelake.catalog.database.failures import translate_driver_errors
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
+from tidelake.model.file import ManyRows
 from tidelake.model.tuning import Tuning
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row = Any
 
@@ -37,8 +35,12 @@ class Reader:
         return self._session.query_columns(sql, parameters)
 
     def gather(
-        self, table: str, kept: Sequence[Kept], condition: str, parameters: Mapping[str, object]
-    ) -> pa.Table | None:
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> ManyRows | None:
         """Many rows of a table for small writes, where they are to be had together."""
         return self._session.gather(table, kept, condition, parameters)
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tidelake.catalog.database.walls import Walls
 from tidelake.model.schema import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SMALL_INTEGERS = {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 
@@ -37,7 +34,7 @@ NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
 """How a number looks, for `odd_number`."""
 
 
-class Kept(NamedTuple):
+class InlineColumn(NamedTuple):
     """A column of a table for small writes, as it is to be read. It may be of any length if it
     `is_long`."""
 
@@ -130,13 +127,9 @@ class Dialect(Protocol):
         """Reads a column as DuckDB's text, or as bytes. `name` is quoted."""
         return name
 
-    def kept(self, column: Column, name: str) -> Kept:
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
         """The same column where many values are read at once: text, or whole numbers."""
-        return Kept(self.inline_sql(column, name))
-
-    def texts(self, rows: pa.Table) -> pa.Table:
-        """Such values as `inline_sql` reads them, or whole numbers."""
-        return rows
+        return InlineColumn(self.inline_sql(column, name))
 
     def gathered(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.backend import Ear, Session
-from tidelake.catalog.database.dialect import Kept
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -41,7 +41,7 @@ class ServerSession:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
 
     def gather(
-        self, _table: str, _kept: Sequence[Kept], _condition: str, _parameters: Parameters
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
     ) -> None:
         return None
 

@@ -6,17 +6,14 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.database.dialect import SMALL_INTEGERS, Kept
+from tidelake.catalog.database.dialect import SMALL_INTEGERS, InlineColumn
 from tidelake.catalog.read.tables import columns_of_version, visible
-from tidelake.model.file import ArrowRows, Cells, ColumnarRows, GatheredRows, InlinedRows
+from tidelake.model.file import Cells, ColumnarRows, GatheredRows, InlinedRows, ManyRows
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _FEW = 2_000
 _UNLIKE_TEXT = ("blob", "variant", "interval")
@@ -122,7 +119,7 @@ def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column
     return tuple(reader.dialect.read_as(column) for column in declared)
 
 
-Rows = tuple[()] | ColumnarRows | GatheredRows | ArrowRows
+Rows = tuple[()] | ColumnarRows | GatheredRows | ManyRows
 
 
 def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) -> Rows:
@@ -134,8 +131,8 @@ def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) ->
     sql = f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
     found = reader.columns(f"{sql} LIMIT {_FEW + 1}", **when.values)
     if found and len(found[0]) > _FEW:
-        if (table := _table(reader, when, name, spelled)) is not None:
-            return ArrowRows(table, reader.dialect.texts)
+        if (many := _many(reader, when, name, spelled)) is not None:
+            return many
         found = reader.columns(sql, **when.values)
     if not found:
         return ()
@@ -159,19 +156,15 @@ def _gathered(
     return GatheredRows(len(row_ids), tuple(tuple(texts) for _, *texts in parts))
 
 
-def _table(
+def _many(
     reader: Reader, when: _When, name: str, spelled: Sequence[tuple[Column, str]]
-) -> pa.Table | None:
+) -> ManyRows | None:
     """Many rows, where the database gives them by column; in the order of their ids."""
     if any(column.type in _UNLIKE_TEXT for column, _ in spelled):
         return None
-    kept = [Kept("row_id", is_whole=True), Kept(when.snapshot, is_whole=True)]
-    kept += [reader.dialect.kept(column, quote(name)) for column, name in spelled]
-    table = reader.gather(name, kept, when.condition, when.values)
-    if table is None or table.column(0).null_count or table.column(1).null_count:
-        return None
-    row_ids = table.column(0).to_numpy()
-    return table if (row_ids[1:] >= row_ids[:-1]).all() else table.sort_by("c0")
+    wanted = [InlineColumn("row_id", is_whole=True), InlineColumn(when.snapshot, is_whole=True)]
+    wanted += [reader.dialect.inline_column(column, quote(name)) for column, name in spelled]
+    return reader.gather(name, wanted, when.condition, when.values)
 
 
 def _in_order(columns: list[list[Any]]) -> list[list[Any]]:

@@ -22,7 +22,14 @@ from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
 from tidelake.engine.row_source import PassingRows, RowSource
 from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
-from tidelake.model.file import ArrowRows, DataFile, DeleteFile, GatheredRows, InlinedRows
+from tidelake.model.file import (
+    ArrowRows,
+    DataFile,
+    DeleteFile,
+    GatheredRows,
+    InlinedRows,
+    PackedRows,
+)
 from tidelake.model.names import quote
 from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
@@ -271,6 +278,9 @@ class Workbench:
             return name
         if isinstance(inlined.rows, ArrowRows):
             self._keep(name, inlined.rows.table)
+            return name
+        if isinstance(inlined.rows, PackedRows):
+            self._keep(name, catalog_rows.packed_table(inlined.rows))
             return name
         columns = inlined.by_column()
         if sum(map(len, columns)) <= _FEW_VALUES:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from tidelake import duck
-from tidelake.catalog.database.dialect import NUMBER, SMALL_INTEGERS, Dialect, Kept, StatisticsSql
-from tidelake.model.names import quote
+from tidelake.catalog.database.dialect import (
+    NUMBER,
+    SMALL_INTEGERS,
+    Dialect,
+    InlineColumn,
+    StatisticsSql,
+)
 from tidelake.model.schema import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SAME_IN_ARROW = SMALL_INTEGERS | {"float32", "float64", "varchar", "date", "timestamp"}
 _TYPES = {
@@ -65,15 +65,10 @@ class DuckDBDialect(Dialect):
             return f"CASE WHEN isfinite({name}) THEN {plain} ELSE CAST({name} AS VARCHAR) END"
         return name if column.type == "blob" else f"CAST({name} AS VARCHAR)"
 
-    def kept(self, column: Column, name: str) -> Kept:
-        return Kept(name if column.type in _SAME_IN_ARROW else self.inline_sql(column, name))
-
-    def texts(self, rows: pa.Table) -> pa.Table:
-        numbers, values = rows.column_names[:2], rows.column_names[2:]
-        chosen = [*map(quote, numbers), *(f"CAST({quote(name)} AS VARCHAR)" for name in values)]
-        with duck.open_duckdb() as connection:
-            connection.register("kept", rows)
-            return connection.execute(f"SELECT {', '.join(chosen)} FROM kept").to_arrow_table()
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
+        return InlineColumn(
+            name if column.type in _SAME_IN_ARROW else self.inline_sql(column, name)
+        )
 
     def read_as(self, column: Column) -> Column:
         """A nested column with plain text for JSON, which DuckDB would write unquoted inside lists

@@ -10,7 +10,7 @@ from tidelake.catalog.database.dialect import (
     NUMBER,
     SMALL_INTEGERS,
     Dialect,
-    Kept,
+    InlineColumn,
     StatisticsSql,
 )
 from tidelake.catalog.database.postgresql.walls import PostgreSQLWalls
@@ -100,11 +100,11 @@ class PostgreSQLDialect(Dialect):
     def inline_sql(self, column: Column, name: str) -> str:
         return name if column.type in _AS_BYTES else f"CAST({name} AS VARCHAR)"
 
-    def kept(self, column: Column, name: str) -> Kept:
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
         if column.type in SMALL_INTEGERS - {"boolean"}:
-            return Kept(name, is_whole=True)
+            return InlineColumn(name, is_whole=True)
         is_long = self.inline_type(column) in ("BYTEA", "VARCHAR")
-        return Kept(self.inline_sql(column, name), is_long=is_long)
+        return InlineColumn(self.inline_sql(column, name), is_long=is_long)
 
 
 def _is_keyword(name: str) -> bool:

@@ -7,17 +7,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import sub
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelake.catalog import cells
-from tidelake.catalog.database.dialect import Kept
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.postgresql import gather
 from tidelake.catalog.database.statement import Marks, insert_into, marks, row_marks
+from tidelake.model.file import ManyRows
 from tidelake.model.names import quote
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CHANNEL = "SELECT hashtext(current_schema())"
 """What the lake's channel is called after: a database may have several lakes."""
@@ -105,13 +103,13 @@ class PostgreSQLSession:
     def gather(
         self,
         table: str,
-        kept: Sequence[Kept],
+        kept: Sequence[InlineColumn],
         condition: str,
         parameters: Mapping[str, object],
-    ) -> pa.Table | None:
+    ) -> ManyRows | None:
         if self._driver.info.parameter_status("server_encoding") != "UTF8":
             return None
-        return gather.table_of(self._ask_for_bytes, table, kept, (condition, parameters))
+        return gather.rows_of(self._ask_for_bytes, table, kept, (condition, parameters))
 
     def _ask_for_bytes(self, sql: str, parameters: Mapping[str, object]) -> Any:
         """The one row of an answer, in which bytes are not spelled out."""

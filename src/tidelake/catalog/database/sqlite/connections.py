@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tidelake.catalog import cells
-from tidelake.catalog.database.dialect import Kept
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite.keeper import by_column
 from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
@@ -93,7 +93,7 @@ class SQLiteSession:
         return columns
 
     def gather(
-        self, _table: str, _kept: Sequence[Kept], _condition: str, _parameters: Parameters
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
     ) -> None:
         return None
 
@@ -126,7 +126,7 @@ class KeptSession:
         return found
 
     def gather(
-        self, _table: str, _kept: Sequence[Kept], _condition: str, _parameters: Parameters
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
     ) -> None:
         return None
 
