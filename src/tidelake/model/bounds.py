@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tidelake.model.comparable import Point, domain, lower_bound, upper_bound
+from tidelake.model.comparable import Point, are_whole, domain, lower_bound, upper_bound
 
 
 def least(column_type: str, texts: Sequence[str | None]) -> str | None:
@@ -25,10 +25,13 @@ def _end(column_type: str, texts: Sequence[str | None], choose: Callable[..., st
     different = dict.fromkeys(texts)
     if None in different:
         return None
+    known = [text for text in different if text is not None]
+    if known and are_whole(column_type, known):
+        return choose(known, key=int)
     places: dict[str, Point] = {}
-    for text in different:
+    for text in known:
         point = exact_point(column_type, text)
-        if text is None or point is None:
+        if point is None:
             return None
         places[text] = point
     return choose(places, key=places.__getitem__) if places else None

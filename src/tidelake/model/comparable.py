@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
@@ -89,6 +89,11 @@ def domain(column_type: str) -> Kind | None:
     if is_decimal(column_type):
         return "exact"
     return TYPES[column_type].order if column_type in TYPES else None
+
+
+def are_whole(column_type: str, texts: Iterable[str]) -> bool:
+    """Whether all are whole numbers, of a column that is ordered as such: each is at its `int`."""
+    return domain(column_type) == "exact" and all(map(_INTEGER.fullmatch, texts))
 
 
 def lower_bound(column_type: str, kind: Kind, text: str) -> Point | None:

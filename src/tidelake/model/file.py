@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
 
 from tidelake.model.schema import Column
 
@@ -119,7 +123,7 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] | ColumnarRows | GatheredRows
+    rows: tuple[Row, ...] | ColumnarRows | GatheredRows | ManyRows
 
     def by_column(self) -> Sequence[Cells]:
         """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
@@ -167,6 +171,92 @@ class GatheredRows:
     def __iter__(self) -> Iterator[Row]:
         for part in self.parts:
             yield from ColumnarRows(list(map(json.loads, part)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrowRows:
+    """Many rows as an Arrow table, row ids and snapshots first. The values are as their database
+    has them; `spell` makes text of those that are neither text nor whole numbers."""
+
+    table: Any
+    spell: Callable[[Any], Any]
+
+    def __len__(self) -> int:
+        count: int = self.table.num_rows
+        return count
+
+    def __iter__(self) -> Iterator[Row]:
+        columns = self.spell(self.table).columns
+        return iter(ColumnarRows([column.to_pylist() for column in columns]))
+
+
+@dataclass(frozen=True, slots=True)
+class PackedColumn:
+    """Values as PostgreSQL puts them together: whole numbers of eight bytes each, and a letter for
+    each that says whether it is missing, unless none is; texts that may be of any length, and the
+    lengths of all in four bytes, -1 for NULL; or short texts, each a line, which is empty for
+    NULL."""
+
+    values: bytes | str
+    told: bytes | str | None = None
+    is_whole: bool = False
+
+    def numbers(self) -> array[int]:
+        """Of a column of whole numbers, where 0 stands for those that are missing."""
+        return _array("q", self.values)
+
+    def lengths(self) -> array[int]:
+        """Of a column of texts that may be long."""
+        return _array("i", self.told)
+
+    def cells(self) -> Cells:
+        if self.is_whole:
+            flags = self.told or "0" * (len(self.values) // 8)
+            return [
+                None if flag == "1" else number
+                for number, flag in zip(self.numbers(), flags, strict=True)
+            ]
+        if self.told is None:
+            return [line or None for line in str(self.values).split("\n")]
+        return list(self._long())
+
+    def _long(self) -> Iterator[str | None]:
+        data, start = self.data, 0
+        for length in self.lengths():
+            yield None if length < 0 else data[start : start + length].decode()
+            start += max(length, 0)
+
+    @property
+    def data(self) -> bytes:
+        return self.values.encode() if isinstance(self.values, str) else self.values
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRows:
+    """Many rows, row ids and snapshots first, as PostgreSQL has put them together by column, in
+    whatever order. Whoever goes through them gets them in that of the row ids."""
+
+    count: int
+    columns: tuple[PackedColumn, ...]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Row]:
+        rows = ColumnarRows([column.cells() for column in self.columns])
+        return iter(sorted(rows, key=itemgetter(0)))
+
+
+ManyRows = ArrowRows | PackedRows
+
+
+def _array(kind: str, data: object) -> array[int]:
+    """Whole numbers, of which the greatest byte comes first."""
+    assert isinstance(data, bytes)
+    found = array(kind, data)
+    if sys.byteorder == "little":
+        found.byteswap()
+    return found
 
 
 def _texts(cells: Cells) -> Cells:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake import duck
 from tidelake.errors import Invalid, TidelakeError, Unsupported
+from tidelake.model.names import text_literal
 from tidelake.syntax import tree_forms
 
 if TYPE_CHECKING:
@@ -216,13 +217,22 @@ def _parsed(texts: list[str], doing: str, hint: str) -> list[list[Node]]:
     """The statements of each text; all are read at once."""
     if not all(text.isascii() or _is_unicode(text) for text in texts):
         raise Invalid(f"{doing[:80]}…: it holds lone surrogates", hint="leave them out")
-    calls = ", ".join(_SERIALIZED.format(place) for place in range(1, len(texts) + 1))
     try:
-        (answers,) = _asked(f"SELECT {calls}", *texts)
+        (answers,) = _serialized(texts)
         found = [unpack(answer) for answer in answers]
     except RecursionError:
         raise Invalid(f"{doing}: it is nested too deeply", hint="write it in parts") from None
     return [_statements(each, doing, hint) for each in found]
+
+
+def _serialized(texts: list[str]) -> list[Any]:
+    """As literals, which have no zero bytes. Parameters would have DuckDB import pandas, if there
+    is one, and a new process wait for that."""
+    if any("\0" in text for text in texts):
+        said, values = [f"${place}" for place in range(1, len(texts) + 1)], texts
+    else:
+        said, values = [text_literal(text) for text in texts], []
+    return _asked(f"SELECT {', '.join(map(_SERIALIZED.format, said))}", *values)
 
 
 def _statements(found: Node, doing: str, hint: str) -> list[Node]:
@@ -239,7 +249,7 @@ def _is_unicode(text: str) -> bool:
 
 
 _SERIALIZED = (
-    "json_serialize_sql(${}, skip_null := false, skip_empty := false, skip_default := false)"
+    "json_serialize_sql({}, skip_null := false, skip_empty := false, skip_default := false)"
 )
 
 
@@ -270,4 +280,4 @@ def _asked(sql: str, *values: str) -> list[Any]:
         _parsers[:] = [_Parser()]
     parser = _parsers[-1]
     with parser.lock:
-        return parser.connection.execute(sql, list(values)).fetchall()
+        return parser.connection.execute(sql, list(values) or None).fetchall()

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from tidelake import Lake
 from tidelake.catalog.database.backend import Connections, Ear, Query, Session
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.store.files import Store, StoredObject
 from tidelake.testing.place import Place
 
@@ -244,6 +245,16 @@ class _WatchedSession:
     def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
         self.tell("ask", sql)
         return self.inner.query_columns(sql, parameters)
+
+    def gather(
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> Any:
+        self.tell("ask", table)
+        return self.inner.gather(table, kept, condition, parameters)
 
     def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:
         for sql, _ in queries:

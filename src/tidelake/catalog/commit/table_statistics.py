@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from tidelake.catalog.commit.entries import Entries
 from tidelake.catalog.database.backend import Query
@@ -219,14 +220,16 @@ def of_value(column: Column, value: object) -> ColumnFacts:
 
 
 def _united(leaf: Column, facts: Sequence[ColumnFacts]) -> _Column:
-    _, _, _, nulls, _, _, nans, _ = zip(*facts, strict=True) if facts else [()] * 8
-    valued = [(f.min, f.max) for f in facts if f.values != 0]
+    _, _, values, nulls, lows, highs, nans, _ = zip(*facts, strict=True) if facts else [()] * 8
+    if 0 in values:
+        valued = [count != 0 for count in values]
+        lows, highs = (tuple(compress(ends, valued)) for ends in (lows, highs))
     return _Column(
         contains_null=any(count != 0 for count in nulls),
         contains_nan=_any_nan(leaf, nans),
-        min=least(leaf.type, [low for low, _ in valued]),
-        max=greatest(leaf.type, [high for _, high in valued]),
-        has_values=bool(valued),
+        min=least(leaf.type, lows),
+        max=greatest(leaf.type, highs),
+        has_values=bool(lows),
     )
 
 

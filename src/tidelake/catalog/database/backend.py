@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tidelake.catalog.database.dialect import Dialect
+from tidelake.catalog.database.dialect import Dialect, InlineColumn
 from tidelake.catalog.database.failures import Failure
 from tidelake.catalog.database.url import CatalogUrl
+from tidelake.model.file import ManyRows
 from tidelake.model.tuning import Tuning
 
 Query = tuple[str, Mapping[str, object]]
@@ -23,6 +24,17 @@ class Session(Protocol):
 
     def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
         """What `query` gives, column by column; nothing if it gives no rows."""
+        ...
+
+    def gather(
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> ManyRows | None:
+        """Many rows of a table for small writes, a column for each of `kept`. None: they are not
+        to be had so, and `query_columns` must do."""
         ...
 
     def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:

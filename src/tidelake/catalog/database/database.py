@@ -9,10 +9,11 @@ from typing import Any
 
 from tidelake.catalog.database.backend import Connections, Query, Session
 from tidelake.catalog.database.backends import BACKENDS, DRIVERS
-from tidelake.catalog.database.dialect import Dialect
+from tidelake.catalog.database.dialect import Dialect, InlineColumn
 from tidelake.catalog.database.failures import translate_driver_errors
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Denied, NotFound
+from tidelake.model.file import ManyRows
 from tidelake.model.tuning import Tuning
 
 Row = Any
@@ -32,6 +33,16 @@ class Reader:
         """The values of each column of an answer, which for many rows takes less than `rows`;
         nothing if there are no rows."""
         return self._session.query_columns(sql, parameters)
+
+    def gather(
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> ManyRows | None:
+        """Many rows of a table for small writes, where they are to be had together."""
+        return self._session.gather(table, kept, condition, parameters)
 
     def rows_of(self, queries: Sequence[Query]) -> list[list[Row]]:
         """The rows of several queries, in one trip where the database allows it."""

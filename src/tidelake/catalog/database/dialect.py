@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tidelake.catalog.database.walls import Walls
 from tidelake.model.schema import Column
@@ -32,6 +32,15 @@ class StatisticsSql:
 
 NUMBER = "'^-?[0-9]{{1,60}}([.][0-9]{{1,60}})?([eE][+-]?[0-9]{{1,2}})?$'"
 """How a number looks, for `odd_number`."""
+
+
+class InlineColumn(NamedTuple):
+    """A column of a table for small writes, as it is to be read. It may be of any length if it
+    `is_long`."""
+
+    sql: str
+    is_whole: bool = False
+    is_long: bool = False
 
 
 class Ask(Protocol):
@@ -117,6 +126,10 @@ class Dialect(Protocol):
     def inline_sql(self, _column: Column, name: str) -> str:
         """Reads a column as DuckDB's text, or as bytes. `name` is quoted."""
         return name
+
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
+        """The same column where many values are read at once: text, or whole numbers."""
+        return InlineColumn(self.inline_sql(column, name))
 
     def gathered(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.backend import Ear, Session
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.statement import insert_into, pyformat
 from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -38,6 +39,11 @@ class ServerSession:
 
     def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
+    def gather(
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
+    ) -> None:
+        return None
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         cursors = [self._driver.cursor() for _ in queries]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.database.dialect import SMALL_INTEGERS
+from tidelake.catalog.database.dialect import SMALL_INTEGERS, InlineColumn
 from tidelake.catalog.read.tables import columns_of_version, visible
-from tidelake.model.file import Cells, ColumnarRows, GatheredRows, InlinedRows
+from tidelake.model.file import Cells, ColumnarRows, GatheredRows, InlinedRows, ManyRows
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
+_FEW = 2_000
 _UNLIKE_TEXT = ("blob", "variant", "interval")
 _WHOLE = SMALL_INTEGERS - {"boolean"}
 
@@ -118,19 +119,21 @@ def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column
     return tuple(reader.dialect.read_as(column) for column in declared)
 
 
-Kept = tuple[()] | ColumnarRows | GatheredRows
+Rows = tuple[()] | ColumnarRows | GatheredRows | ManyRows
 
 
-def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) -> Kept:
+def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) -> Rows:
     if (gathered := _gathered(reader, when, name, chosen)) is not None:
         return gathered
     stored = _stored_names(reader, name)
-    spelled = ((column, stored.get(fold(column.name), column.name)) for column in chosen)
+    spelled = [(column, stored.get(fold(column.name), column.name)) for column in chosen]
     values = "".join(f", {reader.dialect.inline_sql(c, quote(name))}" for c, name in spelled)
-    found = reader.columns(
-        f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}',
-        **when.values,
-    )
+    sql = f'SELECT row_id, {when.snapshot}{values} FROM "{name}" WHERE {when.condition}'
+    found = reader.columns(f"{sql} LIMIT {_FEW + 1}", **when.values)
+    if found and len(found[0]) > _FEW:
+        if (many := _many(reader, when, name, spelled)) is not None:
+            return many
+        found = reader.columns(sql, **when.values)
     if not found:
         return ()
     row_ids, snapshots, *cells = _in_order(found)
@@ -151,6 +154,17 @@ def _gathered(
     if row_ids != sorted(row_ids):
         return None
     return GatheredRows(len(row_ids), tuple(tuple(texts) for _, *texts in parts))
+
+
+def _many(
+    reader: Reader, when: _When, name: str, spelled: Sequence[tuple[Column, str]]
+) -> ManyRows | None:
+    """Many rows, where the database gives them by column; in the order of their ids."""
+    if any(column.type in _UNLIKE_TEXT for column, _ in spelled):
+        return None
+    wanted = [InlineColumn("row_id", is_whole=True), InlineColumn(when.snapshot, is_whole=True)]
+    wanted += [reader.dialect.inline_column(column, quote(name)) for column, name in spelled]
+    return reader.gather(name, wanted, when.condition, when.values)
 
 
 def _in_order(columns: list[list[Any]]) -> list[list[Any]]:

@@ -370,15 +370,6 @@ def inlined_branch(plan: ScanPlan, inlined: InlinedRows, relation: str) -> str:
     return f"SELECT {', '.join(chosen)} FROM {relation}"
 
 
-def gathered_table(name: str, width: int) -> str:
-    """Makes such a relation of the parts that rows were gathered in, a parameter for each column:
-    a list of JSON arrays."""
-    parts = ", ".join(f"unnest(?::VARCHAR[]) AS c{n}" for n in range(width))
-    kinds = [*["BIGINT"] * 2, *["VARCHAR"] * (width - 2)]
-    values = (f"unnest(from_json(c{n}, '[\"{kind}\"]')) AS c{n}" for n, kind in enumerate(kinds))
-    return f"CREATE TEMP TABLE {name} AS SELECT {', '.join(values)} FROM (SELECT {parts})"
-
-
 def _typed(reference: str, column: Column) -> str:
     if column.type == "variant":
         return f"variant_bytes_to_variant({reference})"

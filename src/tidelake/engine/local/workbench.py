@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from tidelake.duck import settle
-from tidelake.engine.local import scan_sql
+from tidelake.engine.local import catalog_rows, scan_sql
 from tidelake.engine.local.empty_file import empty_file
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.local.known_files import KnownFiles
@@ -23,7 +23,14 @@ from tidelake.engine.parquet.footer_shape import named_shape, shapes
 from tidelake.engine.parquet.puffin import positions
 from tidelake.engine.row_source import PassingRows, RowSource
 from tidelake.errors import Corrupt, Denied, NotFound, TidelakeError
-from tidelake.model.file import Cells, DataFile, DeleteFile, GatheredRows, InlinedRows
+from tidelake.model.file import (
+    ArrowRows,
+    DataFile,
+    DeleteFile,
+    GatheredRows,
+    InlinedRows,
+    PackedRows,
+)
 from tidelake.model.names import quote
 from tidelake.model.sandbox import Confinement
 from tidelake.plan.as_of import AsOfPlan, state_sql, winners_sql
@@ -42,6 +49,9 @@ _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
 _INCOMING = "_tidelake_incoming"
+_FEW_VALUES = 2_000
+"""So many of the catalog are written into a statement: that is quicker than to hand them over, for
+which DuckDB also imports pandas, if there is one."""
 
 
 class Workbench:
@@ -260,15 +270,22 @@ class Workbench:
         return positions(self.store.read_small(delete.path), delete.path)
 
     def _register(self, inlined: InlinedRows) -> str:
-        import pyarrow as pa
-
         name = next(self._names)
         if isinstance(inlined.rows, GatheredRows):
             texts = [list(column) for column in zip(*inlined.rows.parts, strict=True)]
-            self.connection.execute(scan_sql.gathered_table(name, len(texts)), texts)
+            self.connection.execute(catalog_rows.gathered_table(name, len(texts)), texts)
             return name
-        arrays = [pa.array(cells, _arrow_kind(cells)) for cells in inlined.by_column()]
-        self._keep(name, pa.table(arrays, [f"c{n}" for n in range(len(arrays))]))
+        if isinstance(inlined.rows, ArrowRows):
+            self._keep(name, inlined.rows.table)
+            return name
+        if isinstance(inlined.rows, PackedRows):
+            self._keep(name, catalog_rows.packed_table(inlined.rows))
+            return name
+        columns = inlined.by_column()
+        if sum(map(len, columns)) <= _FEW_VALUES:
+            self.connection.execute(catalog_rows.small_table(name, columns))
+        else:
+            self._keep(name, catalog_rows.arrow_table(columns))
         return name
 
     def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
@@ -281,11 +298,3 @@ class Workbench:
 def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
     deletes = tuple(replace(each, path=near.get(each.path, each.path)) for each in file.deletes)
     return replace(file, path=near.get(file.path, file.path), deletes=deletes)
-
-
-def _arrow_kind(cells: Cells) -> pa.DataType:
-    """Of a column of rows of the catalog, whose values are of one type."""
-    import pyarrow as pa
-
-    kind = next((type(cell) for cell in cells if cell is not None), str)
-    return pa.int64() if kind is int else pa.binary() if kind is bytes else pa.string()

@@ -14,15 +14,20 @@ from weakref import WeakValueDictionary
 
 from tidelake import duck
 from tidelake.catalog import cells
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.statement import dollar, insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import Unavailable
+from tidelake.model.file import ArrowRows
 from tidelake.model.fork import keep_forever, tell_after_fork
+from tidelake.model.names import quote
 from tidelake.model.tuning import Tuning
 from tidelake.scratch import Scratch
 
 _ROWS = 200
 _LISTED = 10_000
+_NUMBERS = 2
+"""Row ids and snapshots, which stay what they are."""
 _PLAIN = {bool, int, str, bytes}
 
 Parameters = Mapping[str, object]
@@ -76,6 +81,21 @@ class DuckDBSession:
     def query_columns(self, sql: str, parameters: Parameters) -> list[list[Any]]:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
 
+    def gather(
+        self, table: str, kept: Sequence[InlineColumn], condition: str, parameters: Parameters
+    ) -> ArrowRows | None:
+        chosen = ", ".join(f"{each.sql} AS c{place}" for place, each in enumerate(kept))
+        sql = f"SELECT {chosen} FROM {quote(table)} WHERE {condition}"
+        text, names = dollar(sql)
+        given = {name: parameters[name] for name in names}
+        found = duck.arrow_source(self._connection, text, given or None).to_arrow_table()
+        row_ids, snapshots = found.column(0), found.column(1)
+        if row_ids.null_count or snapshots.null_count:
+            return None
+        ids = row_ids.to_numpy()
+        in_order = (ids[1:] >= ids[:-1]).all()
+        return ArrowRows(found if in_order else found.sort_by("c0"), _spelled)
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
 
@@ -102,6 +122,18 @@ class DuckDBSession:
         for start in range(0, len(rows), _LISTED):
             some = zip(*rows[start : start + _LISTED], strict=True)
             self._connection.execute(f"{into} SELECT {lists}", [list(column) for column in some])
+
+
+def _spelled(rows: Any) -> Any:
+    """An Arrow table with DuckDB's text for all but the first two columns."""
+    chosen = [
+        name if place < _NUMBERS else f"CAST({name} AS VARCHAR)"
+        for place, name in enumerate(rows.column_names)
+    ]
+    with duck.open_duckdb() as connection:
+        duck.settle(connection).register("kept", rows)
+        sql = f"SELECT {', '.join(chosen)} FROM kept"
+        return duck.arrow_source(connection, sql).to_arrow_table()
 
 
 def _is_plain(column: Sequence[object]) -> bool:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidelake.catalog.database.dialect import NUMBER, Dialect, StatisticsSql
+from tidelake.catalog.database.dialect import (
+    NUMBER,
+    SMALL_INTEGERS,
+    Dialect,
+    InlineColumn,
+    StatisticsSql,
+)
 from tidelake.model.schema import Column
 
+_SAME_IN_ARROW = SMALL_INTEGERS | {"float32", "float64", "varchar", "date", "timestamp"}
 _TYPES = {
     "int": "BIGINT",
     "text": "VARCHAR",
@@ -57,6 +64,11 @@ class DuckDBDialect(Dialect):
             plain = f"CAST(make_timestamp(epoch_us({name})) AS VARCHAR) || '+00'"
             return f"CASE WHEN isfinite({name}) THEN {plain} ELSE CAST({name} AS VARCHAR) END"
         return name if column.type == "blob" else f"CAST({name} AS VARCHAR)"
+
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
+        return InlineColumn(
+            name if column.type in _SAME_IN_ARROW else self.inline_sql(column, name)
+        )
 
     def read_as(self, column: Column) -> Column:
         """A nested column with plain text for JSON, which DuckDB would write unquoted inside lists

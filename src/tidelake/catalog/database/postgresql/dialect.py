@@ -6,7 +6,13 @@ import re
 from functools import lru_cache
 
 from tidelake import duck
-from tidelake.catalog.database.dialect import NUMBER, Dialect, StatisticsSql
+from tidelake.catalog.database.dialect import (
+    NUMBER,
+    SMALL_INTEGERS,
+    Dialect,
+    InlineColumn,
+    StatisticsSql,
+)
 from tidelake.catalog.database.postgresql.walls import PostgreSQLWalls
 from tidelake.model.schema import Column
 
@@ -93,6 +99,12 @@ class PostgreSQLDialect(Dialect):
 
     def inline_sql(self, column: Column, name: str) -> str:
         return name if column.type in _AS_BYTES else f"CAST({name} AS VARCHAR)"
+
+    def inline_column(self, column: Column, name: str) -> InlineColumn:
+        if column.type in SMALL_INTEGERS - {"boolean"}:
+            return InlineColumn(name, is_whole=True)
+        is_long = self.inline_type(column) in ("BYTEA", "VARCHAR")
+        return InlineColumn(self.inline_sql(column, name), is_long=is_long)
 
 
 def _is_keyword(name: str) -> bool:

@@ -10,8 +10,11 @@ from operator import sub
 from typing import Any
 
 from tidelake.catalog import cells
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.database.postgresql import gather
 from tidelake.catalog.database.statement import Marks, insert_into, marks, row_marks
+from tidelake.model.file import ManyRows
 from tidelake.model.names import quote
 
 CHANNEL = "SELECT hashtext(current_schema())"
@@ -96,6 +99,27 @@ class PostgreSQLSession:
 
     def query_columns(self, sql: str, parameters: Mapping[str, object]) -> list[list[Any]]:
         return [list(cells) for cells in zip(*self.query(sql, parameters), strict=True)]
+
+    def gather(
+        self,
+        table: str,
+        kept: Sequence[InlineColumn],
+        condition: str,
+        parameters: Mapping[str, object],
+    ) -> ManyRows | None:
+        if self._driver.info.parameter_status("server_encoding") != "UTF8":
+            return None
+        return gather.rows_of(self._ask_for_bytes, table, kept, (condition, parameters))
+
+    def _ask_for_bytes(self, sql: str, parameters: Mapping[str, object]) -> Any:
+        """The one row of an answer, in which bytes are not spelled out."""
+        from psycopg import Cursor
+
+        if self._waiting:
+            self.query("SELECT 1", {})
+        said = marks(sql)
+        values = [parameters[name] for name in said.names]
+        return Cursor(self._driver).execute(said.plain, values, binary=True).fetchone()
 
     def query_all(self, queries: Sequence[tuple[str, Mapping[str, object]]]) -> list[list[Any]]:
         if not queries:

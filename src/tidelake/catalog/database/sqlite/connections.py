@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tidelake.catalog import cells
+from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite.keeper import by_column
 from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
@@ -91,6 +92,11 @@ class SQLiteSession:
         cells.check_columns(sql, names, columns)
         return columns
 
+    def gather(
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
+    ) -> None:
+        return None
+
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
 
@@ -118,6 +124,11 @@ class KeptSession:
         cells.check_columns(sql, names, columns)
         found: list[list[Any]] = columns
         return found
+
+    def gather(
+        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
+    ) -> None:
+        return None
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         answers = self._answers([("ask", (sql, dict(values))) for sql, values in queries])
