@@ -11,7 +11,7 @@ from bench.timing import medians
 _KEYS = 2_000
 _COMMITS = 30
 _ROWS = 5_000
-_ROUNDS = 5
+_ROUNDS = 11
 _DDL = "key INTEGER, ts TIMESTAMP, price DOUBLE, gone BOOLEAN"
 
 

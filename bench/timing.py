@@ -20,11 +20,12 @@ COMPILING = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECOD
 
 
 def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median time of each call, taking turns so that a busy machine hits all alike."""
+    """The median time of each call, taking turns so that a busy machine hits all alike, and every
+    other round the other way round, so that none always pays for what the one before it left."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            times[name].append(seconds(call))
+    for turn in range(rounds):
+        for name in reversed(calls) if turn % 2 else calls:
+            times[name].append(seconds(calls[name]))
     return {name: statistics.median(found) for name, found in times.items()}
 
 

@@ -243,7 +243,7 @@ class Frame(Side):
         )
 
 
-def required(side: Side, ratio: object) -> Side:
+def at_least(side: Side, ratio: object) -> Side:
     """A right side of which so much must be there as `ratio` says, from 0 to 1; None: any part."""
     if ratio is None:
         return side

@@ -10,7 +10,7 @@ from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.errors import Invalid
 from tidelake.join.feature import SUFFIX, Feature, On, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, required
+from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, at_least
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
 from tidelake.model.forms import Data
@@ -68,11 +68,11 @@ def asof_join(
     )
     features = _features(right)
     if features is None:
-        rights = [Right(required(_side_of("right", cast(Data, right)), require), wish)]
+        rights = [Right(at_least(_side_of("right", cast(Data, right)), require), wish)]
     else:
         wish.check_named()
         rights = [
-            Right(required(_side_of("right", each.table), require), wish.of(each, name))
+            Right(at_least(_side_of("right", each.table), require), wish.of(each, name))
             for name, each in features.items()
         ]
     return AsofJoin(_side_of("left", left), rights)

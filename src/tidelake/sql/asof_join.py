@@ -12,7 +12,7 @@ from typing import Any
 from tidelake.errors import Invalid
 from tidelake.join.feature import Feature, Wish, by_name
 from tidelake.join.join import AsofJoin, Right
-from tidelake.join.sides import Rows, Side, Subquery, TypedRows, required
+from tidelake.join.sides import Rows, Side, Subquery, TypedRows, at_least
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import TableName, quote
 from tidelake.sql.calls import Call
@@ -44,7 +44,7 @@ def asof_rows(call: Call, seen: Scope, clock: MomentReader, ask: Ask) -> AsofJoi
     ratio = _plain("require", given.pop("require", None))
 
     def sided(table: Any) -> Side:
-        return required(_side("right", table, seen, ask), ratio)
+        return at_least(_side("right", table, seen, ask), ratio)
 
     wish = _wish(given)
     features = _features(right)
