@@ -223,7 +223,7 @@ def test_views(place: Place, lake: tidelake.Lake, duck: Duck, agree: Agree) -> N
     with place.refuses(Invalid):
         lake.create_view("broken", "DROP TABLE t")
     for circle in ("SELECT * FROM w", 'SELECT a AS id, "b c" AS v FROM named'):
-        with place.refuses(NotFound, "main.w"):
+        with place.refuses(Invalid, "main.w"):
             lake.create_view("w", circle, replace=True)
     duck.execute("CREATE VIEW theirs AS SELECT max(id) AS m FROM t")
     assert rows(lake.sql("SELECT m FROM theirs")) == [{"m": 4}]

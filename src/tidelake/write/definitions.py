@@ -200,11 +200,12 @@ def create_view(
         before = None if existing is None else tx.view.view_info(reader, tx.base, existing)
     if before is not None and not replaces:
         raise Invalid(f"there is a view {name} already", hint="pass replace=True")
+    check(tx, sql)
     if before is None:
         free_name(tx, name)
-    if before is not None:
+    else:
         drop_view(tx, name)
-    check(tx, sql)
+        _check_without_itself(tx, name, sql, check)
     home = schema_named(tx, name.schema)
     view = ViewInfo(
         id=tx.new_id(),
@@ -216,6 +217,17 @@ def create_view(
     )
     tx.drafts.views[view.id] = ViewChange(None, view)
     return DONE
+
+
+def _check_without_itself(tx: DraftSession, name: TableName, sql: str, check: Check) -> None:
+    """A view that takes the place of another one cannot stand on that, which has just gone."""
+    try:
+        check(tx, sql)
+    except NotFound:
+        raise Invalid(
+            f"the view {name} would select from itself",
+            hint="give it another name, or select from what the view of before selects from",
+        ) from None
 
 
 def drop_view(tx: DraftSession, name: TableName) -> None:
