@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +39,8 @@ def test_nonsense_is_refused_before_a_session_is_made(wrong: dict[str, Any], mes
 LOCAL = """
 import pyarrow, sys, tidelake
 config = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-spark = tidelake.spark.session(master="local[1]", config={**config, "spark.ui.enabled": "false"})
+config["spark.ui.enabled"] = "false"
+spark = tidelake.spark.session(config=config, **eval(sys.argv[1]))
 def where(batches):
     import sys
     for batch in batches:
@@ -49,10 +51,15 @@ print(spark.range(1).mapInArrow(where, "python STRING").first()[0] == sys.execut
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_tasks_run_with_the_python_of_the_program() -> None:
+@pytest.mark.parametrize("where", [{"master": "local[1]"}, {}])
+def test_tasks_run_with_the_python_of_the_program(where: dict[str, str], tmp_path: Path) -> None:
     """Also where it is not the first one in the path."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_PYTHON", "VIRTUAL_ENV")}
-    program = [sys.executable, "-W", "ignore", "-c", LOCAL]
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    env["PATH"] = f"{tmp_path}{os.pathsep}{env['PATH']}"
+    program = [sys.executable, "-W", "ignore", "-c", LOCAL, repr(where)]
     done = subprocess.run(program, env=env, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["True"], done.stderr
 

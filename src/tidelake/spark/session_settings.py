@@ -30,6 +30,8 @@ _SETTINGS = {
     REDACTION: HIDDEN,
 }
 """Columns by field id, times of day, Arrow on the way to pandas, no job that only lists files."""
+_NAMES_A_MASTER = ("PYSPARK_GATEWAY_PORT", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE", "MASTER")
+"""What is set where spark-submit, a configuration or a server may say where tasks run."""
 
 
 def session(
@@ -64,7 +66,7 @@ def session(
         builder = builder.master(master)
     for key, value in wanted.items():
         builder = builder.config(key, value)
-    if (master or "").startswith("local"):
+    if remote is None and _is_local(master or wanted.get("spark.master")):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         found = builder.getOrCreate()
@@ -78,6 +80,13 @@ def session(
     _check_zone(found, wanted[_ZONE])
     register(found)
     return found
+
+
+def _is_local(master: str | None) -> bool:
+    """Whether tasks run on this machine: so they do, too, if nothing names a master."""
+    if master is not None:
+        return master.startswith("local")
+    return not any(name in os.environ for name in _NAMES_A_MASTER)
 
 
 def _check_version() -> None:
