@@ -244,7 +244,7 @@ def _active_session() -> SparkSession:
     if found is None:
         raise Invalid(
             "there is no Spark session",
-            hint="make one with SparkSession.builder.getOrCreate(), or pass spark=…",
+            hint="make one with tidelake.spark.session(), or pass spark=…",
         )
     return found
 
