@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tidelake
@@ -340,3 +342,35 @@ _SKIPPABLE: dict[str, Callable[[int], Any]] = {
     "timestamptz": lambda year: f"{year}-01-01 10:00:00+00",
     "uuid": lambda year: f"0000{year}-0000-4000-8000-000000000000",
 }
+
+
+@pytest.mark.parametrize("place_of_nan", [0, 150_000, 299_999])
+def test_a_nan_is_found_in_whichever_row_group_it_is(
+    place: Place, lake: tidelake.Lake, duck: Duck, place_of_nan: int
+) -> None:
+    """DuckDB 1.5 tells of the last one alone, and would pass over the others."""
+    kinds = {"plain": "v DOUBLE", "nested": "s STRUCT(x FLOAT)", "listed": "l DOUBLE[]"}
+    table = lake.create_table("t", f"id BIGINT, {', '.join(kinds.values())}")
+    nan = f"CASE WHEN i = {place_of_nan} THEN 'nan'::DOUBLE ELSE 1 END"
+    rows = f"SELECT i AS id, {nan} AS v, {{x: {nan}::FLOAT}} AS s, [{nan}] AS l"
+    table.append(duck.sql(f"{rows} FROM range(300000) t(i)").to_arrow_table())
+    for where in ("v > 2", "v = 'nan'::DOUBLE", "s.x > 2", "isnan(s.x)", "l[1] > 2"):
+        assert table.scan(["id"], where=where).to_dicts() == [{"id": place_of_nan}]
+        assert duck.execute(f"SELECT id FROM lake.t WHERE {where}").fetchall() == [(place_of_nan,)]
+    assert lake.verify(deep=True).ok
+
+
+def test_a_file_without_nan_is_passed_over(lake: tidelake.Lake) -> None:
+    table = lake.create_table("t", "id BIGINT, v DOUBLE")
+    table.append(duckdb.sql("SELECT i AS id, i / 7 AS v FROM range(300000) t(i)").to_arrow_table())
+    assert table.scan(where="v > 1e9").files() == []
+
+
+def test_small_batches_become_one_row_group(lake: tidelake.Lake) -> None:
+    table = lake.create_table("t", "id BIGINT, v DOUBLE")
+    batches = [
+        pa.record_batch({"id": [n], "v": [float("nan") if n < 5 else 1.0]}) for n in range(30)
+    ]
+    table.append(pa.Table.from_batches(batches))
+    assert [pq.read_metadata(file.path).num_row_groups for file in table.files()] == [1]
+    assert table.scan(where="v > 2").count() == 5

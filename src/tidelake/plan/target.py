@@ -54,7 +54,9 @@ class Target:
 
     def in_even_groups(self, rows: int) -> Target:
         """For so many rows: as many row groups as before, about equally large, so that those who
-        write or read them side by side are done together."""
+        write or read them side by side are done together. What fits into one stays in one."""
+        if rows <= self.row_group_rows:
+            return self
         groups = -(-rows // self.row_group_rows)
         vectors = -(-rows // (groups * _VECTOR))
         return replace(self, row_group_rows=min(self.row_group_rows, vectors * _VECTOR))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from tidelake.engine.local.reshape import Source, rebuild
+from tidelake.engine.parquet.nans import may_have_groups, with_nans
 from tidelake.engine.parquet.zeros import ZeroMark, has_floats
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.names import quote, text_literal
@@ -70,7 +71,8 @@ def write_files(
     made = list(files)
     try:
         for place, file in enumerate(files):
-            made[place] = _with_zeros(work, file, target, carried, mark)
+            made[place] = file = _with_zeros(work, file, target, carried, mark)
+            made[place] = _with_nans(work, file, target)
         return tuple(_seen(work, file, target) for file in made)
     except BaseException:
         work.store.delete([file.path for file in made])
@@ -161,6 +163,13 @@ def _with_zeros(
     work.store.delete([file.path])
     written = _new_file(row, target, 0, carried)
     return replace(written, partition_values=file.partition_values)
+
+
+def _with_nans(work: Workbench, file: NewFile, target: Target) -> NewFile:
+    if not may_have_groups(file.rows, target.row_group_rows):
+        return file
+    leaves = _leaves(physical(c, target.physical) for c in target.columns)
+    return with_nans(work.connection, file, _place(file.path), (leaf for _, leaf in leaves))
 
 
 def _rows_of(file: NewFile) -> str:
