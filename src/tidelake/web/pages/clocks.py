@@ -31,7 +31,7 @@ _TIMES = ("valid_from", "valid_to", "known_from", "known_to")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is answered at the point, and what is otherwise than at the other point."""
+    """What is answered at the point, and what differs from the other point."""
 
     grid: Grid
     key: tuple[str, ...]
