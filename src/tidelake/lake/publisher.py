@@ -64,7 +64,8 @@ class Publisher(Landlord):
         """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
         or these places. Requires: this lake is new. They come back with the snapshots that their
         logs tell of, each under its id and with its time; without `history` only as they were
-        published last. They are mirrored again in the same logs."""
+        published last. They are mirrored again in the same logs. Tags, views, options and tables
+        without a mirror come back from a `backup` alone."""
         from tidelake.delta.recovery.run import recover
 
         self.session.namespace.check_owner("recover")
