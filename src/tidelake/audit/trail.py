@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from heapq import merge
@@ -76,7 +77,9 @@ def audit_trail(
             for each in found
             if (last is None or each.time < last) and action in (None, each.action)
         )
-        return AuditTrail(reversed(list(islice(wanted, most))))
+        return AuditTrail(
+            reversed(list(islice(wanted, None if most is None else min(most, sys.maxsize))))
+        )
 
 
 def _moment(given: str | datetime | None, name: str) -> datetime | None:
