@@ -137,7 +137,9 @@ class Lake(Caretaker, Closable, Drawable):
         with session.reading() as reader:
             at = session.at(reader)
         names = self.tables()
-        told = Sheet.of(repr(self), snapshot=at, data_path=self.data_path, engine=self.engine)
+        told = Sheet.of(
+            repr(self).strip("<>"), snapshot=at, data_path=self.data_path, engine=self.engine
+        )
         return told.with_grid([f"{len(names)} tables"], [[name] for name in names])
 
     def __repr__(self) -> str:

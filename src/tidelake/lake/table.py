@@ -167,7 +167,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         info = self.info
         known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
         sheet = Sheet.of(
-            repr(self),
+            repr(self).strip("<>"),
             rows=None if known is None or self.source.as_of is not None else f"{known:,}",
             key=", ".join(self.key) or None,
             event_time=self.event_time,
