@@ -99,8 +99,8 @@ class History(LazyRows):
             for row in values
         ]
         answers = [
-            Answer(what, *times, label)
-            for what, times, label in zip(told, bounds, labels, strict=True)
+            Answer(what, first, last, new, old, label)
+            for what, (first, last, new, old), label in zip(told, bounds, labels, strict=True)
         ]
         sheet = Sheet.of(repr(self).strip("<>")).with_picture(rectangles(answers))
         return sheet.with_grid((*names, start, end, since, until), values)
