@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 
 
 @click.command()
@@ -19,6 +19,7 @@ from tidelake.cli.program import Options, global_options, pass_options
 )
 @click.option("--force", is_flag=True, help="Even if a consumer has not come so far.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and let nothing go.")
+@author_option
 @global_options
 @pass_options
 def expire(
@@ -27,6 +28,7 @@ def expire(
     keep_last: int | None,
     force: bool,
     dry_run: bool,
+    author: str | None,
 ) -> None:
     """Forget old snapshots, and all that no other snapshot sees. With both --older-than and
     --keep-last, only what both allow goes; without either, what the lake's option
@@ -38,7 +40,7 @@ def expire(
         tidelake expire --keep-last 100
     """
     with options.lake() if dry_run else options.writable() as lake:
-        result = lake.expire(older_than, keep_last, force=force, dry_run=dry_run)
+        result = lake.expire(older_than, keep_last, force=force, dry_run=dry_run, author=author)
     if options.as_json:
         render.document(asdict(result))
     else:

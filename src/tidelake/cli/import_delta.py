@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, global_options, pass_options, signature_options
 
 
 @click.command("import")
@@ -48,6 +48,7 @@ from tidelake.cli.program import Options, global_options, pass_options
     show_default=True,
     help="With --check: how long the log may have been further.",
 )
+@signature_options
 @global_options
 @click.pass_context
 @pass_options
@@ -68,6 +69,8 @@ def import_table(
     check: bool,
     every: bool,
     lag_threshold_seconds: float,
+    author: str | None,
+    message: str | None,
 ) -> None:
     """Make the Delta table at PATH a table of the lake. Its files stay where they are: the lake
     reads them, and never deletes them, unless --take-over hands them over. What cannot be read
@@ -103,6 +106,8 @@ def import_table(
             places=places,
             log_dir=log_dir,
             table_location=table_location,
+            author=author,
+            message=message,
         )
     if options.as_json:
         render.document(asdict(done))

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Function, Options, global_options, pass_options
+from tidelake.cli.program import (
+    Function,
+    Options,
+    global_options,
+    pass_options,
+    signature_options,
+)
 from tidelake.cli.watch import repeat, watch_option
 
 if TYPE_CHECKING:
@@ -53,9 +59,17 @@ def _chosen(table: str | None, named: str | None) -> str:
 @mirror.command()
 @_one
 @click.option("--history", is_flag=True, help="Every snapshot becomes a version, not the newest.")
+@signature_options
 @global_options
 @pass_options
-def start(options: Options, table: str | None, named: str | None, history: bool) -> None:
+def start(
+    options: Options,
+    table: str | None,
+    named: str | None,
+    history: bool,
+    author: str | None,
+    message: str | None,
+) -> None:
     """Publish a table as a Delta table, from now on.
 
     Publish TABLE as a Delta table beside its files, from now on with every commit. A mirror
@@ -67,7 +81,8 @@ def start(options: Options, table: str | None, named: str | None, history: bool)
         tidelake mirror start prices --history
     """
     with options.writable() as lake:
-        found = lake.mirror(_chosen(table, named), history=history).status
+        name = _chosen(table, named)
+        found = lake.mirror(name, history=history, author=author, message=message).status
     _show(options, [found])
 
 

@@ -28,6 +28,7 @@ from tidelake.coverage.values.interval import (
 from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent, quantity
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
+from tidelake.model.misfit import naming_misfits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ Known = int | str | datetime
 Gap = tuple[int, int, Entity]
 
 
+@naming_misfits
 class Coverage(Tabular, Drawable):
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 

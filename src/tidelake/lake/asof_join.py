@@ -14,11 +14,13 @@ from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, at_least
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
 from tidelake.model.forms import Data
+from tidelake.model.misfit import with_misfits_named
 from tidelake.sql.query import Query
 
 _FRAMES = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarrow": {"Table"}}
 
 
+@with_misfits_named
 def asof_join(
     left: Data,
     right: Data | Feature | Sequence[Data | Feature] | Mapping[str, Data | Feature],

@@ -69,14 +69,16 @@ class Caretaker(Publisher):
             author=author,
         )
 
-    def move(self, data_path: str | Path, *, force: bool = False) -> MoveResult:
+    def move(
+        self, data_path: str | Path, *, force: bool = False, author: str | None = None
+    ) -> MoveResult:
         """Write down that the lake's files are at another place now. Move or copy them there first:
         only the catalog changes. All files must be there, unless `force` says that it does not
-        matter. Nobody else should have the lake open."""
+        matter. Nobody else should have the lake open. `author` is for the audit."""
         from tidelake.lake.move import move
 
         self.session.namespace.check_owner("move")
-        return move(self.session, data_path, force=force)
+        return move(self.session, data_path, force=force, author=author)
 
     def cleanup(
         self,

@@ -81,7 +81,7 @@ class Changeable(Browsable):
         if rows and not (if_not_exists and self.exists(name)):
             schema, data = columns.columns_in(self, schema)
         elif rows is None and columns.has_rows(schema):
-            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=2)
+            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=3)
         order = creation.Creation(parsed, schema, wish, data, if_not_exists)
         self._write("create_table", parsed, terms, order.run)
         return self.table(name)

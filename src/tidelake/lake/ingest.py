@@ -11,12 +11,14 @@ from tidelake.ingestion.values import IngestResult, IngestWish
 from tidelake.lake.data_path import absolute
 from tidelake.lake.lake import Lake
 from tidelake.model.forms import ColumnType
+from tidelake.model.misfit import with_misfits_named
 from tidelake.model.names import TableName
 from tidelake.model.settings import TableDeclaration
 from tidelake.model.source_files import CsvFormat, CsvTerms
 from tidelake.model.terms import Terms
 
 
+@with_misfits_named
 def ingest(
     lake: Lake,
     table: str,

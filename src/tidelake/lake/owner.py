@@ -61,17 +61,22 @@ class Owner(Changeable):
         self.session.check_writable()
         return GroupMember(self.session, name, since, lease_seconds, tables=tables, start=start)
 
-    def set_retention(self, name: str, span: str | None) -> None:
+    def set_retention(self, name: str, span: str | None, *, author: str | None = None) -> None:
         """How long the past of a tenant is kept at least, such as "30d"; None: as the lake's. It
         holds for `expire`, which takes the snapshots of all."""
         from tidelake.tenants.manage import set_retention
 
         self.session.namespace.check_owner("set_retention")
         self.session.check_writable()
-        set_retention(self.session, name, span)
+        set_retention(self.session, name, span, author)
 
     def share(
-        self, table: str, with_tenants: str | Sequence[str] = "*", *, name: str | None = None
+        self,
+        table: str,
+        with_tenants: str | Sequence[str] = "*",
+        *,
+        name: str | None = None,
+        author: str | None = None,
     ) -> Share:
         """Let tenants read a table of the lake's own, with its past: all of them, or those named.
         They find it as `shared.NAME`, once their lake is opened again."""
@@ -79,15 +84,21 @@ class Owner(Changeable):
 
         self.session.namespace.check_owner("share")
         self.session.check_writable()
-        return share(self.session, TableName.parse(table), with_tenants, name)
+        return share(self.session, TableName.parse(table), with_tenants, name, author)
 
-    def unshare(self, table: str, with_tenants: str | Sequence[str] | None = None) -> None:
+    def unshare(
+        self,
+        table: str,
+        with_tenants: str | Sequence[str] | None = None,
+        *,
+        author: str | None = None,
+    ) -> None:
         """Let tenants read it no longer: none of them, unless some are named."""
         from tidelake.tenants.share import unshare
 
         self.session.namespace.check_owner("unshare")
         self.session.check_writable()
-        unshare(self.session, TableName.parse(table), with_tenants)
+        unshare(self.session, TableName.parse(table), with_tenants, author)
 
     def shares(self) -> list[Share]:
         """The tables that tenants may read, and which tenants."""

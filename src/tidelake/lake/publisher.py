@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
 from tidelake.lake.landlord import Landlord
+from tidelake.model.terms import Terms
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
@@ -19,20 +20,43 @@ class Publisher(Landlord):
 
     @overload
     def mirror(
-        self, name: str, kind: Literal["delta"] = "delta", *, history: bool = False
+        self,
+        name: str,
+        kind: Literal["delta"] = "delta",
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
     ) -> DeltaMirror: ...
 
     @overload
-    def mirror(self, name: str, kind: str, *, history: bool = False) -> TableMirror: ...
+    def mirror(
+        self,
+        name: str,
+        kind: str,
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TableMirror: ...
 
-    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> TableMirror:
+    def mirror(
+        self,
+        name: str,
+        kind: str = "delta",
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TableMirror:
         """Publish a table as a Delta table beside its files, from now on with every commit: as it
         is now, or with `history` as it was at every snapshot. A mirror that is there already, or
         was stopped, goes on in its log."""
         self.session.namespace.check_role("maintain")
         self.session.namespace.check_own(self.session.namespace.parse(name))
         found = self.session.mirror_format(kind)
-        return found.mirror(self.session, self.session.namespace.parse(name), history=history)
+        of, terms = self.session.namespace.parse(name), Terms(author=author, message=message)
+        return found.mirror(self.session, of, history=history, terms=terms)
 
     @overload
     def mirrored(self, name: str, kind: Literal["delta"] = "delta") -> DeltaMirror: ...

@@ -17,10 +17,12 @@ from tidelake.lake.address import Address, resolve
 from tidelake.lake.connect import Wishes, load_features, open_lake
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.lake.lake import Lake
+from tidelake.model.misfit import with_misfits_named
 from tidelake.session.neighbours import mark
 from tidelake.store.files import Store
 
 
+@with_misfits_named
 def restore(
     path: str | Path,
     catalog: str | None = None,

@@ -11,6 +11,7 @@ from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.names import quote
 from tidelake.model.paths import fields_at, is_path, path_sql
 from tidelake.model.predicate import Always, And, Opaque, Predicate
@@ -34,6 +35,7 @@ class _Selection:
     sql: str
 
 
+@naming_misfits
 class Scan(LazyRows):
     """A table, the columns and rows wanted of it, and the snapshot to read.
 

@@ -17,6 +17,7 @@ from tidelake.lake.table_upkeep import TableUpkeep
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.predicate import Predicate
 from tidelake.model.reflexes import OF_TABLES, with_hints
 from tidelake.model.schema import Schema
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tidelake.event_time.explanation import Explanation
 
 
+@naming_misfits
 class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
@@ -144,7 +146,8 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         that `where` names by `=` or `IN`, else of all. Less is Incomplete."""
         table = self if known_at is None else self.known_at(known_at)
         table = table if as_of is None else table.as_of(as_of)
-        return Scan(_requiring(table.source, require), columns, where)
+        wanted = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        return Scan(_requiring(table.source, require), wanted, where)
 
     def explain(self) -> Explanation:
         """Which files a read of all rows would look at, and why not at others; and how complete it
@@ -164,7 +167,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         info = self.info
         known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
         sheet = Sheet.of(
-            repr(self),
+            repr(self).strip("<>"),
             rows=None if known is None or self.source.as_of is not None else f"{known:,}",
             key=", ".join(self.key) or None,
             event_time=self.event_time,

@@ -60,7 +60,8 @@ class TableHistory:
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         from tidelake.history.changes import changes_of
 
-        return changes_of(self.source, since, until, columns=columns, where=where)
+        wanted = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        return changes_of(self.source, since, until, columns=wanted, where=where)
 
     def history(self, key: Key | None = None) -> History:
         """All that the lake ever answered about a key: from when to when each row held

@@ -30,7 +30,10 @@ from tidelake.syntax.tokens import Edit, apply_edits
 from tidelake.syntax.tree import NotSelect
 
 DEEPEST_VIEW = 32
-DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
+DECLARE = (
+    'declare it: t.set_event_time("ts", key=["id"]); for tables as they were committed at a moment'
+    " use known_at(…)"
+)
 # DuckDB has tables and views of its own under such names.
 _TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
 

@@ -25,6 +25,7 @@ from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment
 from tidelake.model.forms import Bound
+from tidelake.model.misfit import naming_misfits
 
 _ZONE = 'give a name such as "Europe/London" or "UTC"; where none is known: pip install tzdata'
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -39,6 +40,7 @@ class CalendarSource(Protocol):
     def __calendar__(self) -> tuple[Clock, Buckets]: ...
 
 
+@naming_misfits
 class Calendar:
     """A rule for which buckets are expected. A bucket is, if any part of it is in a session.
 
