@@ -15,7 +15,7 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def move(options: Options, force: bool) -> None:
-    """Write down that the lake's files are at --data-path now. Move or copy them there first:
+    """Record that the lake's files are at --data-path now. Move or copy them there first:
     only the catalog changes. Nobody else should have the lake open.
 
     \b
