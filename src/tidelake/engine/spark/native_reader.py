@@ -20,6 +20,7 @@ from pyspark.sql import types as t
 from tidelake.duck import arrow_source
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.spark.columns import field_of, lineage_field
+from tidelake.engine.spark.deleted_bits import DeletedBits
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.field_ids import Witness
 from tidelake.engine.spark.paths import escape_globs, metadata_path
@@ -62,6 +63,7 @@ _HASH, _PATH, _KNOWN = "__tidelake_hash", "__tidelake_path", "__tidelake_known"
 _FILE, _POSITION, _PLACE = "__tidelake_file", "__tidelake_position", "__tidelake_place"
 _START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
 _ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
+_WORDS, _WORD, _BIT = "__tidelake_words", "__tidelake_word", "__tidelake_bit"
 _ID, _STAGED, _END = "__tidelake_id", "__tidelake_staged", "__tidelake_end"
 _LINEAGE = {
     ROW_ID: _ROW,
@@ -138,6 +140,8 @@ class NativeReader:
 
     def remaining(self, files: Sequence[DataFile]) -> DataFrame:
         """The plan's columns, from files of which some rows have been deleted."""
+        if (found := self._looked_up(files)) is not None:
+            return found
         numbers = file_numbers(files)
         if numbers is None:
             return self.traced(files, ())
@@ -147,6 +151,20 @@ class NativeReader:
         )
         rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
         return rows.selectExpr(*self._names())
+
+    def _looked_up(self, files: Sequence[DataFile]) -> DataFrame | None:
+        """The same, if few rows have been deleted of not too many."""
+        bits = DeletedBits.of(files)
+        gone = bits and self._deletes_here(files, FileNumbers(bits.firsts, 1))
+        if bits is None or gone is None:
+            return None
+        rows = self._read(self._fields_read(), files).selectExpr(
+            *self._expressions(), f"{bits.word} AS {_WORD}", f"{bits.bit} AS {_BIT}"
+        )
+        words = self._small((_WORDS, pa.list_(pa.int64()), bits.array(gone)))
+        there = bits.is_there(f"(SELECT {_WORDS} FROM {{words}})", _WORD, _BIT)
+        kept = self._spark.sql(f"SELECT * FROM {{rows}} WHERE {there}", rows=rows, words=words)
+        return kept.selectExpr(*self._names())
 
     def traced(
         self, files: Sequence[DataFile], lineage: Sequence[str], among: DataFrame | None = None
@@ -216,8 +234,7 @@ class NativeReader:
 
     def _deletes(self, files: Sequence[DataFile], numbers: FileNumbers) -> DataFrame:
         """The place of every deleted row, each perhaps more than once."""
-        count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
-        if (here := self._deletes_here(files, numbers, count)) is not None:
+        if (here := self._deletes_here(files, numbers)) is not None:
             return self._small((_PLACE, pa.int64(), here)).hint("broadcast")
         parts = []
         numbered = list(zip(numbers.values, files, strict=True))
@@ -231,16 +248,14 @@ class NativeReader:
         if listed:
             parts.append(self._small((_PLACE, pa.int64(), listed)))
         united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        return united.hint("broadcast") if count <= _FEW_DELETES else united
+        return united.hint("broadcast") if _deleted(files) <= _FEW_DELETES else united
 
-    def _deletes_here(
-        self, files: Sequence[DataFile], numbers: FileNumbers, count: int
-    ) -> pa.Array | None:
+    def _deletes_here(self, files: Sequence[DataFile], numbers: FileNumbers) -> pa.Array | None:
         """The places, if they are so few that to read them here is quicker than a job of Spark's;
         None also if only Spark can open the delete files."""
         paths = [delete.path for file in files for delete in file.deletes]
         known = self._local.options or all(map(is_local, paths))
-        if count > _DELETES_HERE or len(paths) > _DELETE_FILES_HERE or not known:
+        if _deleted(files) > _DELETES_HERE or len(paths) > _DELETE_FILES_HERE or not known:
             return None
         work = self._local.workbench()
         values = ", ".join(map(str, numbers.values))
@@ -277,6 +292,11 @@ class NativeReader:
     def _small(self, *columns: tuple[str, pa.DataType, Any]) -> DataFrame:
         arrays = [pa.array(values, kind) for _, kind, values in columns]
         return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
+
+
+def _deleted(files: Sequence[DataFile]) -> int:
+    """How many rows of them were ever deleted."""
+    return sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
 
 
 @dataclass(frozen=True, slots=True)
