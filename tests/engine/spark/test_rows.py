@@ -271,3 +271,6 @@ def test_files_are_told_apart_by_their_sizes_or_else_by_their_paths(spark, tmp_p
     wrong = replace(plan, files=(one, replace(other, bytes=other.bytes + 1)))
     with pytest.raises(Corrupt, match="not of the size that the catalog says"):
         engine.read(wrong).to_arrow()
+    fewer = replace(plan, files=(replace(one, rows=20), other))
+    with pytest.raises(Corrupt, match="not of the size that the catalog says"):
+        engine.read(fewer).to_arrow()
