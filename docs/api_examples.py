@@ -177,6 +177,7 @@ LAKE = {
     "mirrors": "lake.mirrors()",
     "move": """
         import shutil
+
         shutil.copytree(lake.data_path, f"{folder}/moved")
         lake.move(f"{folder}/moved")""",
     "names": "lake.names()",
@@ -233,11 +234,13 @@ ROWS = {
     "to_batches": "sum(batch.num_rows for batch in s.to_batches())",
     "to_dataset": """
         import datafusion
+
         context = datafusion.SessionContext()
         context.register_dataset("prices", s.to_dataset())""",
     "to_dicts": "s.to_dicts()",
     "to_duckdb": """
         import duckdb
+
         s.to_duckdb(connection=duckdb.connect()).filter("price > 10").fetchall()""",
     "to_pandas": "s.to_pandas()",
     "to_polars": "s.to_polars(lazy=True).collect()",
@@ -254,6 +257,7 @@ SCAN = {
 TABLE = {
     "add_files": """
         import pyarrow.parquet as pq
+
         pq.write_table(lake["notes"].to_arrow(), f"{folder}/notes.parquet")
         lake["notes"].add_files(f"{folder}/notes.parquet")""",
     "append": 't.append(new, author="ann", once="job-7")',

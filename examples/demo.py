@@ -55,7 +55,7 @@ def main() -> None:
         tidelake.connect(catalog) as desk,  # the same lake, without Spark
     ):
         tell_pipeline(lake, market, folder / "incoming", spark)
-        right = tell_questions(desk, market.quarter(1), folder)
+        right = tell_questions(desk, market, folder)
     farewell(folder, perf_counter() - began)
     sys.exit(0 if right else 1)
 
@@ -83,8 +83,9 @@ def tell_pipeline(
         show(restated(lake, market.quarter(1)[-1]))
 
 
-def tell_questions(lake: tidelake.Lake, days: list[date], folder: Path) -> bool:
+def tell_questions(lake: tidelake.Lake, market: Market, folder: Path) -> bool:
     """The other questions need no Spark. Has everything agreed that should?"""
+    days = market.quarter(1)
     with step("Bad records are set apart, each with its reason", questions.bad_records):
         for row in questions.bad_records(lake):
             say(", ".join(str(value) for value in list(row.values())[:-1]))
@@ -93,6 +94,8 @@ def tell_questions(lake: tidelake.Lake, days: list[date], folder: Path) -> bool:
         show_late(lake, days)
     with step("A training set that leaks nothing", questions.training_sets):
         show(leaks(lake, days))
+    with step("A rollup keeps a state, so that history may grow", questions.roll_up):
+        same = show_rollup(lake, market)
     with step("Compaction changes no past, and that is proven", questions.compact_and_prove):
         proven = show_proof(lake)
     readers = (questions.of_tidelake, questions.of_duckdb, questions.of_delta)
@@ -100,7 +103,7 @@ def tell_questions(lake: tidelake.Lake, days: list[date], folder: Path) -> bool:
         agreed = show_agreement(lake, folder)
     with step("There is a page, too", "tidelake ui --port 0 --no-browser"):
         show_page(folder, days[-1])
-    return proven and agreed
+    return same and proven and agreed
 
 
 @contextmanager
@@ -180,6 +183,22 @@ def leaks(lake: tidelake.Lake, days: list[date]) -> questions.Rows:
         | {"without": other["price"], "leaks": "no" if one == other else "yes"}
         for one, other in zip(honest, leaking, strict=True)
     ]
+
+
+def show_rollup(lake: tidelake.Lake, market: Market) -> bool:
+    """The state at the end of the year, which begins with that of the third quarter."""
+    until, moment = market.quarter(3)[-1], market.quarter(4)[-1]
+    found = questions.roll_up(lake, until, moment)
+    asked = ("without", f"with one of {until}")
+    show(
+        [
+            {f"state as of {moment}": way, "files": plan.files, "rows in them": plan.rows_in_files}
+            for way, (plan, _) in zip(asked, found, strict=True)
+        ]
+    )
+    before, after = (sorted(state.to_pylist(), key=str) for _, state in found)
+    say("The state is the same." if before == after else "THE STATE IS ANOTHER ONE.")
+    return before == after
 
 
 def show_proof(lake: tidelake.Lake) -> bool:

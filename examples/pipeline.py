@@ -17,6 +17,7 @@ DuckDB does the same in this process.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -82,11 +83,12 @@ def set_up(lake: tidelake.Lake, holidays: Iterable[str] = ()) -> None:
 def run(lake: tidelake.Lake, files: str, spark: Spark = None) -> dict[str, int]:
     """Take the files that have come, and refine what they brought."""
     taken = tidelake.ingest(lake, "raw.ticks", files, types=TICKS)
-    done = {"files": taken.files, "rows": taken.rows, "unreadable": taken.bad_records}
+    done = Counter(files=taken.files, rows=taken.rows)
+    done["unreadable"] = taken.bad_records
     with lake.consumer("refine", tables=["raw.ticks"]) as place:
         while batch := place.poll():
             with lake.transaction(author="pipeline") as tx:
-                done |= refine(tx, batch.changes("raw.ticks"), spark)
+                done.update(refine(tx, batch.changes("raw.ticks"), spark))
                 place.commit(batch, within=tx)
     return done
 

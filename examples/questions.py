@@ -17,6 +17,7 @@ import pyarrow
 from duckdb import DuckDBPyConnection
 
 import tidelake
+from tidelake import Lake
 from tidelake.testing.duck import duck_connection
 
 Row = dict[str, Any]
@@ -24,13 +25,13 @@ Rows = list[Row]
 Days = tuple[date, date]
 
 
-def bad_records(lake: tidelake.Lake) -> Rows:
+def bad_records(lake: Lake) -> Rows:
     unreadable = lake.table("raw.ticks_quarantine").scan(["raw", "reason"])
     rejected = lake.table("rejected").scan(["symbol", "ts", "price", "reason"])
     return [*unreadable.to_dicts()[:2], *rejected.to_dicts()[:2]]
 
 
-def price_of(lake: tidelake.Lake, symbol: str, moment: str, known_at: str) -> Row:
+def price_of(lake: Lake, symbol: str, moment: str, known_at: str) -> Row:
     query = """
         SELECT ts, price FROM prices
         FOR VALID_TIME AS OF $moment FOR SYSTEM_TIME AS OF $known_at
@@ -40,20 +41,28 @@ def price_of(lake: tidelake.Lake, symbol: str, moment: str, known_at: str) -> Ro
     return lake.sql(query, values).to_dicts()[0]
 
 
-def what_came_late(lake: tidelake.Lake, days: Days, tag: str) -> tuple[Any, Any]:
+def what_came_late(lake: Lake, days: Days, tag: str) -> tuple[Any, Any]:
     prices = lake.table("prices")
     there = prices.coverage(start=days[0], end=days[1])  # reads no row
     return there, there.diff(known_at=tag)
 
 
-def training_sets(lake: tidelake.Lake, labels: Rows) -> tuple[Rows, Rows]:
+def roll_up(lake: Lake, until: date, moment: date) -> tuple[Any, Any]:
+    prices = lake.table("prices")
+    state = prices.scan(as_of=moment)
+    before = state.explain(), state.to_arrow()
+    prices.rollup(as_of=until)  # the last price of every symbol, in a file
+    return before, (state.explain(), state.to_arrow())
+
+
+def training_sets(lake: Lake, labels: Rows) -> tuple[Rows, Rows]:
     prices = lake.table("prices")
     honest = tidelake.asof_join(labels, prices, left_time="at", known_at="seen")
     leaking = tidelake.asof_join(labels, prices, left_time="at")
     return honest.to_arrow().to_pylist(), leaking.to_arrow().to_pylist()
 
 
-def compact_and_prove(lake: tidelake.Lake) -> tuple[Any, Any]:
+def compact_and_prove(lake: Lake) -> tuple[Any, Any]:
     lake.verify(fingerprint=True)  # keeps a hash of what every snapshot holds
     done = lake.compact()
     return done, lake.verify(fingerprint=True)  # reads all again, and compares
@@ -62,7 +71,7 @@ def compact_and_prove(lake: tidelake.Lake) -> tuple[Any, Any]:
 TOTAL = "SELECT count(*) AS bars, sum(close) AS total, max(high) AS highest FROM "
 
 
-def of_tidelake(lake: tidelake.Lake, tag: str) -> Any:
+def of_tidelake(lake: Lake, tag: str) -> Any:
     return lake.known_at(tag).sql(TOTAL + "daily").to_arrow()
 
 
@@ -77,7 +86,7 @@ def of_delta(folder: str, version: int) -> Any:
     return pyarrow.table(delta_rs.execute(TOTAL + "daily").read_all())
 
 
-def as_all_see_it(lake: tidelake.Lake, duck: DuckDBPyConnection, tag: str) -> dict[str, Any]:
+def as_all_see_it(lake: Lake, duck: DuckDBPyConnection, tag: str) -> dict[str, Any]:
     """The same totals of one moment, by who has read them."""
     snapshot = next(each.snapshot_id for each in lake.tags() if each.name == tag)
     version = lake.delta_versions(tag)["main.daily"]

@@ -29,10 +29,14 @@ def check(told):
         ("ACME", "yes"),
         ("BOLT", "yes"),
     ]
+    rows = re.findall(r"^ with(?:out| one of \S+) +\d+ +([\d,]+) *$", told, re.MULTILINE)
+    without, begun = (int(found.replace(",", "")) for found in rows)
+    assert begun < without
+    assert "The state is the same." in told
     assert "each holds the rows that it held before" in told
     assert "All agree." in told
     assert re.search(r"answers at http://127.0.0.1:\d+/", told)
-    assert len(re.findall(r"took [\d.]+ s", told)) == 8
+    assert len(re.findall(r"took [\d.]+ s", told)) == 9
 
 
 def test_the_demo_in_this_process(tmp_path):

@@ -249,6 +249,39 @@ def test_random_joins_over_several_tables_are_nested_loops(spark, tmp_path, seed
             assert [row["y"] for row in found] == list(range(12))
 
 
+@pytest.mark.parametrize(
+    ("seed", "joins"),
+    [(200, 4), *(pytest.param(n, 12, marks=pytest.mark.slow) for n in range(201, 207))],
+)
+def test_random_joins_of_tables_of_a_lake_are_nested_loops(session, tmp_path, seed, joins):
+    """Both sides are tables, which tasks read themselves: in several files, of which rows were
+    deleted, and in the catalog."""
+    here, chance = Place.at("sqlite", tmp_path), random.Random(seed)
+
+    def labels(rows: pa.Table) -> Any:
+        with here.open() as lake:
+            table = lake.create_table(f"labels_{len(lake.tables())}", rows.schema)
+            for start, count in ((0, 12), (0, 5), (5, 4), (9, 3)):
+                table.append(rows.slice(start, count))
+            table.delete("y = 3")
+            table.append(rows.slice(3, 1))
+        return market.lake.table(table.name)
+
+    with here.open() as lake:
+        market = Market(lake, chance)
+        market.create()
+        market.live(10)
+    with here.open(engine="spark", spark=session) as lake:
+        market.lake = lake
+        for name, versions in market.tables.items():
+            versions.table = lake.table(name)
+        for _ in range(joins):
+            join, wanted = one_join(market, chance, labels)
+            found = join.to_spark().toArrow().to_pylist()
+            twice = [row for row in wanted if row["y"] != 3]
+            assert in_order(found) == in_order([*wanted, *twice])
+
+
 TYPES = {
     "b": ("BLOB", b"\x00\xff"),
     "d": ("DECIMAL(38, 10)", Decimal("12345678901234567890.0123456789")),

@@ -131,8 +131,11 @@ def expected(market: Market, left: list[Row], wanted: dict[str, dict[str, Any]])
     return rows
 
 
-def one_join(market: Market, chance: random.Random) -> tuple[Any, list[Row]]:
-    """A join with options at random, of which some are for one side alone, and its answer."""
+def one_join(
+    market: Market, chance: random.Random, given: Callable[[pa.Table], Any] = lambda labels: labels
+) -> tuple[Any, list[Row]]:
+    """A join with options at random, of which some are for one side alone, and its answer. The left
+    side is what is made of its rows."""
     last = market.lake.snapshots()[-1].snapshot_id
     left, common = market.labels(), options(chance, last)
     names = chance.sample([*NAMES, "prices2"], chance.randrange(1, 5))
@@ -143,8 +146,8 @@ def one_join(market: Market, chance: random.Random) -> tuple[Any, list[Row]]:
         table = market.tables[name.partition("2")[0]].table
         right[name] = Feature(table, **own) if own else table
         wanted[name] = {**common, **own}
-    given = pa.Table.from_pylist(left, SCHEMA)
-    join = tidelake.asof_join(given, right, left_time="t", age=True, **common)
+    mine = given(pa.Table.from_pylist(left, SCHEMA))
+    join = tidelake.asof_join(mine, right, left_time="t", age=True, **common)
     return join, expected(market, left, wanted)
 
 

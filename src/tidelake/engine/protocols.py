@@ -114,6 +114,19 @@ class Job(AbstractContextManager["Job"], Protocol):
         """A relation of what `choose` makes of the query: some of its rows, by a query of DuckDB's
         that it may prepare tables for. It runs where the rows are, and sees no others."""
 
+    def beside(
+        self,
+        name: str,
+        plan: str,
+        others: Sequence[str],
+        columns: Sequence[Column],
+        find: Callable[[Workbench], str],
+    ) -> bool:
+        """A relation of what `find` asks of the rows of a plan, each with all rows of other plans
+        beside it: the relations of all these have been scanned. It gives a query of DuckDB's for
+        these columns, one row for each of the plan, whichever of its rows it sees. False, and
+        nothing is done, if whoever reads some of the plan had better not read all of the others."""
+
     def hold(self, name: str, sql: str) -> None:
         """A relation of the query's rows as they are now."""
 

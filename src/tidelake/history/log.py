@@ -28,11 +28,12 @@ from tidelake.model.snapshot import Snapshot
 
 Names = Mapping[int, Sequence[tuple[int, str]]]
 """The names of a table, each with the first snapshot at which it had it."""
+_FEW = 1000
 
 
 def entries(reader: Reader, found: Sequence[Snapshot]) -> list[LogEntry]:
     """The log of these snapshots."""
-    names = _names(reader)
+    names = _names(reader, {table for each in found for table in named_tables(each.changes)})
     said = {s.snapshot_id: read_commit_note(s.extra) for s in found}
     made = _made(reader, [each for each in found if said[each.snapshot_id] is None])
     nothing = MadeFiles()
@@ -96,14 +97,20 @@ def _spelled(created: str) -> str:
         return created
 
 
-def _names(reader: Reader) -> Names:
+def _names(reader: Reader, table_ids: set[int]) -> Names:
+    """Of these tables: all that the lake ever had may be many more."""
+    if not table_ids:
+        return {}
+    which = ""
+    if len(table_ids) <= _FEW:
+        which = f" WHERE table_id IN ({', '.join(map(str, sorted(table_ids)))})"
     schemas = dict(
         reader.rows("SELECT schema_id, schema_name FROM ducklake_schema ORDER BY begin_snapshot")
     )
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for table_id, begin, schema_id, name in reader.rows(
         "SELECT table_id, begin_snapshot, schema_id, table_name FROM ducklake_table"
-        " ORDER BY begin_snapshot"
+        f"{which} ORDER BY begin_snapshot"
     ):
         found[table_id].append((begin, str(TableName(schemas.get(schema_id, "?"), name))))
     return found
@@ -149,7 +156,6 @@ _ENDED = (
     "SELECT end_snapshot, count(*) FROM ducklake_data_file"
     " WHERE end_snapshot {which} GROUP BY end_snapshot"
 )
-_FEW = 1000
 
 
 def _made(reader: Reader, asked: Sequence[Snapshot]) -> dict[int, MadeFiles]:

@@ -26,6 +26,7 @@ from tidelake.join.knowing import enter_lives, warn_if_early
 from tidelake.join.plan import LEFT, RIGHT, JoinPass, JoinPlan, passes
 from tidelake.join.question import clock_of, distance_within, key_pair
 from tidelake.join.sides import Rows, Side, column_of
+from tidelake.join.task import columns_of, joined_sql, sides_of
 from tidelake.model.event_time import EventTime, names
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
@@ -33,6 +34,7 @@ from tidelake.session.caches import Memory, Recent
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
 
+_FOUND = "_tidelake_joined"
 _NOBODYS = LocalEngine()
 """Where frames meet that are in no lake. It opens its DuckDB when it is first needed."""
 
@@ -100,6 +102,8 @@ class AsofJoin(LazyRows):
         job = engine.job("cannot join")
         ordered = ordered and self._left.is_ordered
         steps, measures = self._prepare(job, ordered=ordered)
+        if not job.in_process and not measures and self._is_found_beside(job, steps):
+            return job.reading(f"SELECT * FROM {_FOUND}")
         if measures:
             steps[-1] = replace(steps[-1], output=None)
         before = steps if measures else steps[:-1]
@@ -197,6 +201,19 @@ class AsofJoin(LazyRows):
             tombstone=None if stone is None else column_of(side, columns, stone.name, "tombstone"),
             end=None if end is None else column_of(side, columns, end.name, "valid_to"),
         )
+
+    def _is_found_beside(self, job: Job, steps: Sequence[JoinPass]) -> bool:
+        """Whether tasks find all of it, each for some left rows, as they can read the right sides
+        themselves."""
+        if any(step.first.known is not None for step in steps):
+            return False
+        left, rights = sides_of(steps)
+        told = [replace(step, plans=tuple(map(self._as_known, step.plans))) for step in steps]
+        find = partial(joined_sql, steps=told)
+        return job.beside(_FOUND, left, rights, columns_of(steps), find)
+
+    def _as_known(self, plan: JoinPlan) -> JoinPlan:
+        return replace(plan, untied=plan.untied or self._known_untied(plan) is True)
 
     def _joined(self, job: Job, asked: JoinPass) -> str:
         """The SQL of a pass, with the relations that it stands on defined, if they do not go into

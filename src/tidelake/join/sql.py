@@ -7,7 +7,8 @@ in the same way are found in one pass. Where every left row has its own moment o
 of all versions that a fact ever had is looked up first; only left rows that could not know it are
 asked about again, one by one. So are those whose match has ended by itself: an older one may hold.
 That is DuckDB's work wherever it is done: on Spark all sides become one relation, and each task
-finds the matches of its own keys.
+finds the matches of its own keys. Where tasks can read the right sides themselves, DuckDB does all
+of it (`task`).
 """
 
 from __future__ import annotations

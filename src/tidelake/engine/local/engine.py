@@ -186,6 +186,8 @@ def _duckdb(scratch: Scratch) -> duckdb.DuckDBPyConnection:
     connection = duck.open_duckdb(scratch=scratch)
     # A scan by field ids looks empty to DuckDB, which would then join every row with every other.
     connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
+    # The system keeps files of a disk in memory; a second copy costs more than it saves.
+    connection.execute("SET GLOBAL enable_external_file_cache = false")
     return connection
 
 

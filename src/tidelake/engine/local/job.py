@@ -118,6 +118,19 @@ class LocalJob(Closable):
         with translate_duckdb_errors(self._doing):
             self.define(name, choose(self._work, sql))
 
+    def beside(
+        self,
+        name: str,
+        plan: str,  # noqa: ARG002
+        others: Sequence[str],  # noqa: ARG002
+        columns: Sequence[Column],  # noqa: ARG002
+        find: Callable[[Workbench], str],
+    ) -> bool:
+        """A relation of what `find` asks: all rows are in one place."""
+        with translate_duckdb_errors(self._doing):
+            self.define(name, find(self._work))
+        return True
+
     def reading(self, sql: str) -> LocalReading:
         """The query's rows, for the caller; it outlives the job if that is not closed."""
         return LocalReading(self._work, sql, self._doing)

@@ -39,7 +39,8 @@ def allow_remote(
     connection: duckdb.DuckDBPyConnection, schemes: Iterable[str], options: Mapping[str, str]
 ) -> None:
     """Let `connection` read and write the stores behind these schemes with the caller's
-    `storage_options`."""
+    `storage_options`, and keep in memory what has come from them."""
+    connection.execute("SET GLOBAL enable_external_file_cache = true")
     for scheme in schemes:
         if scheme in ("http", "https"):
             _load_httpfs(connection, options)

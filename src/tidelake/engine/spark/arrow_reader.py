@@ -62,7 +62,7 @@ def read_plans(
     columns = output_columns(plans[0])
     tasks = [pickle.dumps(plan) for plan in plans]
     read = _reader(local, tasks, arrow_schema(columns))
-    ids = _numbers(spark, len(tasks), size)
+    ids = spread_numbers(spark, len(tasks), size)
     return user_rows(ids.mapInArrow(read, nullable(columns)), columns)
 
 
@@ -78,7 +78,7 @@ def read_deletions(spark: SparkSession, local: LocalEngine, files: Sequence[Data
             for number in batch.column(0).to_pylist():
                 yield from _deletions(local, pickle.loads(tasks[number]), schema)
 
-    ids = _numbers(spark, len(tasks), count * _DELETION_BYTES)
+    ids = spread_numbers(spark, len(tasks), count * _DELETION_BYTES)
     return ids.mapInArrow(read, nullable(deletions.COLUMNS))
 
 
@@ -149,7 +149,7 @@ def _deletions(
             yield cast_batch(found, schema)
 
 
-def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
+def spread_numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
     """A number for each task, and a claim of so many bytes.
 
     Spark takes what Python makes for as large as what Python is given. Of a number for each task

@@ -25,6 +25,7 @@ from tidelake.engine.spark.arrow_reader import (
     read_deletions,
     user_rows,
 )
+from tidelake.engine.spark.beside import pieces_of, read_pieces
 from tidelake.engine.spark.clusters import cluster_rows
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.executors import check_executors
@@ -37,7 +38,14 @@ from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
 from tidelake.engine.spark.settings import allow_times
-from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, piecewise, unpickle_all
+from tidelake.engine.spark.tasks import (
+    FACTS,
+    ROWS,
+    Deletion,
+    PlansQuery,
+    piecewise,
+    unpickle_all,
+)
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.closable import Closable
@@ -79,10 +87,12 @@ class SparkJob(Closable):
 
     def scan(self, name: str, plan: ScanPlan | AsOfPlan | RowSource) -> None:
         """A relation of the plan's rows."""
-        if isinstance(plan, ScanPlan | AsOfPlan):
-            self._relations.table = plan.table
         with self._translated():
-            self._relations.add(name, self._frames.relation(plan))
+            if isinstance(plan, ScanPlan | AsOfPlan):
+                self._relations.table = plan.table
+                self._relations.add_plan(name, plan)
+            else:
+                self._relations.add(name, self._frames.relation(plan))
 
     def relation(
         self, name: str, plan: ScanPlan | AsOfPlan, among: Among | None = None
@@ -332,6 +342,27 @@ class SparkJob(Closable):
 
             rows = name_by_place(found.frame).mapInArrow(pick, nullable(columns))
             self._relations.add(name, Relation(user_rows(rows, columns), columns))
+
+    def beside(
+        self,
+        name: str,
+        plan: str,
+        others: Sequence[str],
+        columns: Sequence[Column],
+        find: Callable[[Workbench], str],
+    ) -> bool:
+        """A relation of what `find` asks of the rows of a plan: each task reads some of them, and
+        all of the other plans, which are small."""
+        with self._translated():
+            others_too = {each: self._relations.plan(each) for each in others}
+            pieces = pieces_of(self._frames, plan, self._relations.plan(plan), others_too)
+            if pieces is None:
+                return False
+            allow_times(self._frames.spark, columns, self._relations.table)
+            query = PlansQuery(self._local, self._doing, tuple(columns), find)
+            frame = read_pieces(self._frames.spark, query, pieces)
+            self._relations.add(name, Relation(frame, tuple(columns)))
+        return True
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

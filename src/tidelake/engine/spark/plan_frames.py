@@ -73,7 +73,7 @@ class PlanFrames:
         may be left out whose values are not `among` these, by the names of columns."""
         if isinstance(plan, AsOfPlan):
             return self._state(plan)
-        self._check(plan)
+        self.check(plan)
         where = self.condition(plan)
         speaks = plan.where is None or where is not None
         native, others, uris = self._routes(plan) if speaks else ([], [*plan.files], {})
@@ -93,8 +93,8 @@ class PlanFrames:
         """The winners of all facts, and of those what the caller asked for."""
         parts = [part for part in plan.parts if not part.is_empty] or plan.parts[:1]
         for part in parts:
-            self._check(part)
-        by_tasks = self._tasks_can_read(parts)
+            self.check(part)
+        by_tasks = self.tasks_can_read(parts)
         if by_tasks and plan.output and is_small(plan):
             return read_state(self.spark, self.local, plan)
         facts = read_candidates(self.spark, self.local, plan) if by_tasks else self._united(parts)
@@ -112,12 +112,12 @@ class PlanFrames:
     def _united(self, parts: Sequence[ScanPlan]) -> DataFrame:
         return reduce(lambda one, other: one.union(other), map(self.frame, parts))
 
-    def _check(self, plan: ScanPlan) -> None:
+    def check(self, plan: ScanPlan) -> None:
         """Raise for what Spark cannot put out."""
         _refuse(plan)
         allow_times(self.spark, plan.columns, plan.table)
 
-    def _tasks_can_read(self, parts: Sequence[ScanPlan]) -> bool:
+    def tasks_can_read(self, parts: Sequence[ScanPlan]) -> bool:
         """Whether DuckDB can read all files on the executors: they have our packages, and we know
         how it gets into the store, or it is a disk."""
         paths = (path for part in parts for file in part.files for path in file.paths)

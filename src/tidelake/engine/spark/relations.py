@@ -13,7 +13,7 @@ from tidelake.engine.incoming.bring import bring
 from tidelake.engine.protocols import Among
 from tidelake.engine.spark import duck_tree
 from tidelake.engine.spark import sql as tree_of
-from tidelake.engine.spark.arrow_reader import as_table
+from tidelake.engine.spark.arrow_reader import as_table, output_columns
 from tidelake.engine.spark.frames import same_columns
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.relation import Executors, Relation, as_columns
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import DataFrame
 
+    from tidelake.plan.as_of import AsOfPlan
+    from tidelake.plan.scan import ScanPlan
+
 _MOST_VALUES = 500_000
 
 
@@ -41,9 +44,11 @@ class Relations:
         self._doing = doing
         self._shapes = Shapes(frames.local)
         self._relations: dict[str, Relation] = {}
+        self._plans: dict[str, ScanPlan | AsOfPlan] = {}
 
     def close(self) -> None:
         self._relations.clear()
+        self._plans.clear()
         self._shapes.close()
 
     @property
@@ -58,6 +63,22 @@ class Relations:
     def add(self, name: str, relation: Relation) -> None:
         self._shapes.declare(name, relation.columns)
         self._relations[name] = relation
+        self._plans.pop(name, None)
+
+    def add_plan(self, name: str, plan: ScanPlan | AsOfPlan) -> None:
+        """The rows of a plan, of which Spark hears when they are asked for."""
+        self._shapes.declare(name, output_columns(plan))
+        self._plans[name] = plan
+        self._relations.pop(name, None)
+
+    def plan(self, name: str) -> ScanPlan | AsOfPlan | None:
+        """What a relation was planned as, if it is just that."""
+        return self._plans.get(name)
+
+    def _named(self, name: str) -> Relation:
+        if name not in self._relations and name in self._plans:
+            self._relations[name] = self._frames.relation(self._plans[name])
+        return self._relations[name]
 
     def of(self, sql: str) -> Relation:
         """The rows of a query over the relations."""
@@ -66,7 +87,7 @@ class Relations:
     def values_among(self, among: Among) -> DataFrame | None:
         """What rows are compared with: the other relation's values, if Spark sees which are equal
         as DuckDB does and every task can have all of them."""
-        other = self._relations[among.relation]
+        other = self._named(among.relation)
         kinds = [other.by_name[fold(name)].type for name in among.columns]
         if other.raw or among.count > _MOST_VALUES or not all(map(is_alike, kinds)):
             return None
@@ -111,7 +132,7 @@ class Relations:
         if isinstance(source, exp.Subquery):
             below = query.node["from_table"]["subquery"]["node"]
             return self._evaluated(ParsedQuery(tree_of.inside(source), below))
-        return self._relations[source.name]
+        return self._named(source.name)
 
     def _parsed(self, sql: str) -> ParsedQuery:
         return ParsedQuery(
@@ -131,8 +152,8 @@ class Relations:
         tree = query.tree
         source = tree_of.source_of(tree, self._shapes.aggregates)
         if source is None:
-            named = tree_of.relations(tree) & self._relations.keys()
-            frames = {name: self._typed(self._relations[name]).frame for name in named}
+            named = tree_of.relations(tree) & {*self._relations, *self._plans}
+            frames = {name: self._typed(self._named(name)).frame for name in named}
             return as_columns(self._frames.select(tree_of.spark_text(tree), frames), columns)
         inner = self._source(source, query)
         if not tree_of.is_plain(tree, inner.by_name):

@@ -44,11 +44,13 @@ def read_candidates(spark: SparkSession, local: LocalEngine, plan: AsOfPlan) -> 
         keeps_ended=True,
         pruned=(),
     )
-    plans = [replace(open_end, parts=(each,)) for part in plan.parts for each in _slices(part)]
+    slices = (each for part in plan.parts for each in slices_of_scan(part))
+    plans = [replace(open_end, parts=(each,)) for each in slices]
     return read_plans(spark, local, plans, plan.bytes_after(0))
 
 
-def _slices(part: ScanPlan) -> Iterator[ScanPlan]:
+def slices_of_scan(part: ScanPlan) -> Iterator[ScanPlan]:
+    """What tasks read of it, each some files or the rows that the catalog keeps."""
     lean = replace(part, pruned=())
     for files in slices_of(part.files):
         yield replace(lean, files=files, inlined=())

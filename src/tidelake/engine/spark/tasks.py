@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
     from tidelake.model.change import NewDeleteFile
     from tidelake.model.file import DataFile
+    from tidelake.plan.as_of import AsOfPlan
+    from tidelake.plan.scan import ScanPlan
     from tidelake.plan.target import Target
 
 ROWS = "rows_of_the_task"
@@ -86,6 +88,27 @@ class RowsQuery:
         with _opened(self, batches) as (work, sql):
             if work is not None:
                 yield _told([do(work, sql)])
+
+
+@dataclass(frozen=True, slots=True)
+class PlansQuery:
+    """A query over plans, for these columns: `find` gives it once their rows are there under their
+    names."""
+
+    local: LocalEngine
+    doing: str
+    columns: tuple[Column, ...]
+    find: Callable[[Workbench], str]
+
+    def select(self, plans: Mapping[str, ScanPlan | AsOfPlan]) -> Iterator[pa.RecordBatch]:
+        """The query's rows as Spark takes them."""
+        schema = arrow_schema(self.columns)
+        with _one_thread(self.local, self.doing) as work:
+            for name, plan in plans.items():
+                work.define(name, plan)
+            found = LocalReading(work, self.find(work), self.doing, self.columns)
+            for batch in found.to_batches(_BATCH_ROWS):
+                yield cast_batch(batch, schema)
 
 
 @contextmanager
