@@ -260,6 +260,6 @@ def relation_on(
     if not hasattr(connection, "register") or not hasattr(connection, "from_arrow"):
         raise Invalid(
             f"connection={connection!r} is no connection of DuckDB",
-            hint="give what duckdb.connect() gives",
+            hint="give a connection, as duckdb.connect gives it",
         )
     return connection.from_arrow(dataset)
