@@ -135,7 +135,7 @@ class Keep:
     """Writes down what files cover, in place of what is known of them."""
 
     def __init__(self, lake: Any, table: Any) -> None:
-        from tidelake.coverage.records import Scope
+        from tidelake.coverage.layouts import Scope
         from tidelake.coverage.values.series import Series
 
         self._lake = lake

@@ -11,7 +11,8 @@ import pytest
 import tidelake
 from tidelake.coverage import from_rows as cover
 from tidelake.coverage.bucket_sets import Portions, buckets_by_bits, buckets_of_rows, span_of
-from tidelake.coverage.buckets_of_file import buckets_of_file
+from tidelake.coverage.pieces_of_file import pieces_of_file
+from tidelake.coverage.values.bitmaps import by_entity
 from tidelake.coverage.values.clock import COUNT, Clock
 from tidelake.coverage.values.series import Series
 from tidelake.engine.local.engine import LocalEngine
@@ -133,11 +134,12 @@ def test_a_file_is_read_by_arrow_as_by_duckdb(work, tmp_path, kind, width):
             f'SELECT name AS "na\'me", CAST("at" AS {SQL_TYPES.get(kind, kind)}) AS "at" FROM given'
         )
         work.connection.execute(f"COPY ({sql}) TO '{path}' (ROW_GROUP_SIZE 4096)")
-        found = buckets_of_file(path, ("na'me", "at"), of)
+        found = pieces_of_file(path, ("na'me", "at"), of)
         span = span_of(work.connection, sql, of)
         assert found is not None
-        assert sets(found) == sets(buckets_by_bits(work.connection, sql, of, span))
-        assert sets(found) == sets(buckets_of_rows(work.connection, sql, of, rows=len(rows)))
+        told = {entity: set(ids) for entity, ids in by_entity(found).items()}
+        assert told == sets(buckets_by_bits(work.connection, sql, of, span))
+        assert told == sets(buckets_of_rows(work.connection, sql, of, rows=len(rows)))
 
 
 @pytest.mark.parametrize("value", ["'infinity'", "'-infinity'", "NULL", "'1000-01-01'"])
@@ -152,7 +154,7 @@ def test_what_arrow_cannot_tell_for_certain_it_leaves_to_duckdb(work, tmp_path, 
         f'COPY (SELECT name AS "na\'me", CAST(t AS TIMESTAMP) AS at FROM {rows} AS v(name, t))'
         f" TO '{path}'"
     )
-    assert buckets_of_file(path, ("na'me", "at"), of) is None
+    assert pieces_of_file(path, ("na'me", "at"), of) is None
 
 
 def test_what_stands_beside_stays_apart_in_parts(work):
@@ -177,7 +179,7 @@ def test_nothing_and_infinity_have_no_span(work, values):
 def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
     """Both tell the truth of a whole append, and which of them does is decided by the rows."""
     many, taken = 60_000, []
-    for name in ("buckets_of_file", "buckets_by_bits", "buckets_of_rows"):
+    for name in ("pieces_of_file", "buckets_by_bits", "buckets_of_rows"):
         way = getattr(cover, name)
         monkeypatch.setattr(
             cover, name, lambda *a, _way=way, _name=name, **k: taken.append(_name) or _way(*a, **k)
@@ -200,4 +202,4 @@ def test_a_file_is_drawn_if_dense_and_listed_if_not(tmp_path, monkeypatch):
                 assert found.covered == many // 5 if step == 1 else found.covered > many // 4
     # Text is read by Arrow, if it can be; all else by DuckDB.
     by_duckdb = ["buckets_by_bits", "buckets_of_rows"]
-    assert taken == ["buckets_of_file", "buckets_of_file", "buckets_of_rows", *by_duckdb]
+    assert taken == ["pieces_of_file", "pieces_of_file", "buckets_of_rows", *by_duckdb]

@@ -9,7 +9,7 @@ import tidelake
 from tests.cases import every
 from tests.coverage.oracle import by_catalog, by_rows
 from tidelake.coverage import records as coverage
-from tidelake.coverage.records import Scope
+from tidelake.coverage.layouts import Scope
 from tidelake.coverage.values.series import Series
 from tidelake.testing.place import Place
 

@@ -16,9 +16,11 @@ _SHOWN = 20
 @click.option(
     "--older-than",
     metavar="SPAN|TIME",
-    help="Not needed for so long [default: the lake's delete_older_than, 2 days].",
+    help="Files not needed for so long [default: the lake's delete_older_than, 2 days].",
 )
-@click.option("--orphans/--no-orphans", default=True, help="Files of no snapshot too, or not.")
+@click.option(
+    "--orphans/--no-orphans", default=True, help="Remove files of no snapshot too, or not."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @author_option
 @global_options

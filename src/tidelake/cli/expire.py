@@ -14,11 +14,9 @@ from tidelake.cli.program import Options, author_option, global_options, pass_op
 @click.option(
     "--older-than", metavar="SPAN|TIME", help='Those older than "7 days", or than a time.'
 )
-@click.option(
-    "--keep-last", type=click.IntRange(min=1), metavar="N", help="Not among the newest N."
-)
-@click.option("--force", is_flag=True, help="Even if a consumer has not come so far.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and let nothing go.")
+@click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="Keep the newest N.")
+@click.option("--force", is_flag=True, help="Also snapshots that a consumer still needs.")
+@click.option("--dry-run", is_flag=True, help="Say what would expire, and expire nothing.")
 @author_option
 @global_options
 @pass_options

@@ -12,7 +12,7 @@ from tidelake.cli.program import Options, global_options, pass_options, signatur
 
 @click.command("import")
 @click.argument("path", required=False)
-@click.option("--table", metavar="NS.NAME", help="What it is to be called here.")
+@click.option("--table", metavar="NS.NAME", help="The name of the table here.")
 @click.option(
     "--mode",
     type=click.Choice(["fast", "full-history"]),
@@ -46,7 +46,7 @@ from tidelake.cli.program import Options, global_options, pass_options, signatur
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="With --check: how long the log may have been further.",
+    help="With --check: for how long the log may be ahead.",
 )
 @signature_options
 @global_options

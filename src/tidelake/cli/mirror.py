@@ -47,7 +47,9 @@ def _one(function: Function) -> Function:
     )
 
 
-_named = click.option("--table", "named", metavar="TABLE", help="The same, as an option.")
+_named = click.option(
+    "--table", "named", metavar="TABLE", help="The table, if not given as an argument."
+)
 
 
 def _chosen(table: str | None, named: str | None) -> str:
@@ -58,7 +60,7 @@ def _chosen(table: str | None, named: str | None) -> str:
 
 @mirror.command()
 @_one
-@click.option("--history", is_flag=True, help="Every snapshot becomes a version, not the newest.")
+@click.option("--history", is_flag=True, help="Make every snapshot a version, not only the newest.")
 @signature_options
 @global_options
 @pass_options
@@ -208,7 +210,7 @@ def reject(options: Options, table: str | None, named: str | None) -> None:
 )
 @click.option("--format", "form", type=click.Choice(["human", "json"]), default="human")
 @click.option("--metrics-format", type=click.Choice(["none", "json", "prometheus"]), default="none")
-@click.option("--output", metavar="FILE", help="Write there what would be printed.")
+@click.option("--output", metavar="FILE", help="Write to this file instead of printing.")
 @global_options
 @click.pass_context
 @pass_options

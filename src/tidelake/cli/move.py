@@ -16,7 +16,7 @@ from tidelake.cli.program import Options, author_option, global_options, pass_op
 @global_options
 @pass_options
 def move(options: Options, force: bool, author: str | None) -> None:
-    """Write down that the lake's files are at --data-path now. Move or copy them there first:
+    """Record that the lake's files are at --data-path now. Move or copy them there first:
     only the catalog changes. Nobody else should have the lake open.
 
     \b

@@ -153,7 +153,7 @@ def commit_options(function: Function) -> Function:
     once = click.option(
         "--once",
         metavar="TOKEN",
-        help="Do it one time: what has been done under this token is not done again.",
+        help="Do the write once: a token that was used does nothing again.",
     )
     expected = click.option(
         "--expected",

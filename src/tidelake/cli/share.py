@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.option(
     "--with", "tenants", metavar="TENANT", multiple=True, help="Only this one; again for others."
 )
-@click.option("--as", "name", metavar="NAME", help="How they call it: shared.NAME.")
-@click.option("--end", is_flag=True, help="Let them read it no longer: all, or those of --with.")
+@click.option("--as", "name", metavar="NAME", help="The name that tenants see: shared.NAME.")
+@click.option("--end", is_flag=True, help="Stop sharing: with all, or with those of --with.")
 @author_option
 @global_options
 @pass_options

@@ -21,8 +21,8 @@ _LIMITS = ("bytes", "files", "rows_per_commit", "snapshots")
 @click.command()
 @click.option("--create", metavar="NAME", help="Make a new tenant.")
 @click.option("--drop", metavar="NAME", help="Drop a tenant with all that it has.")
-@click.option("--dry-run", is_flag=True, help="With --drop: say what would go.")
-@click.option("--set", "changed", metavar="NAME", help="Change what is set of a tenant.")
+@click.option("--dry-run", is_flag=True, help="With --drop: say what would be dropped.")
+@click.option("--set", "changed", metavar="NAME", help="Change the settings of a tenant.")
 @click.option(
     "--quota",
     "quotas",

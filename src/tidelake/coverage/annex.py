@@ -8,14 +8,14 @@ from functools import partial
 from tidelake.catalog.annex import Annex, Execute, Rows, Since, Work
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader, Writer
-from tidelake.coverage import claims, records, series_in_use
+from tidelake.coverage import claims, layouts, records, series_in_use
 from tidelake.errors import Conflict
 from tidelake.model.change import Change, NewFile, TableChange
 
 
 class CoverageAnnex(Annex):
-    tables = (records.TABLE, records.FILES)
-    spans = (records.TABLE,)
+    tables = layouts.TABLES
+    spans = tuple(layouts.LAYOUTS.values())
 
     def prepare(self, writer: Writer, change: Change, /) -> None:
         if change.covers:

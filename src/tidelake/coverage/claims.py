@@ -12,8 +12,8 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import inlined_data
 from tidelake.catalog.read.files import chunks
 from tidelake.coverage import records as coverage
-from tidelake.coverage.records import Scope
-from tidelake.coverage.values.bitmaps import Buckets, unpack
+from tidelake.coverage.layouts import Scope
+from tidelake.coverage.values.bitmaps import Buckets, ids_of
 from tidelake.coverage.values.from_text import buckets_of_texts
 from tidelake.coverage.values.piece import Covers, Piece
 from tidelake.coverage.values.series import Series
@@ -55,7 +55,7 @@ def _free_of_files(
     for ids in chunks(files):
         for piece in coverage.pieces(reader, scope, head, claimed.keys(), ids):
             near = [p for p in claimed[piece.entity] if _near(p, piece)]
-            if near and _meet(near, unpack(piece.buckets)):
+            if near and _meet(near, _ids(piece)):
                 return False
     return True
 
@@ -87,4 +87,8 @@ def _near(one: Piece, other: Piece) -> bool:
 
 
 def _meet(claimed: Iterable[Piece], buckets: Buckets) -> bool:
-    return any(unpack(piece.buckets) & buckets for piece in claimed)
+    return any(_ids(piece) & buckets for piece in claimed)
+
+
+def _ids(piece: Piece) -> Buckets:
+    return ids_of(piece.buckets, piece.first, piece.last, lacking=piece.lacking)

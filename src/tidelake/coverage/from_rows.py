@@ -18,7 +18,7 @@ from tidelake.coverage.bucket_sets import (
     is_dense,
     span_of,
 )
-from tidelake.coverage.buckets_of_file import buckets_of_file, is_usual
+from tidelake.coverage.pieces_of_file import is_usual, pieces_of_file
 from tidelake.coverage.task import Cover
 from tidelake.coverage.values.bitmaps import Buckets, pieces, union, unite
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
@@ -72,9 +72,9 @@ def coverage_of_new_file(
     sql = f"SELECT {chosen} FROM {source}"
     if file.rows > _FEW_ROWS and is_usual(series) and is_local(file.path):
         entity, time = (names[column.id] for column in series.columns)
-        usual = buckets_of_file(local_path(file.path), (entity, time), series)
+        usual = pieces_of_file(local_path(file.path), (entity, time), series)
         if usual is not None:
-            return Covers(series.number, _kept(usual))
+            return Covers(series.number, tuple(usual))
     span = span_of(connection, sql, series) if file.rows > _FEW_ROWS else None
     if span is not None and is_dense(connection, sql, series, span, file.rows):
         found = buckets_by_bits(connection, sql, series, span)

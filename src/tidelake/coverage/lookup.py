@@ -15,7 +15,8 @@ from tidelake.catalog.read import snapshots
 from tidelake.catalog.read.files import whole_life
 from tidelake.coverage import records as coverage
 from tidelake.coverage.from_rows import of_files, of_query
-from tidelake.coverage.records import Scope
+from tidelake.coverage.layouts import Scope
+from tidelake.coverage.records import KeptFiles
 from tidelake.coverage.task import Cover
 from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.bitmaps import pieces as pieces_of
@@ -62,7 +63,7 @@ class CachedCoverage:
     of rows that are in the catalog themselves, and of what a transaction has changed. It holds as
     long as the `state` of what is kept by the series stays the same."""
 
-    kept: frozenset[int]
+    kept: KeptFiles
     pieces: tuple[Piece, ...]
     state: tuple[int, int]
     answers: dict[str, Buckets] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class _Scope:
 class _Work:
     """What has to be looked at: files as they were all their life, and rows as they are now."""
 
-    kept: frozenset[int]
+    kept: KeptFiles
     state: tuple[int, int]
     staged: tuple[Piece, ...]
     now: ScanPlan
@@ -138,7 +139,7 @@ def find_coverage(
         if beside is not None and (told := beside.told(texts)) is not None:
             return SeriesCoverage(sight.table, sight.series, sight.at, KeptSets.made(told))
         work = _work(reader, sight) if beside is None else None
-        known = beside.kept if beside else work.kept if work else frozenset()
+        known = beside.kept if beside else work.kept if work else KeptFiles()
         kept = coverage.bitmaps(
             reader, sight.scope, sight.at, known, texts, few_files=where is not None
         )
@@ -150,7 +151,7 @@ def find_coverage(
     pieces += beside.pieces
     wanted = None if texts is None else set(texts)
     others = (
-        (0, p.entity, p.first - SIGN, p.last - SIGN, p.count, p.buckets)
+        (0, p.entity, p.first - SIGN, p.last - SIGN, p.count, p.buckets, p.lacking)
         for p in pieces
         if wanted is None or p.entity in wanted
     )
@@ -227,9 +228,9 @@ def _work(reader: Reader, sight: _Scope) -> _Work:
             now.append(file)
         else:
             committed.append(file.id)
-    unknown = coverage.unknown(reader, sight.scope, committed) if committed else {}
+    kept, unknown = coverage.look_up(reader, sight.scope, committed)
     return _Work(
-        frozenset(committed) - unknown.keys(),
+        kept,
         coverage.state(reader, sight.scope),
         tuple(staged),
         replace(plan, files=tuple(now)),

@@ -6,111 +6,103 @@ DuckDB, leaves a trace by which that is noticed.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.annex import Execute, Rows
 from tidelake.catalog.commit import inline_tables
-from tidelake.catalog.database.database import Reader, Row, Writer
-from tidelake.catalog.own_tables import OwnTable
+from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read.files import among, chunks
 from tidelake.catalog.read.tables import visible
-from tidelake.coverage.values.clock import SIGN
+from tidelake.coverage.layouts import (
+    BITMAP,
+    FILES,
+    LAYOUTS,
+    PAGE,
+    PAGE_FILES,
+    PAGES,
+    PIECE,
+    TABLE,
+    TABLES,
+    Scope,
+    kept_of_page,
+    kept_of_row,
+    pages_of_entities,
+    piece_of,
+    pieces_of,
+    put_rows,
+    rows_of_entities,
+)
 from tidelake.coverage.values.kept_sets import KeptPiece
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
-from tidelake.coverage.values.series import hash_of
-
-TABLE = "tidelake_coverage"
-FILES = "tidelake_coverage_file"
-own_tables.know(
-    {
-        TABLE: OwnTable(
-            "table_id int!, series int!, entity_hash int!, data_file_id int!, part int!,"
-            " begin_snapshot int, end_snapshot int, first_bucket int, last_bucket int,"
-            " bucket_count int, entity text, buckets blob",
-            needed="table_id series entity_hash data_file_id part begin_snapshot first_bucket"
-            " last_bucket bucket_count entity",
-            index=("tidelake_coverage_of_file", "table_id, data_file_id"),
-        ),
-        FILES: OwnTable(
-            "table_id int!, series int!, data_file_id int!, deleted_through int",
-            needed="table_id series data_file_id",
-        ),
-    }
-)
-_COLUMNS = (
-    "table_id",
-    "series",
-    "entity_hash",
-    "data_file_id",
-    "part",
-    "begin_snapshot",
-    "end_snapshot",
-    "first_bucket",
-    "last_bucket",
-    "bucket_count",
-    "entity",
-    "buckets",
-)
-_PIECE = (
-    "data_file_id, entity, buckets, first_bucket, last_bucket, bucket_count, begin_snapshot,"
-    " end_snapshot"
-)
-_FILE_COLUMNS = ("table_id", "series", "data_file_id", "deleted_through")
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Which coverage is meant: of a table, as one series of it counts."""
+class KeptFiles:
+    """Files of which it is kept what they cover: row by row, or in pages."""
 
-    table_id: int
-    series: int
+    rows: frozenset[int] = frozenset()
+    pages: frozenset[int] = frozenset()
 
 
 def add(rows: Rows, table_id: int, file_id: int, covers: Covers) -> None:
-    """What a new file covers. Requires both tables."""
-    scope = Scope(table_id, covers.series)
-    rows[TABLE, _COLUMNS] += _rows(scope, file_id, covers.pieces)
-    rows[FILES, _FILE_COLUMNS].append((table_id, covers.series, file_id, 0))
+    """What a new file covers. Requires all tables."""
+    put_rows(rows, Scope(table_id, covers.series), FileCoverage(file_id, 0, covers.pieces))
 
 
 def ensure(writer: Writer) -> None:
-    for name in (TABLE, FILES):
+    for name in TABLES:
         own_tables.ensure(writer, name)
+
+
+def look_up(
+    reader: Reader, scope: Scope, file_ids: Collection[int]
+) -> tuple[KeptFiles, dict[int, int]]:
+    """Of which files it is kept what they cover, and of which it is not; of each of these, up to
+    which snapshot rows have been deleted from it. If 0.1 has kept it too, of a file that is in
+    pages, both may hold, or one of them."""
+    if not file_ids:
+        return KeptFiles(), {}
+    deleted = deleted_through(reader, scope.table_id, file_ids)
+    wanted = {file_id: deleted.get(file_id, 0) for file_id in file_ids}
+    valid = {
+        files: {id_ for id_, through in known.items() if id_ in wanted and through >= wanted[id_]}
+        for files, known in _kept_through(reader, scope, file_ids).items()
+    }
+    pages = frozenset(valid.get(PAGE_FILES, ()))
+    kept = KeptFiles(frozenset(valid.get(FILES, ())) - pages, pages)
+    return kept, {id_: wanted[id_] for id_ in wanted.keys() - kept.rows - kept.pages}
 
 
 def unknown(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
     """Those of the files of which it is not kept what they cover, and for each up to which
     snapshot rows have been deleted from it."""
-    deleted = deleted_through(reader, scope.table_id, file_ids)
-    kept = _kept_through(reader, scope, file_ids)
-    return {
-        file_id: deleted.get(file_id, 0)
-        for file_id in file_ids
-        if kept.get(file_id, -1) < deleted.get(file_id, 0)
-    }
+    return look_up(reader, scope, file_ids)[1]
 
 
 def recorded_files(reader: Reader, scope: Scope, file_ids: Collection[int]) -> set[int]:
     """Those of the files of which it is kept what they cover, or covered before rows of them
     were deleted."""
-    return set(_kept_through(reader, scope, file_ids)) & set(file_ids)
+    known = _kept_through(reader, scope, file_ids)
+    return {id_ for files in known.values() for id_ in files} & set(file_ids)
 
 
 def state(reader: Reader, scope: Scope) -> tuple[int, int]:
     """Of how many files it is kept what they cover, and up to which snapshots, added up: it changes
     with whatever is kept anew."""
-    if not reader.has_table(FILES):
-        return 0, 0
-    row = reader.row(
-        f"SELECT count(*), sum(deleted_through) FROM {FILES}"
-        " WHERE table_id = :id AND series = :series",
-        id=scope.table_id,
-        series=scope.series,
-    )
-    return (int(row[0]), int(row[1] or 0)) if row else (0, 0)
+    many = total = 0
+    for name in filter(reader.has_table, LAYOUTS):
+        ((count, through),) = reader.rows(
+            f"SELECT count(*), sum(deleted_through) FROM {name}"
+            " WHERE table_id = :id AND series = :series",
+            id=scope.table_id,
+            series=scope.series,
+        )
+        many += int(count)
+        total += int(through or 0)
+    return many, total
 
 
 def pieces_of_files(
@@ -118,22 +110,24 @@ def pieces_of_files(
 ) -> dict[int, list[Piece]]:
     """All that is kept of files, of whatever snapshots."""
     found: dict[int, list[Piece]] = {file_id: [] for file_id in file_ids}
-    for row in reader.rows(
-        f"SELECT {_PIECE} FROM {TABLE} WHERE table_id = :id AND series = :series{among(file_ids)}",
-        id=scope.table_id,
-        series=scope.series,
-    ):
-        if row[0] in found:
-            found[row[0]].append(_piece(row))
+    kept, _ = look_up(reader, scope, file_ids)
+    for layout, columns, ids in ((TABLE, PIECE, kept.rows), (PAGES, PAGE, kept.pages)):
+        if not ids:
+            continue
+        for row in reader.rows(
+            f"SELECT {columns} FROM {layout} WHERE table_id = :id AND series = :series{among(ids)}",
+            id=scope.table_id,
+            series=scope.series,
+        ):
+            if row[0] in ids:
+                found[row[0]] += [piece_of(row)] if layout == TABLE else pieces_of(row)
     return found
 
 
 def files(reader: Reader, scope: Scope) -> list[int]:
-    """Of which files something is kept, and be it in one of the two tables only."""
-    if not reader.has_table(FILES):
-        return []
+    """Of which files something is kept, and be it in one of the tables only."""
     found: set[int] = set()
-    for name in (TABLE, FILES):
+    for name in filter(reader.has_table, TABLES):
         rows = reader.rows(
             f"SELECT DISTINCT data_file_id FROM {name} WHERE table_id = :id AND series = :series",
             id=scope.table_id,
@@ -143,16 +137,21 @@ def files(reader: Reader, scope: Scope) -> list[int]:
     return sorted(found)
 
 
-def _kept_through(reader: Reader, scope: Scope, file_ids: Collection[int]) -> dict[int, int]:
-    if not (reader.has_table(FILES) and reader.has_table(TABLE)):
-        return {}
-    rows = reader.rows(
-        f"SELECT data_file_id, deleted_through FROM {FILES}"
-        f" WHERE table_id = :id AND series = :series{among(file_ids)}",
-        id=scope.table_id,
-        series=scope.series,
-    )
-    return {row[0]: row[1] for row in rows if row[1] is not None}
+def _kept_through(
+    reader: Reader, scope: Scope, file_ids: Collection[int]
+) -> dict[str, dict[int, int]]:
+    """By the table that says so."""
+    found: dict[str, dict[int, int]] = {}
+    for name, layout in LAYOUTS.items():
+        if reader.has_table(name) and reader.has_table(layout):
+            rows = reader.rows(
+                f"SELECT data_file_id, deleted_through FROM {name}"
+                f" WHERE table_id = :id AND series = :series{among(file_ids)}",
+                id=scope.table_id,
+                series=scope.series,
+            )
+            found[name] = {row[0]: row[1] for row in rows if row[1] is not None}
+    return found
 
 
 def deleted_through(reader: Reader, table_id: int, file_ids: Collection[int]) -> dict[int, int]:
@@ -180,62 +179,39 @@ def pieces(
 ) -> Iterator[Piece]:
     """What is kept of entities in files, and holds at a snapshot. Requires files of which something
     is kept."""
-    for which in _among_entities(entities):
-        for row in _held(reader, scope, at, _PIECE, f"{which}{among(files)}"):
-            if row[1] in entities and row[0] in files:
-                yield _piece(row)
+    inside = among(files)
+    for row in rows_of_entities(reader, scope, at, PIECE, (entities, inside)):
+        if row[1] in entities and row[0] in files:
+            yield piece_of(row)
+    for row in pages_of_entities(reader, scope, at, (entities, inside)):
+        if row[0] in files:
+            yield from pieces_of(row, entities)
 
 
 def bitmaps(
     reader: Reader,
     scope: Scope,
     at: int,
-    files: Collection[int],
+    kept: KeptFiles,
     entities: Collection[str] | None = None,
     *,
     few_files: bool = False,
 ) -> list[KeptPiece]:
     """What is kept of entities, or of all, in files, and holds at a snapshot. With `few_files` only
     these are looked up."""
-    if not files:
-        return []
-    columns = "data_file_id, entity, first_bucket, last_bucket, bucket_count, buckets"
-    inside = among(files) if few_files else ""
-    if entities is None:
-        rows = _held(reader, scope, at, columns, inside, everybody=True)
-        return [row for row in rows if row[0] in files]
     found: list[KeptPiece] = []
-    wanted = set(entities)
-    for which in _among_entities(wanted):
-        rows = _held(reader, scope, at, columns, f"{which}{inside}")
-        found += [row for row in rows if row[0] in files and row[1] in wanted]
+    wanted = None if entities is None else set(entities)
+    if kept.rows:
+        inside = among(kept.rows) if few_files else ""
+        rows = rows_of_entities(reader, scope, at, BITMAP, (wanted, inside))
+        there = (row for row in rows if row[0] in kept.rows)
+        found += [kept_of_row(row) for row in there if wanted is None or row[1] in wanted]
+    if kept.pages:
+        inside = among(kept.pages) if few_files else ""
+        for row in pages_of_entities(reader, scope, at, (wanted, inside)):
+            if row[0] in kept.pages:
+                found += kept_of_page(row, wanted)
     return found
-
-
-def _held(
-    reader: Reader, scope: Scope, at: int, columns: str, which: str, *, everybody: bool = False
-) -> list[Row]:
-    """Rows that hold at a snapshot. Requires the table. The plus sign keeps SQLite from going
-    through them in the order of entities, when they lie in that of files."""
-    series = "+series" if everybody else "series"
-    return reader.rows(
-        f"SELECT {columns} FROM {TABLE} WHERE table_id = :id AND {series} = :series"
-        f" AND begin_snapshot <= :at AND (end_snapshot IS NULL OR end_snapshot > :at){which}",
-        id=scope.table_id,
-        series=scope.series,
-        at=at,
-    )
-
-
-def _among_entities(entities: Iterable[str]) -> Iterator[str]:
-    hashes = [hash_of(entity) for entity in entities]
-    for some in chunks(hashes):
-        yield among(some, "entity_hash")
-
-
-def _piece(row: Row) -> Piece:
-    _, entity, buckets, first, last, count, begin, end = row
-    return Piece(entity, bytes(buckets), first + SIGN, last + SIGN, count, begin, end)
 
 
 def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage], *, anew: bool = False) -> None:
@@ -245,14 +221,16 @@ def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage], *, anew: bo
     ensure(writer)
     by_id = {each.file_id: each for each in found}
     for ids in chunks(by_id):
-        kept = _kept_through(writer, scope, ids)
+        kept = _kept_through(writer, scope, ids).values()
+        later = {id_ for known in kept for id_ in ids if known.get(id_, -1) > by_id[id_].through}
         there = _there(writer, scope.table_id, ids)
-        some = [by_id[id_] for id_ in there if anew or kept.get(id_, -1) <= by_id[id_].through]
+        some = [by_id[id_] for id_ in there if anew or id_ not in later]
         _forget(writer, scope, [each.file_id for each in some])
-        rows = [row for each in some for row in _rows(scope, each.file_id, each.pieces)]
-        writer.insert_values(TABLE, _COLUMNS, rows)
-        known = [(scope.table_id, scope.series, each.file_id, each.through) for each in some]
-        writer.insert_values(FILES, _FILE_COLUMNS, known)
+        rows: Rows = defaultdict(list)
+        for each in some:
+            put_rows(rows, scope, each)
+        for (name, columns), values in rows.items():
+            writer.insert_values(name, columns, values)
 
 
 def _there(reader: Reader, table_id: int, ids: Collection[int]) -> list[int]:
@@ -260,37 +238,12 @@ def _there(reader: Reader, table_id: int, ids: Collection[int]) -> list[int]:
     return [row[0] for row in reader.rows(there, id=table_id) if row[0] in ids]
 
 
-def _rows(scope: Scope, file_id: int, found: Iterable[Piece]) -> list[tuple[object, ...]]:
-    parts: Counter[int] = Counter()
-    rows: list[tuple[object, ...]] = []
-    for piece in found:
-        key = hash_of(piece.entity)
-        rows.append(
-            (
-                scope.table_id,
-                scope.series,
-                key,
-                file_id,
-                parts[key],
-                piece.begin or 0,
-                piece.end,
-                piece.first - SIGN,
-                piece.last - SIGN,
-                piece.count,
-                piece.entity,
-                piece.buckets,
-            )
-        )
-        parts[key] += 1
-    return rows
-
-
 def strike(reader: Reader, execute: Execute, table_id: int, file_ids: Collection[int]) -> None:
     """Strike off files that go, at once or with a commit."""
-    if file_ids and reader.has_table(FILES):
-        for ids in chunks(file_ids):
-            for name in (TABLE, FILES):
-                execute(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
+    names = list(filter(reader.has_table, TABLES))
+    for ids in chunks(file_ids) if names else ():
+        for name in names:
+            execute(f"DELETE FROM {name} WHERE table_id = :id{among(ids)}", id=table_id)
 
 
 def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> None:
@@ -301,10 +254,10 @@ def forget_files(writer: Writer, table_id: int, file_ids: Collection[int]) -> No
 def strays(reader: Reader, table_id: int | None = None) -> dict[int, list[int]]:
     """Files that somebody else has removed, as DuckDB does when it merges and expires, by their
     table. Of one table only records are gone through, which are few."""
-    names = (FILES,) if table_id is not None else (FILES, TABLE)
+    names = TABLES if table_id is None else LAYOUTS
     which = "" if table_id is None else f"table_id = {table_id} AND "
     found: dict[int, set[int]] = defaultdict(set)
-    for name in names if reader.has_table(FILES) else ():
+    for name in filter(reader.has_table, names):
         for of_table, file_id in reader.rows(
             f"SELECT DISTINCT table_id, data_file_id FROM {name} WHERE {which}"
             "data_file_id NOT IN (SELECT data_file_id FROM ducklake_data_file)"
@@ -321,41 +274,36 @@ def visible_files(reader: Reader, table_id: int, at: int) -> set[int]:
 
 def tables(reader: Reader) -> list[int]:
     """Those of which coverage is kept."""
-    if not reader.has_table(FILES):
-        return []
-    both = f"SELECT table_id FROM {FILES} UNION SELECT table_id FROM {TABLE}"
-    return [row[0] for row in reader.rows(both)]
+    found: set[int] = set()
+    for name in filter(reader.has_table, TABLES):
+        found |= {row[0] for row in reader.rows(f"SELECT DISTINCT table_id FROM {name}")}
+    return sorted(found)
 
 
 def scopes(reader: Reader, table_id: int) -> list[Scope]:
     """By which series it is kept of a table."""
-    if not reader.has_table(FILES):
-        return []
-    each = "SELECT series FROM {} WHERE table_id = :id"
-    rows = reader.rows(f"{each.format(FILES)} UNION {each.format(TABLE)}", id=table_id)
-    return [Scope(table_id, row[0]) for row in rows]
+    found: set[int] = set()
+    for name in filter(reader.has_table, TABLES):
+        sql = f"SELECT DISTINCT series FROM {name} WHERE table_id = :id"
+        found |= {row[0] for row in reader.rows(sql, id=table_id)}
+    return [Scope(table_id, series) for series in sorted(found)]
 
 
 def forget_series(writer: Writer, scope: Scope) -> None:
     """Strike off what is kept by a series."""
-    for name in (TABLE, FILES):
-        writer.execute(
-            f"DELETE FROM {name} WHERE table_id = :id AND series = :series",
-            id=scope.table_id,
-            series=scope.series,
-        )
+    _forget(writer, scope)
 
 
 def forget_tables(writer: Writer, table_ids: Collection[int]) -> None:
     """Strike off tables that go."""
-    if table_ids and writer.has_table(FILES):
-        for name in (TABLE, FILES):
-            writer.execute(f"DELETE FROM {name} WHERE 1 = 1{among(table_ids, 'table_id')}")
+    for name in filter(writer.has_table, TABLES) if table_ids else ():
+        writer.execute(f"DELETE FROM {name} WHERE 1 = 1{among(table_ids, 'table_id')}")
 
 
-def _forget(writer: Writer, scope: Scope, ids: Collection[int]) -> None:
-    for name in (TABLE, FILES):
+def _forget(writer: Writer, scope: Scope, ids: Collection[int] | None = None) -> None:
+    which = "" if ids is None else among(ids)
+    for name in filter(writer.has_table, TABLES):
         writer.execute(
-            f"DELETE FROM {name} WHERE table_id = :id AND series = {scope.series}{among(ids)}",
+            f"DELETE FROM {name} WHERE table_id = :id AND series = {scope.series}{which}",
             id=scope.table_id,
         )

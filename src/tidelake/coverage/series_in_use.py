@@ -10,7 +10,7 @@ from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import snapshots
 from tidelake.catalog.read import tables as read
 from tidelake.coverage import records as coverage
-from tidelake.coverage.records import Scope
+from tidelake.coverage.layouts import Scope
 from tidelake.coverage.values.series import Series
 from tidelake.errors import NotFound
 from tidelake.model.table import TableInfo

@@ -37,7 +37,7 @@ def asof_join(
     completeness: bool = False,
     require: float | None = None,
 ) -> AsofJoin:
-    """To every row of `left` the row of `right` with the same keys that held at its time.
+    """Join to every row of `left` the row of `right` with the same keys that held at its time.
 
     Either side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or
     Spark, or dicts. `on` names the key columns (pairs or a dict where the sides call them

@@ -41,8 +41,8 @@ def import_delta(
 
     `mode` "fast" brings the table as it is, in one snapshot; "full-history" brings every version
     that can still be read, each as a snapshot of its own, with its time. `resume` goes on with an
-    import that was broken off, or brings what has come since. All is looked at before anything is
-    written: what cannot be read exactly is refused, and nothing has happened.
+    import that was broken off, or brings what has come since. Everything is checked before anything
+    is written. A table that cannot be read exactly is refused.
 
     A log may name files in other folders, as that of a shallow clone does. It is Denied, unless
     `places` names these folders. Where the log and the files were parted, `log_dir` says where the

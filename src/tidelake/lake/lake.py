@@ -110,8 +110,7 @@ class Lake(Caretaker, Closable, Drawable):
             return made
 
     def untag(self, name: str, *, author: str | None = None) -> Tag:
-        """Forget a tag; its snapshot may expire then. Gives what it was. `author` is for the
-        audit."""
+        """Remove a tag, and return it. Its snapshot may expire then. `author` is for the audit."""
         self.session.namespace.check_whole("untag")
         self.session.namespace.check_role("write")
         self.session.check_not_closed()
@@ -124,8 +123,9 @@ class Lake(Caretaker, Closable, Drawable):
             return gone
 
     def close(self) -> None:
-        """Give the catalog connections back. Pinned lakes and tables made from it close too, and
-        so do its tenants'; of a tenant's lake, only what it has for itself."""
+        """Close the connections to the catalog. Pinned lakes, tables and tenants' lakes made from
+        this lake close too.
+        """
         if not self.session.namespace.is_whole and not self.session.is_guest:
             self.session.local.close()
             return

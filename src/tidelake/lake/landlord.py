@@ -46,9 +46,10 @@ class Landlord(Keeper):
         author: str | None = None,
         message: str | None = None,
     ) -> Self | TenantLogin:
-        """A new tenant: schemas and a folder of its own, which it cannot see beyond. `quota` is
-        the most that it may have. Gives the lake as it sees it; with `database_role` a login to
-        the catalog's database, PostgreSQL, as `tenant_login` does."""
+        """Create a tenant, with schemas and a folder of its own; it sees nothing else. `quota`
+        limits it. Returns the tenant's lake; with `database_role` a login to the catalog's
+        PostgreSQL database, as `tenant_login` does.
+        """
         from tidelake.tenants import database_role as roles
         from tidelake.tenants.manage import create_tenant
 
@@ -98,7 +99,7 @@ class Landlord(Keeper):
         return tenants(self.session)
 
     def set_quota(self, name: str, quota: Quota, *, author: str | None = None) -> None:
-        """The most that a tenant may have from now on."""
+        """Set the limits of a tenant."""
         from tidelake.tenants.manage import set_quota
 
         self.session.namespace.check_owner("set_quota")

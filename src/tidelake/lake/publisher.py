@@ -71,7 +71,7 @@ class Publisher(Landlord):
         )
 
     def sync_mirrors(self) -> list[MirrorStatus]:
-        """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        """Publish the commits that mirrors do not show yet, such as those of DuckDB."""
         self.session.namespace.check_owner("sync_mirrors")
         self.session.check_writable()
         for each in self.session.formats:
@@ -85,10 +85,12 @@ class Publisher(Landlord):
         history: bool = True,
         dry_run: bool = False,
     ) -> RecoverResult:
-        """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
-        or these places. Requires: this lake is new. They come back with the snapshots that their
-        logs tell of, each under its id and with its time; without `history` only as they were
-        published last. They are mirrored again in the same logs."""
+        """Restore the mirrored tables of a lost lake from their Delta logs, below the data path or
+        at these places. This lake must be new. They come back with the snapshots that their logs
+        tell of, each under its id and with its time; without `history` only as they were published
+        last. They are mirrored again in the same logs. Tags, views, options and tables without a
+        mirror come back from a `backup` alone.
+        """
         from tidelake.delta.recovery.run import recover
 
         self.session.namespace.check_owner("recover")

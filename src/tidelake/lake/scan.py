@@ -39,8 +39,8 @@ class _Selection:
 class Scan(LazyRows):
     """A table, the columns and rows wanted of it, and the snapshot to read.
 
-    Immutable; every `to_*` plans afresh, unless the catalog has not moved since. If its source
-    requires it, rows and files are told only if enough of what is expected is there.
+    Immutable; every `to_*` plans afresh, unless the catalog has not moved since. If its source has
+    `require`, a read raises Incomplete when too little is there.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Scan(LazyRows):
         self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
-        """All that an engine is told for the read."""
+        """The plan of the read, as engines get it."""
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:

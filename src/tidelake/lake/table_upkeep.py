@@ -19,8 +19,9 @@ class TableUpkeep:
     source: Source
 
     def recompute_coverage(self) -> int:
-        """Find out anew what all files of the table cover, should `verify` have found that what is
-        kept is wrong; of how many files."""
+        """Compute the coverage of all files of the table again, if `verify` has found it wrong.
+        Returns the number of files.
+        """
         from tidelake.coverage.recompute import recompute
 
         self.source.check_unpinned()
@@ -64,8 +65,8 @@ class TableUpkeep:
         author: str | None = None,
         message: str | None = None,
     ) -> Rollup | list[Rollup]:
-        """Keep the state as of a moment, as it is known now, so that reads as of then or later
-        need not look at older events. It changes no answer, and no late event spoils it.
+        """Keep the state as of a moment in a file, so that reads as of then or later need not look
+        at older events. It changes no answer, also when events come late.
 
         With `every` (a span such as "1mo", "1 week" or "6h") the table gets a policy: the last
         `keep` boundaries of the calendar up to the newest event have a rollup each, made now and
@@ -92,8 +93,9 @@ class TableUpkeep:
     def drop_rollups(
         self, *, policy: bool = False, author: str | None = None, message: str | None = None
     ) -> int:
-        """Drop all rollups of the table, and with `policy` have no more made, which is a commit;
-        how many it were. Reads stay right without them, and become slower."""
+        """Drop all rollups of the table, with `policy` the policy too. Returns how many there were.
+        Answers do not change; reads become slower.
+        """
         from tidelake.event_time.rollups.keep_up import drop_all
 
         self.source.check_unpinned()

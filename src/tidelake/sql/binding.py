@@ -112,11 +112,15 @@ class QueryTables:
             asked = read(text)
         except NotSelect:
             raise Invalid(f"{text!r} is no query", hint="SELECT …") from None
-        if asked.parameter_names():
-            raise Invalid(f"{text!r} has parameters of its own", hint="write values into it")
+        values = self.clock.values
+        if asked.marks or not values.keys() >= set(asked.parameter_names()):
+            raise Invalid(
+                f"{text!r} has parameters of its own", hint="write it in brackets, not as a text"
+            )
         inner = QueryTables(self.clock)
         edits, _ = inner.bind(asked, DEFAULT_SCHEMA, seen, depth)
-        return BoundRows(seen.session, apply_edits(asked.sql, edits), inner.tables)
+        sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
+        return BoundRows(seen.session, sql, inner.tables)
 
     def _hint(self, table: Table) -> Hint | None:
         if not has_hint(table):

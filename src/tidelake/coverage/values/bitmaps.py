@@ -28,6 +28,25 @@ def unpack(data: bytes) -> Buckets:
         ) from None
 
 
+def ids_of(data: bytes, first: int, last: int, *, lacking: bool) -> Buckets:
+    """The ids that a piece covers, as `Piece` says."""
+    if data and not lacking:
+        return unpack(data)
+    if not 0 <= last - first < 2 * MOST:
+        raise Corrupt(
+            f"coverage is kept of buckets from {first} to {last}", hint="t.recompute_coverage()"
+        )
+    found = _all(first, last)
+    return found - unpack(data) if data else found
+
+
+def _all(first: int, last: int) -> Buckets:
+    found = Buckets()
+    found.add_range(first, last)
+    found.add(last)
+    return found
+
+
 def union(bitmaps: Iterable[Buckets]) -> Buckets:
     found = Buckets()
     for bitmap in bitmaps:
@@ -116,17 +135,13 @@ def _starts(buckets: Buckets, count: int) -> Buckets:
 
 def by_entity(found: Iterable[Piece]) -> dict[str, Buckets]:
     """All buckets of every entity."""
-    return of_entities((piece.entity, piece.buckets) for piece in found)
-
-
-def of_entities(bitmaps: Iterable[tuple[str, bytes]]) -> dict[str, Buckets]:
-    """All buckets of every entity, put together from such as they are kept."""
     together: dict[str, Buckets] = {}
-    for entity, data in bitmaps:
-        if (known := together.get(entity)) is None:
-            together[entity] = unpack(data)
+    for piece in found:
+        ids = ids_of(piece.buckets, piece.first, piece.last, lacking=piece.lacking)
+        if (known := together.get(piece.entity)) is None:
+            together[piece.entity] = ids
         else:
-            known |= unpack(data)
+            known |= ids
     return together
 
 
@@ -139,12 +154,39 @@ def unite(found: Iterable[Piece]) -> tuple[Piece, ...]:
 def pieces(
     entity: str, buckets: Buckets, begin: int | None = None, end: int | None = None
 ) -> Iterator[Piece]:
-    """The buckets of an entity as they are kept."""
-    buckets.run_optimize()
-    data = buckets.serialize()
+    """The buckets of an entity in as few bytes as they go into. Requires that there are some."""
+    first, last, count = buckets.min(), buckets.max(), len(buckets)
+    lacking = last - first + 1 - count
+    if lacking < count <= MOST:
+        data = _packed(_all(first, last) - buckets) if lacking else b""
+        if len(data) <= LARGEST_PIECE:
+            yield Piece(entity, data, first, last, count, begin, end, lacking > 0)
+            return
+    yield from listed_pieces(entity, buckets, begin, end)
+
+
+def listed_pieces(
+    entity: str, buckets: Buckets, begin: int | None = None, end: int | None = None
+) -> Iterator[Piece]:
+    """The same with the ids that are covered."""
+    data = _packed(buckets)
     if len(data) <= LARGEST_PIECE or len(buckets) < 2:
         yield Piece(entity, data, buckets.min(), buckets.max(), len(buckets), begin, end)
         return
     middle = buckets[len(buckets) // 2]
-    yield from pieces(entity, within(buckets, 0, middle), begin, end)
-    yield from pieces(entity, within(buckets, middle, _LAST + 1), begin, end)
+    yield from listed_pieces(entity, within(buckets, 0, middle), begin, end)
+    yield from listed_pieces(entity, within(buckets, middle, _LAST + 1), begin, end)
+
+
+def as_listed(piece: Piece) -> Iterator[Piece]:
+    """A piece, or pieces, of which each bitmap lists the ids that are covered."""
+    if piece.buckets and not piece.lacking:
+        yield piece
+    else:
+        ids = ids_of(piece.buckets, piece.first, piece.last, lacking=piece.lacking)
+        yield from listed_pieces(piece.entity, ids, piece.begin, piece.end)
+
+
+def _packed(buckets: Buckets) -> bytes:
+    buckets.run_optimize()
+    return buckets.serialize()

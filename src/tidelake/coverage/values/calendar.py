@@ -42,7 +42,7 @@ class CalendarSource(Protocol):
 
 @naming_misfits
 class Calendar:
-    """A rule for which buckets are expected. A bucket is, if any part of it is in a session.
+    """A rule for which buckets are expected: those of which any part is in a session.
 
     `&`, `|` and `-` put calendars together, bucket by bucket. Calendars that say the same are
     equal.
@@ -122,7 +122,7 @@ class Calendar:
 
     @property
     def is_always(self) -> bool:
-        """Whether it expects every bucket by its very rule."""
+        """Whether this is the calendar that expects every bucket."""
         return isinstance(self.rule, Always)
 
     def expected(self, series: Series, first: int, end: int) -> Buckets:

@@ -8,12 +8,12 @@ from itertools import pairwise
 from operator import lt
 from typing import TypeVar
 
-from tidelake.coverage.values.bitmaps import Buckets, unpack
+from tidelake.coverage.values.bitmaps import Buckets, ids_of
 from tidelake.coverage.values.clock import SIGN
 
-KeptPiece = tuple[int, str, int, int, int, bytes]
-"""As a row of the catalog: a file, an entity, the first bucket and the last, both by number, how
-many there are, and the bitmap."""
+KeptPiece = tuple[int, str, int, int, int, bytes, bool]
+"""As the catalog has it: a file, an entity, the first bucket and the last, both by number, how many
+there are, the bitmap, and whether that lists what is lacking."""
 _COOKIE = slice(12, 14)
 _COOKIES = (b"\x3a\x30", b"\x3b\x30")
 """How the first part of a 64-bit Roaring bitmap begins, behind their number and its own."""
@@ -35,7 +35,10 @@ class KeptSet:
     @property
     def buckets(self) -> Buckets:
         if self._made is None:
-            found = [unpack(piece[5]) for piece in self._pieces]
+            found = [
+                ids_of(data, first + SIGN, last + SIGN, lacking=lacking)
+                for _, _, first, last, _, data, lacking in self._pieces
+            ]
             self._made = found[0] if found else Buckets()
             for each in found[1:]:
                 self._made |= each
@@ -56,8 +59,8 @@ class KeptSet:
 
     def _count(self) -> None:
         if self._pieces and self._made is None:
-            _, _, firsts, lasts, counts, bitmaps = zip(*self._pieces, strict=True)
-            sound = all(data[_COOKIE] in _COOKIES for data in bitmaps)
+            _, _, firsts, lasts, counts, bitmaps, _ = zip(*self._pieces, strict=True)
+            sound = all(not data or data[_COOKIE] in _COOKIES for data in bitmaps)
             if sound and (all(map(lt, lasts, firsts[1:])) or _are_apart(firsts, lasts)):
                 self._size = sum(counts)
                 self._ends = min(firsts) + SIGN, max(lasts) + SIGN

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Buckets in which a file has rows of an entity, at snapshots from `begin` until before `end`
-    (None: as long as the file is there). `first` and `last` are ids, `count` is how many."""
+    (None: as long as the file is there). `first` and `last` are ids, `count` is how many. The
+    bitmap `buckets` lists the ids; if it is `lacking`, those between `first` and `last` that are
+    not covered. Where it is empty all between these two are."""
 
     entity: str
     buckets: bytes
     first: int
     last: int
-    count: int
+    count: int  # type: ignore[assignment]
     begin: int | None = None
     end: int | None = None
+    lacking: bool = False
 
     def holds_at(self, snapshot_id: int) -> bool:
         began = self.begin is None or self.begin <= snapshot_id

@@ -91,7 +91,7 @@ def set_policy(tx: DraftSession, name: TableName, policy: RollupPolicy | None) -
     """Have rollups made whenever the table is compacted; None ends it."""
     draft = tx.draft(name)
     if policy is not None:
-        making.check_lasting(name, EventTime.of(draft.after, tx.base))
+        EventTime.of(draft.after, tx.base)
     rest = {key: value for key, value in draft.after.tags.items() if key != TAG}
     tags = rest if policy is None else {**rest, TAG: policy.text()}
     draft.after = replace(draft.after, tags=tags)
@@ -147,7 +147,7 @@ def _due(session: Session, name: TableName) -> DueRollups:
         good = {each.as_of for each in found if each.usable and _helps(reader, each)}
     lost = [each for each in found if each.valid_through not in there]
     event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
-    if event is None or policy is None or event.valid_to is not None:
+    if event is None or policy is None:
         return DueRollups(drop=tuple(lost))
     wanted = _boundaries(session, table, event, policy)
     make = tuple(moment for moment in wanted if moment not in good)

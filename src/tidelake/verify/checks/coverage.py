@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tidelake.catalog.database.database import Reader
+from tidelake.catalog.batches import batches
+from tidelake.catalog.database.database import Reader, Row
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read.files import among
 from tidelake.coverage import records as coverage
-from tidelake.coverage.records import FILES, TABLE
-from tidelake.coverage.values.bitmaps import unpack
+from tidelake.coverage.layouts import LAYOUTS, PAGES, TABLE
+from tidelake.coverage.values.bitmaps import ids_of
 from tidelake.coverage.values.clock import SIGN
+from tidelake.coverage.values.kept_sets import KeptPiece
+from tidelake.coverage.values.page import kept_pieces, slots_of_entities
 from tidelake.coverage.values.series import hash_of
 from tidelake.errors import Corrupt
 from tidelake.verify.values import Problem
@@ -23,6 +26,8 @@ CHECK = "coverage"
 ANEW = "find it out anew: t.recompute_coverage()"
 _EXPIRE = "lake.expire(…) takes it out"
 _FILES_AT_ONCE = 20
+_SHOWN = 60
+_NO_ENTITY = "an entity that is none"
 
 
 def coverage_owners(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
@@ -41,10 +46,14 @@ def coverage_owners(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
 
 def coverage_records(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
     """Every bitmap belongs to a record, and no record speaks of what has not happened yet."""
-    if not reader.has_table(FILES):
-        return
+    for files, table in LAYOUTS.items():
+        if reader.has_table(files) and reader.has_table(table):
+            yield from _records(inventory, reader, files, table)
+
+
+def _records(inventory: Inventory, reader: Reader, files: str, table: str) -> Iterator[Problem]:
     for table_id, file_id in reader.rows(
-        f"SELECT DISTINCT p.table_id, p.data_file_id FROM {TABLE} p LEFT JOIN {FILES} f"
+        f"SELECT DISTINCT p.table_id, p.data_file_id FROM {table} p LEFT JOIN {files} f"
         " ON f.table_id = p.table_id AND f.series = p.series AND f.data_file_id = p.data_file_id"
         " WHERE f.table_id IS NULL"
     ):
@@ -52,7 +61,7 @@ def coverage_records(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
             said = f"bitmaps of file {file_id}, of which it is not said that they are all"
             yield Problem(CHECK, said, ANEW, table=inventory.name(table_id))
     for table_id, file_id, through in reader.rows(
-        f"SELECT table_id, data_file_id, deleted_through FROM {FILES}"
+        f"SELECT table_id, data_file_id, deleted_through FROM {files}"
         " WHERE deleted_through > :head OR deleted_through < 0 OR deleted_through IS NULL",
         head=inventory.head,
     ):
@@ -64,46 +73,67 @@ def coverage_records(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
 
 def coverage_bitmaps(inventory: Inventory, reader: Reader) -> Iterator[Problem]:
     """Every bitmap can be read and is what the columns beside it say, of an entity that is one."""
+    looks = {TABLE: (_ROW, _odd_row), PAGES: (_PAGE, _odd_in_page)}
     for table_id in coverage.tables(reader):
-        if not _is_wanted(inventory, table_id):
-            continue
-        rows = reader.rows(
-            f"SELECT DISTINCT data_file_id FROM {TABLE} WHERE table_id = :id", id=table_id
-        )
-        ids = sorted(row[0] for row in rows)
-        for start in range(0, len(ids), _FILES_AT_ONCE):
-            for row in reader.rows(
-                "SELECT data_file_id, entity, entity_hash, buckets, first_bucket, last_bucket,"
-                f" bucket_count, begin_snapshot, end_snapshot FROM {TABLE}"
-                f" WHERE table_id = :id{among(ids[start : start + _FILES_AT_ONCE])}",
-                id=table_id,
-            ):
-                said = _odd(*row[1:])
-                if said is not None:
-                    what = f"{said}, of {str(row[1])[:60]} in file {row[0]}"
+        for name in filter(reader.has_table, looks if _is_wanted(inventory, table_id) else ()):
+            columns, look = looks[name]
+            for row in _rows(reader, name, columns, table_id):
+                for said, entity in look(row):
+                    what = f"{said}, of {entity[:_SHOWN]} in file {row[0]}"
                     yield Problem(CHECK, what, ANEW, table=inventory.name(table_id))
+
+
+_ROW = (
+    "data_file_id, entity, entity_hash, buckets, first_bucket, last_bucket, bucket_count,"
+    " begin_snapshot, end_snapshot"
+)
+_PAGE = "data_file_id, slot, begin_snapshot, end_snapshot, entities, spans, buckets"
+Odd = Iterator[tuple[str, str]]
+"""What is wrong, and of which entity."""
+
+
+def _rows(reader: Reader, name: str, columns: str, table_id: int) -> Iterator[Row]:
+    """Of some files at a time."""
+    of_table = f"FROM {name} WHERE table_id = :id"
+    rows = reader.rows(f"SELECT DISTINCT data_file_id {of_table}", id=table_id)
+    for some in batches(sorted(row[0] for row in rows), _FILES_AT_ONCE):
+        yield from reader.rows(f"SELECT {columns} {of_table}{among(some)}", id=table_id)
+
+
+def _odd_row(row: Row) -> Odd:
+    file_id, entity, entity_hash, data, first, last, count, begin, end = row
+    piece = (file_id, entity, first, last, count, bytes(data), False)
+    if not _is_entity(entity) or hash_of(entity) != entity_hash:
+        yield _NO_ENTITY, str(entity)
+    elif (said := _odd(piece, begin, end)) is not None:
+        yield said, entity
+
+
+def _odd_in_page(row: Row) -> Odd:
+    file_id, slot, begin, end, entities, spans, data = row
+    try:
+        pieces = list(kept_pieces(file_id, (entities, bytes(spans), bytes(data))))
+    except Corrupt:
+        yield "a page that cannot be read", entities
+        return
+    for piece in pieces:
+        entity = piece[1]
+        if not _is_entity(entity) or slot not in slots_of_entities([entity], slot):
+            yield _NO_ENTITY, entity
+        elif (said := _odd(piece, begin, end)) is not None:
+            yield said, entity
 
 
 def _is_wanted(inventory: Inventory, table_id: int) -> bool:
     return inventory.only is None or table_id in inventory.only
 
 
-def _odd(
-    entity: str,
-    entity_hash: int,
-    data: bytes,
-    first: int,
-    last: int,
-    count: int,
-    begin: int | None,
-    end: int | None,
-) -> str | None:
-    if not _is_entity(entity) or hash_of(entity) != entity_hash:
-        return "an entity that is none"
+def _odd(piece: KeptPiece, begin: int | None, end: int | None) -> str | None:
+    _, _, first, last, count, data, lacking = piece
     if begin is None or begin < 0 or (end is not None and end <= begin):
         return f"a bitmap that holds from snapshot {begin} until {end}"
     try:
-        buckets = unpack(bytes(data))
+        buckets = ids_of(data, first + SIGN, last + SIGN, lacking=lacking)
     except Corrupt:
         return "a bitmap that cannot be read"
     if not buckets:

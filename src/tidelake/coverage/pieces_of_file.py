@@ -5,24 +5,27 @@ so that reading these columns back takes a fraction of the time that DuckDB take
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelake.coverage.bucket_sets import EntityBuckets, encoded
-from tidelake.coverage.values.bitmaps import Buckets
+from tidelake.coverage.bucket_sets import encoded
+from tidelake.coverage.values.bitmaps import Buckets, pieces
 from tidelake.coverage.values.clock import TIME
+from tidelake.coverage.values.piece import Piece
 from tidelake.coverage.values.series import Series
 from tidelake.model.types import TIMESTAMPS
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
 
 _MOST_FLAGS = 1 << 26
 _FLAGS_FOR_A_ROW = 32
-_ROWS_AT_ONCE = 1 << 21
 _INFINITE = (1 << 63) - 1
 _RUN = 32
 """Where runs are closer together than this, buckets are listed one by one."""
@@ -36,14 +39,12 @@ def is_usual(series: Series) -> bool:
     return is_plain and names == ["varchar"]
 
 
-def buckets_of_file(
-    path: Path, names: tuple[str, str], series: Series
-) -> list[EntityBuckets] | None:
+def pieces_of_file(path: Path, names: tuple[str, str], series: Series) -> list[Piece] | None:
     """None if there are too many buckets for a flag for each, or it is not certain where they lie.
     `names` are what the two columns are called in the file. Requires a usual series."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path, memory_map=True, read_dictionary=[names[0]]) as file:
+    with pq.ParquetFile(path) as file:
         listed = file.schema_arrow.names
         if any(listed.count(name) != 1 for name in names):
             return None
@@ -56,11 +57,27 @@ def buckets_of_file(
         flags = _Flags(
             last - first + 1, min(_MOST_FLAGS, file.metadata.num_rows * _FLAGS_FOR_A_ROW)
         )
-        for groups in _portions(file.metadata):
-            table = file.read_row_groups(groups, columns=list(names))
-            if not flags.raise_(*_rows(table, names, width, first)):
+        for table in _row_groups(path, names, file.metadata.num_row_groups):
+            if not all(flags.raise_(*rows) for rows in _rows(table, names, width, first)):
                 return None
-    return flags.sets(series.clock.id(first))
+    return list(flags.pieces(series.clock.id(first)))
+
+
+def _row_groups(path: Path, names: tuple[str, str], many: int) -> Iterator[pa.Table]:
+    """Two columns of each row group, which fit into the processor's cache. The next is read while
+    somebody looks at one."""
+    import pyarrow.parquet as pq
+
+    with (
+        pq.ParquetFile(path, memory_map=True, read_dictionary=[names[0]]) as file,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        read = partial(file.read_row_group, columns=list(names), use_threads=False)
+        coming = beside.submit(read, 0)
+        for number in range(1, many):
+            table, coming = coming.result(), beside.submit(read, number)
+            yield table
+        yield coming.result()
 
 
 def _ends(footer: Any, name: str) -> tuple[int, int] | None:
@@ -78,34 +95,20 @@ def _ends(footer: Any, name: str) -> tuple[int, int] | None:
     return (min(ends), max(ends)) if is_finite else None
 
 
-def _portions(footer: Any) -> Iterator[list[int]]:
-    """Row groups that are read together."""
-    portion: list[int] = []
-    rows = 0
-    for number in range(footer.num_row_groups):
-        portion.append(number)
-        rows += footer.row_group(number).num_rows
-        if rows >= _ROWS_AT_ONCE or number == footer.num_row_groups - 1:
-            yield portion
-            portion, rows = [], 0
-
-
 def _rows(
-    table: Any, names: tuple[str, str], width: int, first: int
-) -> tuple[Any, list[tuple[Any, np.ndarray[Any, Any]]]]:
-    """A dictionary of entities; and for some rows at a time, which fit into the processor's cache,
-    their numbers in it and their buckets, from the first one on."""
+    table: pa.Table, names: tuple[str, str], width: int, first: int
+) -> Iterator[tuple[pa.Array, pa.Array, np.ndarray[Any, Any]]]:
+    """A dictionary of entities; of rows, their numbers in it and their buckets, from the first one
+    on."""
     import pyarrow as pa
 
     if table.column(names[1]).null_count:
         table = table.filter(table.column(names[1]).is_valid())
-    parts = []
-    dictionary = pa.array([], pa.string())
-    for batch in table.select(names).unify_dictionaries().to_batches():
+    for batch in table.select(names).to_batches():
         texts, moments = batch.columns
-        dictionary = texts.dictionary
-        parts.append((texts.indices, moments.cast(pa.int64()).to_numpy() // width - first))
-    return dictionary, parts
+        buckets = moments.cast(pa.int64()).to_numpy() // width
+        buckets -= first
+        yield texts.dictionary, texts.indices, buckets
 
 
 @dataclass(slots=True)
@@ -116,20 +119,26 @@ class _Flags:
     most: int
     _places: dict[str | None, int] = field(default_factory=dict)
     _flags: Any = None
+    _dictionary: Any = None
+    _bases: Any = None
 
-    def raise_(self, dictionary: Any, rows: Iterable[tuple[Any, np.ndarray[Any, Any]]]) -> bool:
+    def raise_(
+        self, dictionary: pa.Array, numbers: pa.Array, buckets: np.ndarray[Any, Any]
+    ) -> bool:
         """False if there are too many."""
         import numpy as np
 
-        known: list[str | None] = [*dictionary.to_pylist(), None]
-        places = [self._places.setdefault(text, len(self._places)) for text in known]
-        if not self._has_room():
-            return False
-        bases = np.array(places, np.int64) * (self.length + 1) + 1
-        for numbers, buckets in rows:
-            flags = bases[numbers.fill_null(len(known) - 1).to_numpy()]
-            flags += buckets
-            self._flags[flags] = 1
+        if self._dictionary is None or not dictionary.equals(self._dictionary):
+            known: list[str | None] = [*dictionary.to_pylist(), None]
+            places = [self._places.setdefault(text, len(self._places)) for text in known]
+            if not self._has_room():
+                return False
+            self._dictionary = dictionary
+            self._bases = np.array(places, np.int64) * (self.length + 1) + 1
+        if numbers.null_count:
+            numbers = numbers.fill_null(len(dictionary))
+        buckets += self._bases.take(numbers.to_numpy())
+        self._flags[buckets] = 1
         return True
 
     def _has_room(self) -> bool:
@@ -145,23 +154,26 @@ class _Flags:
             self._flags = np.concatenate([self._flags, np.zeros(more, np.int8)])
         return True
 
-    def sets(self, origin: int) -> list[EntityBuckets]:
+    def pieces(self, origin: int) -> Iterator[Piece]:
         """The buckets of each entity; `origin` is the id of the first."""
         import numpy as np
 
         if self._flags is None:
-            return []
+            return
         step = self.length + 1
         edges = np.flatnonzero(self._flags[1:] != self._flags[:-1])
         starts, ends = edges[0::2], edges[1::2]
         owners = starts // step
         bounds = np.searchsorted(owners, np.arange(len(self._places) + 1)).tolist()
         starts, ends = starts - owners * step, ends - owners * step
-        return [
-            (_named(text), (), _of_runs(starts[first:last], ends[first:last], origin))
-            for text, (first, last) in zip(self._places, pairwise(bounds), strict=True)
-            if first < last
-        ]
+        firsts, lasts = starts.tolist(), ends.tolist()
+        for text, (first, last) in zip(self._places, pairwise(bounds), strict=True):
+            if last - first == 1:
+                begin, end = origin + firsts[first], origin + lasts[first]
+                yield Piece(_named(text), b"", begin, end - 1, end - begin)
+            elif first < last:
+                ids = _of_runs(starts[first:last], ends[first:last], origin)
+                yield from pieces(_named(text), ids)
 
 
 def _named(text: str | None) -> str:
@@ -172,10 +184,6 @@ def _named(text: str | None) -> str:
 def _of_runs(starts: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], origin: int) -> Buckets:
     import numpy as np
 
-    if len(starts) == 1:
-        found = Buckets()
-        found.add_range(origin + int(starts[0]), origin + int(ends[0]))
-        return found
     if len(starts) * _RUN <= ends[-1] - starts[0] + _RUN:
         found = Buckets()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
