@@ -48,7 +48,9 @@ def run(folder: Path, sizes: tuple[int, ...] = SIZES) -> Part:
 
 def _curve(found: dict[str, dict[str, Any]]) -> Curve:
     lines = {
-        reader: [(int(size), taken["cold"] * 1000) for size, taken in times.items()]
+        reader.replace("tidelake", "Tidelake").replace("duckdb", "DuckDB"): [
+            (int(size), taken["cold"] * 1000) for size, taken in times.items()
+        ]
         for reader, times in found.items()
         if "no zones" not in reader
     }

@@ -4,8 +4,9 @@ The pictures are text that a browser draws, light or dark as its user has it. Ea
 machine and with which versions it was made.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import cycle
 from math import ceil, floor, log10
 from pathlib import Path
 from textwrap import wrap
@@ -15,13 +16,16 @@ from bench.report import Curve, Part, Verdict
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 210, 52, 76
-_COLOURS = ("#0b7285", "#e8590c", "#6741d9", "#2f9e44", "#c2255c", "#495057", "#f08c00", "#1971c2")
+_OURS = ("#1098ad", "#228be6", "#15aabf")
+_PEERS = ("#e8590c", "#845ef7", "#d6336c", "#868e96", "#f08c00")
+_MET, _MISSED = "#37b24d", "#e8590c"
 _STYLE = """<style>
 text { font: 13px system-ui, sans-serif; fill: #343a40 }
-.title { font-size: 16px; font-weight: 600 } .small { font-size: 11px; fill: #868e96 }
+.title { font-size: 16px; font-weight: 600 } .small { font-size: 11px; fill: #5c636a }
+.small { paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
 .grid { stroke: #dee2e6 } .background { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-  text { fill: #dee2e6 } .small { fill: #adb5bd } .grid { stroke: #495057 }
+  text { fill: #dee2e6 } .small { fill: #adb5bd; stroke: #1a1b1e } .grid { stroke: #495057 }
   .background { fill: #1a1b1e }
 }
 </style>"""
@@ -49,11 +53,12 @@ def chart(curve: Curve, made: str) -> str:
     upward = Axis.of([y for _, y in points], _HEIGHT - _BOTTOM, _TOP)
     body = [*_frame(curve, across, upward)]
     places = _apart({name: upward.place(line[-1][1]) for name, line in curve.lines.items()})
-    for number, (name, line) in enumerate(curve.lines.items()):
-        colour = _COLOURS[number % len(_COLOURS)]
+    colours = _colours(curve.lines)
+    for name, line in curve.lines.items():
+        colour, width = colours[name], 3 if _is_ours(name) else 2
         corners = " ".join(f"{across.place(x):.1f},{upward.place(y):.1f}" for x, y in line)
         body.append(
-            f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="2"/>'
+            f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
         )
         body += [
             f'<circle cx="{across.place(x):.1f}" cy="{upward.place(y):.1f}" r="3" fill="{colour}"/>'
@@ -64,12 +69,22 @@ def chart(curve: Curve, made: str) -> str:
     return _picture(curve.title, made, body, _HEIGHT)
 
 
+def _is_ours(name: str) -> bool:
+    return name.startswith("Tidelake")
+
+
+def _colours(names: Iterable[str]) -> dict[str, str]:
+    """Ours are of one kind, and all of them can be seen on light and on dark."""
+    ours, peers = cycle(_OURS), cycle(_PEERS)
+    return {name: next(ours if _is_ours(name) else peers) for name in names}
+
+
 def targets(verdicts: Sequence[Verdict], made: str) -> str:
     """Each number as a share of its target: up to the line is good, beyond it is a miss."""
     found = [verdict for verdict in verdicts if verdict.value]
     step, top = 20, 64
     height = top + step * len(found) + 40
-    left, middle = 380, 560
+    left, middle = 470, 650
     body = [
         f'<line class="grid" x1="{middle}" y1="{top - 12}" x2="{middle}" y2="{height - 34}"/>',
         f'<text class="small" x="{middle}" y="{top - 16}" text-anchor="middle">target</text>',
@@ -77,7 +92,7 @@ def targets(verdicts: Sequence[Verdict], made: str) -> str:
     for number, verdict in enumerate(found):
         y = top + step * number
         length = min(share_of_target(verdict), 2) * (middle - left)
-        colour = _COLOURS[3] if verdict.passed else _COLOURS[1]
+        colour = _MET if verdict.passed else _MISSED
         _, what, value, target = verdict.row()
         body += [
             f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(what)}</text>',
@@ -85,7 +100,7 @@ def targets(verdicts: Sequence[Verdict], made: str) -> str:
             f'<text class="small" x="{left + length + 6:.1f}" y="{y + 11}">'
             f"{escape(f'{value} ({target})')}</text>",
         ]
-    return _picture("Measured against the targets", made, body, height, width=940)
+    return _picture("Measured against the targets", made, body, height, width=1030)
 
 
 def share_of_target(verdict: Verdict) -> float:

@@ -29,8 +29,12 @@ class Verdict:
 
     def row(self) -> list[str]:
         sign = "<=" if self.at_most else ">="
-        value = "-" if self.value is None else f"{self.value:.2f} {self.unit}"
+        value = "-" if self.value is None else f"{_figures(self.value)} {self.unit}"
         return [self.word, self.what, value, f"{sign} {self.target:g} {self.unit}"]
+
+
+def _figures(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,8 @@ def _small_on_postgres(part: Part, folder: Path) -> None:
     finally:
         server.stop()
     title = "One-row commits a second on PostgreSQL, by the number of writers"
-    part.curves.append(Curve("commits-by-writers", title, "writers", "commits a second", lines))
+    named = {_NAMED[kind]: line for kind, line in lines.items()}
+    part.curves.append(Curve("commits-by-writers", title, "writers", "commits a second", named))
 
 
 def _served(server: Any, folder: Path, writers: int, kind: str) -> float:
@@ -360,6 +361,11 @@ def _bare(url: str, together: Callable[[Any], AbstractContextManager[Any]]) -> I
             yield
 
 
+_NAMED = {
+    "tidelake": "Tidelake",
+    "one by one": "statements, one by one",
+    "in two trips": "statements, in two trips",
+}
 _KINDS: dict[str, Callable[[str], Iterator[None]]] = {
     "one by one": _one_by_one,
     "in two trips": _in_two_trips,

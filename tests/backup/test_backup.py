@@ -254,6 +254,32 @@ def test_back_to_a_moment(
     assert_same(other, oracle)
 
 
+def test_back_to_a_moment_that_is_not_there(
+    place: Place, lake: tidelake.Lake, tmp_path: Path
+) -> None:
+    """Nothing is made, so the same call with another moment is the first."""
+    lake.set_option("data_inlining_row_limit", 0)
+    t = lake.create_table("t", "id BIGINT")
+    for number in range(3):
+        t.append([{"id": number}])
+    lake.backup(tmp_path / "b", files=True)
+    url, data = f"sqlite:///{tmp_path}/again.db", tmp_path / "again"
+    for wrong in (99, "1999-01-01", "no such tag"):
+        with pytest.raises(NotFound):
+            tidelake.restore(tmp_path / "b", url, data, to=wrong)
+        assert not (tmp_path / "again.db").exists()
+        assert not data.exists()
+    one, two = (each.time for each in t.snapshots()[1:3])
+    with tidelake.restore(tmp_path / "b", url, data, to=one + (two - one) / 2) as again:
+        assert again.table("t").to_dicts() == [{"id": 0}]
+        assert again.known_at(two).table("t").count() == 2
+        assert again.verify(deep=True).ok
+        again.table("t").append([{"id": 7}])
+    with tidelake.connect(url, data) as again:
+        assert again.cleanup(older_than="0 seconds").orphans == 0
+        assert again.table("t").count() == 2
+
+
 @pytest.mark.slow
 def test_between_object_stores(s3_server: "S3Server", tmp_path: Path) -> None:
     options = s3_server.storage_options

@@ -77,3 +77,45 @@ def test_killed_at_every_few_steps(place: Place, tmp_path: Path) -> None:
     while _step(place, tmp_path / f"x{steps}", wanted, steps):
         steps += 5
     assert steps > 30
+
+
+def _rewound(folder: Path, backup: Path, step: int) -> bool:
+    """Whether a restore to a moment was killed at such a step. It is a lake of that moment, or
+    none."""
+    folder.mkdir()
+    url, data = f"sqlite:///{folder}/again.db", folder / "again"
+    killed = _killed("restore", backup, url, data, "early", step)
+    try:
+        lake = tidelake.connect(url, read_only=True)
+    except NotFound:
+        assert killed
+        return True
+    with lake:
+        assert [row["id"] for row in lake.table("t").to_dicts()] == [1]
+        assert sorted(lake.tables()) == ["main.gone", "main.t"]
+        assert lake.verify(deep=True).ok
+    return killed
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("step", [30, 70, pytest.param(None, marks=pytest.mark.slow)])
+def test_killed_while_it_goes_back_to_a_moment(
+    place: Place, tmp_path: Path, step: int | None
+) -> None:
+    with place.open() as lake:
+        t = lake.create_table("t", "id BIGINT")
+        t.append([{"id": 1}])
+        lake.create_table("gone", "id BIGINT")
+        lake.tag("early")
+        lake.drop("gone")
+        lake.set_option("data_inlining_row_limit", 0)
+        t.append([{"id": 2}])
+        lake.create_table("late", "id BIGINT")
+        lake.backup(tmp_path / "b", files=True)
+    if step is not None:
+        assert _rewound(tmp_path / "x", tmp_path / "b", step)
+        return
+    steps = 0
+    while _rewound(tmp_path / f"x{steps}", tmp_path / "b", steps):
+        steps += 3
+    assert steps > 60

@@ -1,7 +1,7 @@
 """A process that makes a backup, or restores one, and is killed at some step of that.
 
-`python -m tests.backup.victim backup URL FOLDER STEP` or `restore FOLDER URL DATA STEP`. Steps are
-every table of the catalog that is copied, and every file that is made or named. Should
+`python -m tests.backup.victim backup URL FOLDER STEP` or `restore FOLDER URL DATA [TO] STEP`. Steps
+are every table of the catalog that is copied, and every file that is made or named. Should
 there be no such step, it comes to its end.
 """
 
@@ -46,7 +46,7 @@ def main() -> None:
     if lake is not None:
         lake.backup(second, files=True)
     else:
-        tidelake.restore(first, second, rest[0])
+        tidelake.restore(first, second, rest[0], to=rest[1] if rest[1:] else None)
     sys.setprofile(None)
     print(len(_said))
 

@@ -1,7 +1,10 @@
 """Many rows that the catalog keeps, which its database gives together."""
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -9,10 +12,9 @@ import pytest
 import tidelake
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.dialect import Dialect
 from tidelake.catalog.database.duckdb.connections import DuckDBSession
 from tidelake.catalog.database.postgresql.session import PostgreSQLSession
-from tidelake.catalog.database.sqlite.dialect import SQLiteDialect
+from tidelake.catalog.database.sqlite.connections import KeptSession, SQLiteSession
 from tidelake.catalog.read import inlined_data
 from tidelake.errors import Corrupt
 from tidelake.model.file import ArrowRows, ColumnarRows, GatheredRows, InlinedRows, PackedRows
@@ -166,12 +168,84 @@ def test_together_they_are_as_one_by_one(
     _fill(duck)
     together = _kept(place, lake)
     assert isinstance(together.rows, GatheredRows)
-    monkeypatch.setattr(SQLiteDialect, "gathered", Dialect.gathered)
+    monkeypatch.setattr(SQLiteSession, "gather", lambda *_: None)
+    monkeypatch.setattr(KeptSession, "gather", lambda *_: None)
     one_by_one = _kept(place, lake)
     assert isinstance(one_by_one.rows, ColumnarRows)
     assert len(together.rows) == len(one_by_one.rows) == MANY
     assert list(together.rows) == list(one_by_one.rows)
     assert {type(value) for row in together.rows for value in row[2:]} == {str, type(None)}
+
+
+_AT_ONE_MOMENT = """
+import sqlite3, sys, tidelake
+from contextlib import closing
+from tidelake.catalog.database.address import parse_url
+from tidelake.catalog.database.database import Database
+from tidelake.catalog.read import inlined_data
+from tidelake.model.file import GatheredRows
+url, path, journal, writer_waits = sys.argv[1:]
+name = "ducklake_inlined_data_1_1"
+with tidelake.connect(url) as lake:
+    lake.set_option("data_inlining_row_limit", 100_000)
+    t = lake.create_table("t", "i BIGINT, v VARCHAR")
+    expected = []
+    for first in range(0, 45_000, 1_500):
+        made = t.append([{"i": n, "v": f"é{n}"} for n in range(first, first + 1_500)])
+        expected += [(n, made.snapshot_id, str(n), f"é{n}") for n in range(first, first + 1_500)]
+    t.delete("i = 31000")
+    del expected[31_000]
+    at = lake.snapshots()[-1].snapshot_id
+    writer = sqlite3.connect(path, timeout=0, isolation_level=None)
+    writer.execute(f"PRAGMA journal_mode = {journal}").fetchall()
+    database = Database(parse_url(url))
+    with closing(writer), database.reading() as reader:
+        assert reader.rows(f"SELECT count(*) FROM {name}") == [(45_000,)]
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute(f"DELETE FROM {name} WHERE row_id > 100")
+        if journal == "wal" or writer_waits == "yes":
+            try:
+                writer.execute("COMMIT")
+            except sqlite3.OperationalError:
+                assert journal != "wal"
+        (found,) = inlined_data.inlined_rows(reader, at, 1, {1, 2})
+        assert isinstance(found.rows, GatheredRows)
+        assert [(a, b, str(i), v) for a, b, i, v in found.rows] == expected
+    database.close()
+    print("as expected")
+"""
+
+
+@pytest.mark.parametrize(
+    ("journal", "writer_waits"), [("delete", "no"), ("delete", "yes"), ("wal", "no")]
+)
+def test_threads_read_one_moment(tmp_path: Path, journal: str, writer_waits: str) -> None:
+    """Beside a writer that lets others begin to read, one that does not, and one that commits. In a
+    process of its own: in this one DuckDB may have brought its SQLite."""
+    path = tmp_path / "lake.db"
+    told = (f"sqlite:///{path}", str(path), journal, writer_waits)
+    done = subprocess.run(
+        [sys.executable, "-c", _AT_ONE_MOMENT, *told], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "as expected\n", done.stderr
+
+
+def test_row_ids_with_gaps_and_snapshots_are_as_they_are(
+    place: Place, lake: tidelake.Lake, duck: Duck, agree: Agree
+) -> None:
+    """Some parts have rows that follow one another and came together, others have not."""
+    lake.create_table("t", "i BIGINT, v VARCHAR")
+    duck.execute("CALL lake.set_option('data_inlining_row_limit', 100000)")
+    for first, count in ((0, 25_000), (25_000, 3), (25_003, 20_000), (45_003, 9_000)):
+        duck.execute(f"INSERT INTO t SELECT i + {first}, 'é' || i FROM range({count}) AS r(i)")
+    duck.execute("DELETE FROM t WHERE i IN (24000, 25001, 54002)")
+    duck.execute("UPDATE t SET v = 'new' WHERE i = 44000")
+    ids = [row[0] for row in _kept(place, lake).rows]
+    assert ids == sorted(ids)
+    assert sorted(set(range(54_003)) - set(ids)) == [24_000, 25_001, 54_002]
+    found = lake.table("t").scan(["i"]).to_arrow().column("i").to_pylist()
+    assert sorted(found) == sorted(ids)
+    agree()
 
 
 def test_rows_out_of_order_are_put_in_order(

@@ -177,7 +177,7 @@ def test_of_a_pinned_table_now_is_the_time_of_its_snapshot(place):
     with place.open() as lake:
         t = lake.create_table("s", "ts TIMESTAMP, v INTEGER", event_time="ts", bucket="1ms")
         t.set_calendar("always")
-        begin = datetime.now(UTC).replace(tzinfo=None)
+        begin = datetime.now(UTC).replace(tzinfo=None) - timedelta(milliseconds=5)  # a bucket ago
         t.append([{"ts": begin, "v": 1}])
         lake.tag("then")
         t.append([{"ts": begin, "v": 2}])

@@ -19,15 +19,23 @@ class Trial:
     """A lake that one seed decides about. Every step may fail as the two writers' rules say; what
     must hold is that rollups change no answer."""
 
-    def __init__(self, seed: int, lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self,
+        seed: int,
+        lake: tidelake.Lake,
+        duck: duckdb.DuckDBPyConnection,
+        *,
+        ends: bool = False,
+    ) -> None:
         self.random = Random(seed)
         self.lake = lake
         self.duck = duck
         self.added = 0
         self.steps: list[str] = []
         self.used = 0
-        schema = "id INTEGER, ts TIMESTAMP, v INTEGER, gone BOOLEAN"
-        kinds = {"key": ["id"], "event_time": "ts", "tombstone": "gone"}
+        self.ends: dict[str, Any] = {"valid_to": "until"} if ends else {}
+        schema = "id INTEGER, ts TIMESTAMP, v INTEGER, gone BOOLEAN, until TIMESTAMP"
+        kinds = {"key": ["id"], "event_time": "ts", "tombstone": "gone", **self.ends}
         self.table = lake.create_table("facts", schema, **kinds)
         if self.random.random() < 0.5:
             lake.set_option("data_inlining_row_limit", 0)
@@ -91,15 +99,23 @@ class Trial:
         found = []
         for _ in range(self.random.randint(1, most)):
             self.added += 1
+            key = self.random.randrange(_KEYS)
+            start = _START + timedelta(hours=self.random.randint(0, _HOURS))
             found.append(
                 {
-                    "id": self.random.randrange(_KEYS),
-                    "ts": _START + timedelta(hours=self.random.randint(0, _HOURS)),
+                    "id": key,
+                    "ts": start,
                     "v": self.added,
                     "gone": self.random.random() < 0.2,
+                    "until": self._end_of(start),
                 }
             )
         return found
+
+    def _end_of(self, start: datetime) -> datetime | None:
+        """Some facts have no end, a few end when they begin."""
+        hours = self.random.choice([None, 0, 2, 8, 24]) if self.ends else None
+        return None if hours is None else start + timedelta(hours=hours)
 
     def _where(self) -> str:
         if self.random.random() < 0.5:
@@ -138,7 +154,8 @@ class Trial:
         self.table.rollback(self.random.choice(before[-4:]).snapshot_id)
 
     def _settings(self) -> None:
-        self.table.set_event_time("ts", key=["id"], tombstone=self.random.choice(["gone", None]))
+        stone = self.random.choice(["gone", None])
+        self.table.set_event_time("ts", key=["id"], tombstone=stone, **self.ends)
 
     def _add_column(self) -> None:
         name = f"c{self.added}_{len(self.steps)}"
@@ -154,8 +171,9 @@ class Trial:
 
     def _duck_insert(self) -> None:
         for row in self._facts(3):
-            values = f"{row['id']}, TIMESTAMP '{row['ts']}', {row['v']}, {row['gone']}"
-            self._duck(f"INSERT INTO facts (id, ts, v, gone) VALUES ({values})")
+            until = "NULL" if row["until"] is None else f"TIMESTAMP '{row['until']}'"
+            values = f"{row['id']}, TIMESTAMP '{row['ts']}', {row['v']}, {row['gone']}, {until}"
+            self._duck(f"INSERT INTO facts (id, ts, v, gone, until) VALUES ({values})")
 
     def _duck_delete(self) -> None:
         self._duck(f"DELETE FROM facts WHERE {self._where()}")
@@ -187,8 +205,15 @@ class Trial:
             self.steps[-1] += f" ({type(error).__name__})"
 
 
-def run(seed: int, lake: tidelake.Lake, duck: duckdb.DuckDBPyConnection, steps: int) -> Trial:
-    trial = Trial(seed, lake, duck)
+def run(
+    seed: int,
+    lake: tidelake.Lake,
+    duck: duckdb.DuckDBPyConnection,
+    steps: int,
+    *,
+    ends: bool = False,
+) -> Trial:
+    trial = Trial(seed, lake, duck, ends=ends)
     for _ in range(steps):
         trial.step()
         trial.check()

@@ -272,6 +272,16 @@ def test_a_random_history(lake: tidelake.Lake, duck: Any) -> None:
     assert run(3, lake, duck, steps=15).used
 
 
+def test_a_random_history_of_facts_that_end(lake: tidelake.Lake, duck: Any) -> None:
+    assert run(4, lake, duck, steps=15, ends=True).used
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2000, 2020))
+def test_many_random_histories_of_facts_that_end(lake: tidelake.Lake, duck: Any, seed: int) -> None:
+    run(seed, lake, duck, steps=40, ends=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_many_random_histories(lake: tidelake.Lake, duck: Any, seed: int) -> None:

@@ -10,7 +10,7 @@ import tidelake
 from tests.event_time.grid import around, rows
 from tests.event_time.growth import day, fact
 from tests.event_time.lived import counted, known, lived, valid
-from tidelake.errors import Invalid, Unsupported
+from tidelake.errors import Invalid
 from tidelake.testing.place import Place
 
 COLUMNS = ("name", "v", "gone", "ts", "until")
@@ -149,14 +149,64 @@ def test_declaring_it(lake: tidelake.Lake) -> None:
     assert t.as_of("2024-01-31").count() == 1
     t.evolve(rename={"until": "ended"})
     assert t.as_of("2024-02-01").count() == 0
-    with pytest.raises(Unsupported, match="ended"):
-        t.rollup(as_of="2024-01-15")
-    with pytest.raises(Unsupported, match="ended"):
-        t.rollup(every="1mo")
+    assert t.scan(as_of="2024-02-01").explain().rollup is None
     with pytest.raises(Invalid):
         t.evolve(drop="ended")
     t.set_event_time("ts", key="name")
     assert t.as_of("2024-02-01").count() == 1
+
+
+def used(t: tidelake.Table, moment: datetime) -> bool:
+    return t.scan(as_of=moment).explain().rollup is not None
+
+
+def test_a_rollup_keeps_what_holds_again(lake: tidelake.Lake) -> None:
+    """Of facts that others beat, those that outlast them."""
+    t = facts_table(lake)
+    t.put([lasting("a", 1, None, 1), lasting("a", 2, 9, 2), lasting("a", 3, 5, 3)])
+    t.put([lasting("a", 1, 4, 4), lasting("a", 3, 4, 5), lasting("b", 1, 3, 6)])
+    t.put([lasting("c", 1, 12, 7), lasting("c", 2, 6, 8, gone=True), lasting("c", 2, 6, 9)])
+    made = t.rollup(as_of="2024-03-03")
+    assert made.rows == 6  # 1, 2, 3 and 5 of a, 7 and 9 of c
+    assert values(t, 3, 4, 5, 6, 9, 12) == [[5, 9], [3, 9], [2, 9], [2, 7], [1, 7], [1]]
+    t.put(lasting("a", 4, 6, 10))
+    t.put(lasting("a", 2, 11, 11))  # late
+    assert values(t, 3, 4, 5, 6, 9, 11, 12) == [
+        [5, 9],
+        [9, 10],
+        [9, 10],
+        [7, 11],
+        [7, 11],
+        [1, 7],
+        [1],
+    ]
+    assert all(used(t, day(n)) for n in range(3, 13))
+    later = t.rollup(as_of="2024-03-06")
+    assert later.rows == 3  # 1 and 11 of a, 7 of c
+    assert values(t, 6, 11, 12) == [[7, 11], [1, 7], [1]]
+    assert lake.verify(deep=True).ok
+
+
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [(21, 6), *(pytest.param(n, 30, marks=pytest.mark.slow) for n in range(22, 32))],
+)
+def test_states_that_begin_with_rollups(lake: tidelake.Lake, seed: int, steps: int) -> None:
+    t = facts_table(lake)
+    chance = Random(seed)
+    uses = 0
+    for _ in range(3):
+        grow(t, chance, steps // 3)
+        t.rollup(as_of=chance.choice(MOMENTS))
+        t.put(lasting("a", chance.randint(1, 12), chance.choice([None, 9]), 77))
+        (*_, now) = lived(t, COLUMNS)
+        for moment in MOMENTS:
+            uses += used(t, moment)
+            assert counted(rows(t.as_of(moment)), COLUMNS) == counted(
+                now.held(moment, "until"), COLUMNS
+            )
+        assert lake.verify(deep=True).ok
+    assert uses
 
 
 def test_files_of_facts_that_have_ended_are_skipped(lake: tidelake.Lake) -> None:

@@ -69,6 +69,14 @@ DRAWN: dict[str, Callable[[tidelake.Lake], Any]] = {
     "diff of a table": lambda lake: lake["t"].diff(1),
     "history": lambda lake: lake["t"].history(1),
     "changes": lambda lake: lake["t"].changes(),
+    "explanation": lambda lake: lake["t"].scan(where="id < 2").explain(),
+    "health": lambda lake: lake.health(),
+    "report of verify": lambda lake: lake.verify(),
+    "what compact did": lambda lake: lake["t"].compact(),
+    "what expire would do": lambda lake: lake.expire(keep_last=1, dry_run=True),
+    "tag": lambda lake: lake.tag("a-tag", message=HOSTILE),
+    "audit": lambda lake: lake.audit(),
+    "rollup": lambda lake: lake["t"].rollup(as_of="2024-01-02"),
     "result": lambda lake: lake["t"].append([{"id": 2, "ts": datetime(2024, 1, 1)}]),
 }
 
@@ -80,7 +88,7 @@ def test_they_draw_themselves(lake: tidelake.Lake, name: str) -> None:
     drawn = Tags(page)
     assert set(drawn.found) <= {
         *("div", "strong", "table", "thead", "tbody", "tr", "th", "td"),
-        *("svg", "rect", "circle", "text", "title"),
+        *("svg", "rect", "circle", "text", "title", "path"),
     }
     assert not any(each.startswith("on") or each == "href" for each in drawn.attributes)
     assert "\x1b" not in page
@@ -105,6 +113,8 @@ def test_what_is_to_be_seen(lake: tidelake.Lake) -> None:
     assert "SELECT * FROM t WHERE id < ?" in text("query")
     assert text("history").count("\nknown 2") == 5
     assert "put" in text("log")
+    assert "The lake is whole." in text("report of verify")
+    assert text("audit").count("put main.t") == 3
 
 
 def test_no_rows_are_read_for_a_look(lake: tidelake.Lake) -> None:
@@ -161,3 +171,24 @@ def test_pictures() -> None:
     assert drawn.count("<rect") == 3
     assert drawn.count("#2b7bba") == 2
     assert "known 2024-02-02 to …" in drawn
+
+
+def test_what_was_answered_stands_where_it_fits() -> None:
+    wide = Answer("a=1, v=7", "2024-01-01", None, "2024-02-01", None, "7 <b>")
+    assert ">7 &lt;b&gt;</text>" in str(rectangles([wide]))
+    many = [
+        Answer(str(n), f"2024-01-{n:02}", f"2024-01-{n + 1:02}", None, None, "a long text")
+        for n in range(1, 29)
+    ]
+    assert "a long text</text>" not in str(rectangles(many))
+
+
+def test_a_write_says_what_it_did(lake: tidelake.Lake) -> None:
+    rows = [{"id": 2, "ts": datetime(2024, 1, 1)}]
+    done = lake["t"].append(rows, once="x")
+    assert str(done) == f"snapshot {done.snapshot_id}: 1 row inserted"
+    again = lake["t"].append(rows, once="x")
+    assert str(again) == f"done before, at snapshot {done.snapshot_id}: 1 row inserted"
+    assert str(lake["t"].append([])).startswith("nothing to do; the lake is at snapshot")
+    with lake.transaction() as tx:
+        assert str(tx["t"].append(rows)) == "not committed yet: 1 row inserted"

@@ -20,6 +20,7 @@ from tidelake.model.change import Change, NewFile
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.settings import MIRROR_TAG, mirror_formats
+from tidelake.model.terms import Terms
 from tidelake.session.formats import MirrorFormat, TableMirror
 from tidelake.session.replay import write
 from tidelake.session.session import Session
@@ -98,8 +99,11 @@ class LinesFormat:
     def hook(self, session: Session, /) -> LinesHook:
         return LinesHook(session)
 
-    def mirror(self, session: Session, name: TableName, /, *, history: bool) -> LinesMirror:
-        write(session, partial(set_mirror_tag, name=name, kind=LINES, mirrored=True))
+    def mirror(
+        self, session: Session, name: TableName, /, *, history: bool, terms: Terms
+    ) -> LinesMirror:
+        tag = partial(set_mirror_tag, name=name, kind=LINES, mirrored=True)
+        write(session, tag, terms=terms)
         return LinesMirror(session, name)
 
     def mirrored(self, session: Session, name: TableName, /) -> LinesMirror:

@@ -318,3 +318,55 @@ def test_who_did_it_is_told_of_every_write(lake: tidelake.Lake) -> None:
     assert told >= expected
     last = lake.log()[-1]
     assert (last.author, last.message) == ("cid", "nightly")
+
+
+def test_who_did_it_is_told_of_what_else_changes_a_lake(
+    lake: tidelake.Lake, tmp_path: Path
+) -> None:
+    rows = [{"k": "a", "ts": datetime(2024, month, 1)} for month in (1, 2, 3)]
+    lake.append("facts", rows, create=True, key="k", event_time="ts")
+    lake["facts"].rollup(every="1mo", author="ann", message="monthly")
+    assert (lake.log()[-1].author, lake.log()[-1].message) == ("ann", "monthly")
+    assert lake["facts"].drop_rollups(policy=True, author="bob")
+    assert lake.log()[-1].author == "bob"
+    mirror = lake.mirror("t", author="cid", message="for readers of Delta")
+    assert "cid" in {each.author for each in lake.log()}
+    mirror.stop(author="dan")
+    assert lake.log()[-1].author == "dan"
+    tidelake.import_delta(lake, mirror.root, "theirs", author="eve", message="once")
+    assert (lake.log()[-1].author, lake.log()[-1].message) == ("eve", "once")
+    lake.create_tenant("acme", author="fay", message="new").close()
+    lake.set_quota("acme", tidelake.Quota(files=9), author="gus")
+    lake.set_retention("acme", "30d", author="hal")
+    lake.share("t", "acme", author="ivy")
+    lake.share("t", author="joe")
+    lake.unshare("t", author="kim")
+    lake.drop_tenant("acme", author="leo", message="gone")
+    assert (lake.log()[-1].author, lake.log()[-1].message) == ("leo", "gone")
+    moved = tmp_path / "moved"
+    Path(lake.data_path).rename(moved)
+    lake.move(moved, author="mia")
+    told = {(each.action, each.actor, each.tenant) for each in lake.audit()}
+    assert told >= {
+        ("create tenant", "fay", "acme"),
+        ("set quota", "gus", "acme"),
+        ("set retention", "hal", "acme"),
+        ("share", "ivy", "acme"),
+        ("share", "joe", None),
+        ("unshare", "kim", None),
+        ("drop tenant", "leo", "acme"),
+        ("move", "mia", None),
+    }
+
+
+def test_who_asks_for_as_of_of_a_plain_table_is_told_of_known_at(lake: tidelake.Lake) -> None:
+    asked = "SELECT * FROM t FOR VALID_TIME AS OF TIMESTAMP '2024-01-01'"
+    for ask in (
+        lambda: lake["t"].as_of("2024-01-01"),
+        lambda: lake["t"].scan(as_of="2024-01-01"),
+        lambda: lake.sql("SELECT * FROM t", as_of="2024-01-01").to_arrow(),
+        lambda: lake.sql(asked).to_arrow(),
+    ):
+        with pytest.raises(Invalid) as refused:
+            ask()
+        assert "known_at" in str(refused.value.hint)

@@ -140,6 +140,51 @@ def test_wherever_a_table_can_stand(lake):
     assert lake.table("kept").count() == lake.sql("FROM training").count()
 
 
+def test_parameters_in_queries_in_brackets(lake):
+    """They count with all others of the statement, in moments and nested joins too."""
+    query = (
+        "SELECT count(price) AS n FROM asof_join((SELECT symbol, made FROM labels WHERE made > {}"
+        " AND symbol <> {}), (FROM prices FOR SYSTEM_TIME AS OF {}), on => 'symbol', left_time =>"
+        " 'made', right_time => 'ts', tolerance => {}) WHERE price < {}"
+    )
+    given = [day(0.5), "C", "early", "2 days", 4.5]
+    wanted = joined(
+        lake,
+        lake.sql("FROM prices FOR SYSTEM_TIME AS OF 'early'"),
+        lake.sql(
+            "SELECT symbol, made FROM labels WHERE made > '2024-03-01 12:00' AND symbol < 'C'"
+        ),
+        on="symbol",
+        right_time="ts",
+        tolerance="2d",
+    )
+    count = sum(price is not None and price < 4.5 for *_, price, _ in wanted)
+    assert count == 3
+    for marks in (["?"] * 5, ["$1", "$2", "$3", "$4", "$5"]):
+        assert lake.sql(query.format(*marks), given).to_dicts() == [{"n": count}]
+    names = dict(zip("abcde", given, strict=True))
+    assert lake.sql(query.format(*(f"${name}" for name in names)), names).to_dicts() == [
+        {"n": count}
+    ]
+    nested = (
+        "SELECT symbol, made FROM asof_join((FROM labels WHERE seen > $1), 'prices',"
+        " left_time => 'made')"
+    )
+    both = f"FROM asof_join(({nested}), 'prices', left_time => 'made') WHERE symbol = $2"
+    assert lake.sql(both, [0, "A"]).count() == 5
+    lake.sql(f"CREATE TABLE of_both AS {both}", [0, "B"])
+    assert lake.table("of_both").count() == 5
+    lake.sql(f"INSERT INTO of_both {both}", [0, "A"])
+    assert lake.table("of_both").count() == 10
+    for wrong in ([0], [0, "A", 1], None):
+        with pytest.raises(Invalid, match="parameter"):
+            lake.sql(both, wrong)
+    with pytest.raises(Invalid, match="mixes"):
+        lake.sql(both.replace("$2", "$x"), {"x": "A", "1": 0})
+    with pytest.raises(Invalid, match="parameter"):
+        lake.create_view("asking", both)
+
+
 def test_moments_of_the_query_hold_for_all_sides(lake):
     query = "SELECT price FROM asof_join('prices', 'prices') WHERE symbol = 'A'"
     assert lake.sql(query, known_at="early").count() == 2
@@ -169,6 +214,7 @@ def test_moments_of_the_query_hold_for_all_sides(lake):
             "month",
         ),
         ("asof_join('SELECT $1', 'prices', left_time => 'made')", "parameters"),
+        ("asof_join('SELECT ?', 'prices', left_time => 'made')", "parameters"),
         ("asof_join('FROM asof_join(1, 2)', 'prices', left_time => 'made')", "names no table"),
     ],
 )

@@ -49,6 +49,11 @@ def test_rollback_tag_and_expiry(lake: tidelake.Lake, t: tidelake.Table) -> None
     assert t.log()[-1].snapshot_id == done.snapshot_id
     gone = lake.sql("CALL expire(keep_last => 1, dry_run => true)")
     assert gone == lake.expire(keep_last=1, dry_run=True)
+    for span in ("INTERVAL 7 DAY", "INTERVAL 1 MONTH", "INTERVAL (1) HOUR"):
+        gone = lake.sql(f"CALL expire(older_than => {span}, dry_run => true)")
+        assert not gone.snapshots
+    with pytest.raises(Invalid, match="older_than"):
+        lake.sql("CALL expire(older_than => INTERVAL '1 month 1 day', dry_run => true)")
     assert lake.sql("CALL untag('eod')").name == "eod"
     assert lake.sql("CALL verify(deep => true)").ok
 

@@ -172,3 +172,19 @@ def test_clauses_that_make_no_sense(table: tidelake.Table, clause: Any) -> None:
     with pytest.raises((Invalid, NotFound)):
         clause(table.merge_builder([{"id": 1}, {"id": 77}], on="id")).execute()
     assert (contents(table), len(lake_of(table).snapshots())) == before
+
+
+def test_a_key_may_be_an_infinity_or_far_away(lake):
+    """For Python an infinity is the last day it knows, and that is another key."""
+    ends = ["infinity", "-infinity", "12024-03-01", "0044-03-15 (BC)", "9999-12-31", "0001-01-01"]
+    for kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ"):
+        near = f"SELECT CAST(DATE '2024-01-01' + range::INT AS {kind}) AS k, 2 AS v FROM range(150)"
+        for name, more in ((f"few_{kind}", ""), (f"many_{kind}", f" UNION ALL {near}")):
+            source = " UNION ALL ".join(
+                f"SELECT CAST('{end}' AS {kind}) AS k, 2 AS v" for end in ends
+            )
+            lake.create_table(name, f"k {kind}, v INT")
+            lake.sql(f"INSERT INTO {name} SELECT k, 1 FROM ({source}{more}) AS s")
+            done = lake.table(name).merge(lake.sql(source + more), on="k")
+            assert (done.inserted, done.updated) == (0, 156 if more else 6)
+            assert lake.sql(f"SELECT DISTINCT v FROM {name}").to_dicts() == [{"v": 2}]

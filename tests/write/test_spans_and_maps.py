@@ -87,3 +87,37 @@ def test_maps_are_checked_as_rows_are(lake):
     assert table.to_arrow()["m"].to_pylist() == [None, None, [("a", 2)]]
     table.append(pa.table({"m": pa.array([[("b", 3)]], pa.map_(pa.string(), pa.int64()))}))
     assert table.count() == 4
+
+
+UNFIT = ["1 day 00:00:00.000007", "-1 month", "-00:00:00.001", "00:00:00.1234"]
+
+
+def test_a_file_takes_no_interval_that_would_be_another_there(lake):
+    lake.create_table("t", "i BIGINT, d INTERVAL, l STRUCT(x INTERVAL[])")
+    fit = "INTERVAL '3 days 04:05:06.789'"
+    lake.sql(f"INSERT INTO t SELECT range, {fit}, {{'x': [{fit}, NULL]}} FROM range(20)")
+    for text in UNFIT:
+        for given in (f"INTERVAL '{text}', NULL", f"NULL, {{'x': [NULL, INTERVAL '{text}']}}"):
+            with pytest.raises(Invalid, match="interval that files cannot hold") as refused:
+                lake.sql(f"INSERT INTO t SELECT range, {given} FROM range(20)")
+            assert refused.value.hint
+    told = lake.sql("SELECT DISTINCT CAST(d AS VARCHAR) AS d, CAST(l AS VARCHAR) AS l FROM t")
+    spelled = "3 days 04:05:06.789"
+    assert told.to_dicts() == [{"d": spelled, "l": f"{{'x': ['{spelled}', NULL]}}"}]
+
+
+def test_compaction_leaves_in_the_catalog_what_no_file_holds(lake):
+    for n, text in enumerate(UNFIT):
+        lake.sql(f"CREATE TABLE t{n} (d INTERVAL)")
+        lake.sql(f"INSERT INTO t{n} VALUES ('{text}'), ('1 day')")
+    lake.sql("CREATE TABLE s (v TIMESTAMP_S)")
+    lake.sql("INSERT INTO s VALUES ('infinity'), ('2024-03-01')")
+    lake.sql("CREATE TABLE u (d INTERVAL)")
+    lake.sql("INSERT INTO u VALUES ('3 days 04:05:06.789')")
+    assert lake.compact().rows_flushed == 1
+    for n, text in enumerate(UNFIT):
+        rows = lake.sql(f"SELECT CAST(d AS VARCHAR) AS d FROM t{n}").to_dicts()
+        assert sorted(row["d"] for row in rows) == sorted([text, "1 day"])
+        assert not lake.table(f"t{n}").files()
+    assert lake.table("s").count() == 2
+    assert len(lake.table("u").files()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from heapq import merge
@@ -14,6 +15,7 @@ from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
 from tidelake.coverage.frame import Tabular, as_table
+from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Invalid
 from tidelake.history import log
 from tidelake.history.values import LogEntry, checked_limit
@@ -43,7 +45,7 @@ _COLUMNS = (
 _MOMENTS = 'write "2024-03-15T00:00:00" or "now - 1 day"'
 
 
-class AuditTrail(list[AuditEvent], Tabular):
+class AuditTrail(list[AuditEvent], Tabular, DrawableReport):
     """Events, newest last. As a frame: `time`, `actor`, `action`, `table`, `snapshot_id`, `rows`,
     `detail`, `tenant`."""
 
@@ -76,7 +78,9 @@ def audit_trail(
             for each in found
             if (last is None or each.time < last) and action in (None, each.action)
         )
-        return AuditTrail(reversed(list(islice(wanted, most))))
+        return AuditTrail(
+            reversed(list(islice(wanted, None if most is None else min(most, sys.maxsize))))
+        )
 
 
 def _moment(given: str | datetime | None, name: str) -> datetime | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tidelake.backup.make import digest_of, open_file
 from tidelake.backup.manifest import CATALOG, FILES, read_manifest
+from tidelake.backup.rewind import rewind
 from tidelake.backup.values import Manifest
 from tidelake.catalog import create, identity, relocation, transfer
 from tidelake.catalog.annex import Annexes
@@ -18,6 +20,7 @@ from tidelake.catalog.read import tables as read
 from tidelake.errors import Corrupt, Invalid, NotFound
 from tidelake.session.neighbours import check_free
 from tidelake.session.progress import progress
+from tidelake.session.session import Session
 from tidelake.store.copies import copy_object, copy_objects, folder_of
 from tidelake.store.files import Store, is_local
 
@@ -92,6 +95,20 @@ class Backup:
                     relocation.relocate(writer, stored, old, data_path, annexes)
                     identity.renew(writer, str(uuid.uuid4()))
             create.equip(database)
+
+    def bring_rewound(
+        self, aside: Session, database: Database, to: int | str | datetime, *, force: bool
+    ) -> None:
+        """The files, and the catalog as it is when all tables have been brought back to a moment,
+        into an empty database. `aside` has the catalog already, in a place that nobody knows."""
+        with aside.reading() as reader:
+            aside.resolve(reader, to)
+        self.bring_files(aside.data_path, force=force)
+        rewind(aside, to)
+        with aside.reading() as reader, database.writing() as writer:
+            transfer.check_free(writer)
+            transfer.transfer(reader, writer)
+        create.equip(database)
 
     @contextmanager
     def _catalog(self) -> Iterator[Database]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
-class BackupResult:
+class BackupResult(DrawableReport):
     """A backup at `path`, of the lake as it was at a snapshot. `files` are the lake's own, of which
     `bytes` are in the backup if it has them; `missing` are not where the catalog has them."""
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.argument("table", shell_complete=lake_names.tables)
 @calendar_options
 @entity_option
-@click.option("--drop", is_flag=True, help="Keep none any more; with --entity, none of its own.")
+@click.option(
+    "--drop", is_flag=True, help="Remove all calendars; with --entity, only those of the entity."
+)
 @commit_options
 @global_options
 @pass_options

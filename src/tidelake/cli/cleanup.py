@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 
 _SHOWN = 20
 
@@ -16,13 +16,18 @@ _SHOWN = 20
 @click.option(
     "--older-than",
     metavar="SPAN|TIME",
-    help="Not needed for so long [default: the lake's delete_older_than, 2 days].",
+    help="Files not needed for so long [default: the lake's delete_older_than, 2 days].",
 )
-@click.option("--orphans/--no-orphans", default=True, help="Files of no snapshot too, or not.")
+@click.option(
+    "--orphans/--no-orphans", default=True, help="Remove files of no snapshot too, or not."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@author_option
 @global_options
 @pass_options
-def cleanup(options: Options, older_than: str | None, orphans: bool, dry_run: bool) -> None:
+def cleanup(
+    options: Options, older_than: str | None, orphans: bool, dry_run: bool, author: str | None
+) -> None:
     """Remove files that no snapshot needs any more.
 
     Remove files that no snapshot needs any more, and orphans: files that a write left behind
@@ -36,7 +41,7 @@ def cleanup(options: Options, older_than: str | None, orphans: bool, dry_run: bo
         tidelake cleanup --older-than "12 hours"
     """
     with options.lake() if dry_run else options.writable() as lake:
-        result = lake.cleanup(older_than, orphans=orphans, dry_run=dry_run)
+        result = lake.cleanup(older_than, orphans=orphans, dry_run=dry_run, author=author)
     if options.as_json:
         render.document(asdict(result))
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, global_options, pass_options, signature_options
 
 if TYPE_CHECKING:
     from tidelake.upkeep.values import CompactResult
@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("tables", nargs=-1, shell_complete=lake_names.tables)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@signature_options
 @global_options
 @pass_options
-def compact(options: Options, tables: tuple[str, ...], dry_run: bool) -> None:
+def compact(
+    options: Options,
+    tables: tuple[str, ...],
+    dry_run: bool,
+    author: str | None,
+    message: str | None,
+) -> None:
     """Merge small files; every snapshot reads as before.
 
     Merge the small files of TABLES (without any, of all tables), rewrite those that are mostly
@@ -36,9 +43,12 @@ def compact(options: Options, tables: tuple[str, ...], dry_run: bool) -> None:
     with options.lake() if dry_run else options.writable() as lake:
         if tables:
             chosen = [lake.table(name) for name in tables]
-            result = reduce(add, (table.compact(dry_run=dry_run) for table in chosen))
+            done = [
+                table.compact(dry_run=dry_run, author=author, message=message) for table in chosen
+            ]
+            result = reduce(add, done)
         else:
-            result = lake.compact(dry_run=dry_run)
+            result = lake.compact(dry_run=dry_run, author=author, message=message)
     if options.as_json:
         render.document(_document(result))
     else:

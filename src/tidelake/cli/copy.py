@@ -22,7 +22,7 @@ from tidelake.cli.program import (
 @click.option(
     "--to-data-path",
     metavar="PATH",
-    help="Where the other lake keeps its files, to check that it is the one that is meant.",
+    help="The data path of the other lake, to check that it is the one you mean.",
 )
 @click.option("--as", "new", metavar="NAME", help="The name there, of one table.")
 @known_at_option
@@ -40,7 +40,7 @@ def copy(
     author: str | None,
     message: str | None,
 ) -> None:
-    """Copy tables into another lake, which must be there.
+    """Copy tables into another lake, which must exist.
 
     Each becomes a new table with the rows that it has now, or had at --known-at, and with its
     columns, comments, layout, key, event time and coverage. All come in one snapshot there. Their

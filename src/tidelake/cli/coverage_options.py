@@ -59,7 +59,7 @@ def entity_option(function: Function) -> Function:
         "entities",
         metavar="VALUE",
         multiple=True,
-        help="Only this one; of several columns A=X,B=Y or JSON. May be given again.",
+        help="Only this entity; of several columns A=X,B=Y or JSON. May be given again.",
     )(function)
 
 

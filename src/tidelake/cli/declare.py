@@ -22,20 +22,20 @@ _BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
 @click.command()
 @click.argument("table", shell_complete=lake_names.tables)
 @click.option("--event-time", metavar="X", help="Since when a fact holds; with --key.")
-@click.option("--key", metavar="A,B", help="What a fact is about.")
-@click.option("--tombstone", metavar="X", help="The boolean that says: the key is no more.")
+@click.option("--key", metavar="A,B", help="The key of facts.")
+@click.option("--tombstone", metavar="X", help="The boolean column that ends a key.")
 @click.option("--valid-to", metavar="X", help="Until when a fact holds, where it is not null.")
 @click.option("--knowledge-time", metavar="X", help="When a row became known.")
 @click.option("--no-event-time", is_flag=True, help="No longer a table of facts in time.")
 @click.option("--bucket", metavar="WIDTH", help="Keep coverage in buckets of 1m, 1h, 1d …")
-@click.option("--entity", metavar="A,B", help="Whose coverage is kept.")
+@click.option("--entity", metavar="A,B", help="The entity columns.")
 @click.option("--clock", metavar="X", help="The time of coverage [default: the event time].")
 @click.option("--overlap", metavar="POLICY", help="allow, reject, skip or replace.")
-@click.option("--no-coverage", is_flag=True, help="Keep no coverage any more.")
+@click.option("--no-coverage", is_flag=True, help="Stop keeping coverage.")
 @click.option("--partition-by", metavar="KEY", multiple=True, help="A key; again for others.")
-@click.option("--no-partitions", is_flag=True, help="Partition new files no longer.")
+@click.option("--no-partitions", is_flag=True, help="Stop partitioning new files.")
 @click.option("--sort-by", metavar="KEY", multiple=True, help="A key; again for others.")
-@click.option("--no-sorting", is_flag=True, help="Sort new files no longer.")
+@click.option("--no-sorting", is_flag=True, help="Stop sorting new files.")
 @click.option("--comment", metavar="TEXT", help="A comment; an empty one takes it away.")
 @commit_options
 @global_options
@@ -44,7 +44,7 @@ def declare(options: Options, /, table: str, terms: CommitTerms, **given: Any) -
     """Declare key, event time, coverage and layout of a table.
 
     Say what TABLE is: its key and event time, its coverage, how files are partitioned and
-    sorted. All in one snapshot. What is not named stays as it is.
+    sorted. All in one snapshot. Other settings stay as they are.
 
     \b
     Example:

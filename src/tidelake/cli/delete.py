@@ -18,7 +18,7 @@ from tidelake.model.terms import CommitTerms
     metavar="SQL",
     required=True,
     multiple=True,
-    help="Which rows; `true` for all of them. Given again, those that meet all conditions.",
+    help="Which rows; `true` for all. Given again, all conditions must hold.",
 )
 @click.option("--dry-run", is_flag=True, help="Count the rows, and delete none.")
 @commit_options

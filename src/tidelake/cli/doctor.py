@@ -20,9 +20,9 @@ def doctor(options: Options, context: click.Context) -> None:
     """Check this machine, and its way to the lake.
 
     Looks at versions, Java, Spark, extras, the catalog, permissions, the store, clocks and free
-    space; what is not as it should be comes with what to do. Under the data path a small file is
-    written, read and deleted; nothing else is changed. Ends with 1 if anything fails. Whether the
-    lake itself is whole is what `verify` tells.
+    space, and says how to fix what is wrong. Under the data path a small file is written, read and
+    deleted; nothing else is changed. Ends with 1 if anything fails. `verify` checks the lake
+    itself.
 
     \b
     Example:

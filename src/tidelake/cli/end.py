@@ -1,4 +1,4 @@
-"""That a key is no more: `end`."""
+"""The end of a key: `end`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tidelake.model.terms import CommitTerms
 @global_options
 @pass_options
 def end(options: Options, table: str, key: tuple[str, ...], at: str, terms: CommitTerms) -> None:
-    """Add the fact that KEY of TABLE is no more. It holds from a moment of event time on. A key of
-    several columns is given as NAME=VALUE pairs. The table must have a tombstone.
+    """End KEY of TABLE. From a moment of event time on it is no longer there. A key of several
+    columns is given as NAME=VALUE pairs. The table must have a tombstone.
 
     \b
     Example:

@@ -18,19 +18,19 @@ from tidelake.cli.row_options import all_of
     "conditions",
     metavar="SQL",
     multiple=True,
-    help="Which rows; `true` for all of them. Given again, those that meet all conditions.",
+    help="Which rows; `true` for all. Given again, all conditions must hold.",
 )
-@click.option("--reason", help="Why; it is kept.")
-@click.option("--author", help="Who; whoever runs this, if it is left out.")
+@click.option("--reason", help="Why; kept with the note.")
+@click.option("--author", help="Who does it [default: who runs this].")
 @click.option(
     "--data-set",
     "data_sets",
     metavar="NAME",
     multiple=True,
-    help="A frozen data set made of TABLE that holds none of the rows: you have looked.",
+    help="A data set made of TABLE; you checked that it holds none of the rows.",
 )
 @click.option("--dry-run", is_flag=True, help="Count the rows and files, and change nothing.")
-@click.option("--finish", is_flag=True, help="Do what an erasure has left that broke off.")
+@click.option("--finish", is_flag=True, help="Finish erasures that broke off.")
 @global_options
 @pass_options
 def erase(

@@ -7,18 +7,17 @@ from dataclasses import asdict
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 
 
 @click.command()
 @click.option(
     "--older-than", metavar="SPAN|TIME", help='Those older than "7 days", or than a time.'
 )
-@click.option(
-    "--keep-last", type=click.IntRange(min=1), metavar="N", help="Not among the newest N."
-)
-@click.option("--force", is_flag=True, help="Even if a consumer has not come so far.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and let nothing go.")
+@click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="Keep the newest N.")
+@click.option("--force", is_flag=True, help="Also snapshots that a consumer still needs.")
+@click.option("--dry-run", is_flag=True, help="Say what would expire, and expire nothing.")
+@author_option
 @global_options
 @pass_options
 def expire(
@@ -27,6 +26,7 @@ def expire(
     keep_last: int | None,
     force: bool,
     dry_run: bool,
+    author: str | None,
 ) -> None:
     """Forget old snapshots, and all that no other snapshot sees. With both --older-than and
     --keep-last, only what both allow goes; without either, what the lake's option
@@ -38,7 +38,7 @@ def expire(
         tidelake expire --keep-last 100
     """
     with options.lake() if dry_run else options.writable() as lake:
-        result = lake.expire(older_than, keep_last, force=force, dry_run=dry_run)
+        result = lake.expire(older_than, keep_last, force=force, dry_run=dry_run, author=author)
     if options.as_json:
         render.document(asdict(result))
     else:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["csv", "parquet", "jsonl", "arrow"]),
-    help="What is written [default: as the file's name ends].",
+    help="The format [default: as the file's name ends].",
 )
 @columns_option
 @where_option

@@ -19,7 +19,7 @@ from tidelake.cli.row_options import limit_option
 @click.option(
     "--min-length",
     metavar="LENGTH",
-    help="Only gaps as long as that: a number of buckets, or a time such as 15m.",
+    help="Only gaps of this length or longer: a number of buckets, or 15m.",
 )
 @limit_option
 @known_at_option

@@ -14,11 +14,11 @@ from tidelake.cli.program import Options, global_options, pass_options
 @global_options
 @pass_options
 def health(options: Options) -> None:
-    """Tell what is worth a look, and the command that helps.
+    """Show what needs attention, and the command that helps.
 
-    Tell what of the lake is worth a look, and the command that helps: small files, deleted
-    rows, snapshots that can expire, files that wait for cleanup, rollups that are of no use,
-    consumers and mirrors that fall behind, coverage under its threshold.
+    Show what needs attention in the lake, and the command that helps: small files, deleted
+    rows, snapshots that can expire, files that wait for cleanup, useless rollups, late consumers
+    and mirrors, coverage below its threshold.
 
     \b
     Example:

@@ -32,9 +32,9 @@ def history(
     as_of: str | None,
     known_at: str | None,
 ) -> None:
-    """Print all that the lake ever answered about a key.
+    """Print every answer that the lake ever gave about a key.
 
-    Print all that the lake ever answered about KEY in TABLE: each row with the times for
+    Print every answer that the lake ever gave about KEY in TABLE: each row with the times for
     which it was the answer (valid_from, valid_to), and while the lake knew no better
     (known_from, known_to). A key of several columns is given as NAME=VALUE pairs.
 

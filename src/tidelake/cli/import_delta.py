@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, global_options, pass_options, signature_options
 
 
 @click.command("import")
 @click.argument("path", required=False)
-@click.option("--table", metavar="NS.NAME", help="What it is to be called here.")
+@click.option("--table", metavar="NS.NAME", help="The name of the table here.")
 @click.option(
     "--mode",
     type=click.Choice(["fast", "full-history"]),
@@ -46,8 +46,9 @@ from tidelake.cli.program import Options, global_options, pass_options
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="With --check: how long the log may have been further.",
+    help="With --check: for how long the log may be ahead.",
 )
+@signature_options
 @global_options
 @click.pass_context
 @pass_options
@@ -68,6 +69,8 @@ def import_table(
     check: bool,
     every: bool,
     lag_threshold_seconds: float,
+    author: str | None,
+    message: str | None,
 ) -> None:
     """Make the Delta table at PATH a table of the lake. Its files stay where they are: the lake
     reads them, and never deletes them, unless --take-over hands them over. What cannot be read
@@ -103,6 +106,8 @@ def import_table(
             places=places,
             log_dir=log_dir,
             table_location=table_location,
+            author=author,
+            message=message,
         )
     if options.as_json:
         render.document(asdict(done))

@@ -23,7 +23,9 @@ _LISTS = ("key", "entity", "sort_by")
 @click.command()
 @click.argument("table", shell_complete=lake_names.tables)
 @click.argument("patterns", nargs=-1, required=True)
-@click.option("--format", type=click.Choice(["csv", "json", "parquet"]), help="Of all files.")
+@click.option(
+    "--format", type=click.Choice(["csv", "json", "parquet"]), help="The format of all files."
+)
 @click.option(
     "--type", "types", metavar="X=TYPE", multiple=True, help="The type of a new table's column."
 )
@@ -32,14 +34,14 @@ _LISTS = ("key", "entity", "sort_by")
     type=click.Choice(["refuse", "add", "ignore"]),
     default="refuse",
     show_default=True,
-    help="What becomes of columns that the table has not.",
+    help="Columns that the table lacks.",
 )
 @click.option(
     "--bad-records",
     type=click.Choice(["quarantine", "refuse"]),
     default="quarantine",
     show_default=True,
-    help="What becomes of records that do not fit.",
+    help="Records that do not fit.",
 )
 @click.option("--quarantine", metavar="NAME", help="Their table [default: TABLE_quarantine].")
 @click.option(
@@ -47,23 +49,25 @@ _LISTS = ("key", "entity", "sort_by")
     type=click.Choice(["refuse", "again", "ignore"]),
     default="refuse",
     show_default=True,
-    help="What becomes of files that have changed since they were taken.",
+    help="Files that have changed since they were taken.",
 )
 @click.option("--batch-files", type=click.IntRange(min=1), default=1000, show_default=True,
               help="How many files a commit takes.")  # fmt: skip
 @click.option("--batch-bytes", type=click.IntRange(min=1), default=256 << 20, show_default=True,
-              help="How many bytes of them.")  # fmt: skip
-@click.option("--key", metavar="A,B", help="Of a new table: what a fact is about.")
-@click.option("--event-time", metavar="X", help="Of a new table: since when it holds.")
-@click.option("--tombstone", metavar="X", help="Of a new table: that the key is no more.")
-@click.option("--entity", metavar="A,B", help="Of a new table: whose coverage is kept.")
-@click.option("--bucket", metavar="WIDTH", help="Of a new table: in buckets of 1m, 1h, 1d …")
-@click.option("--overlap", metavar="POLICY", help="Of a new table: allow, reject, skip, replace.")
-@click.option("--partition-by", metavar="KEY", multiple=True, help="Of a new table.")
-@click.option("--sort-by", metavar="A,B", help="Of a new table.")
+              help="How many bytes a commit takes.")  # fmt: skip
+@click.option("--key", metavar="A,B", help="The key of a new table.")
+@click.option("--event-time", metavar="X", help="The event time of a new table.")
+@click.option("--tombstone", metavar="X", help="The tombstone column of a new table.")
+@click.option("--entity", metavar="A,B", help="The entity columns of a new table.")
+@click.option("--bucket", metavar="WIDTH", help="The buckets of a new table: 1m, 1h, 1d …")
+@click.option(
+    "--overlap", metavar="POLICY", help="The policy of a new table: allow, reject, skip, replace."
+)
+@click.option("--partition-by", metavar="KEY", multiple=True, help="A partition of a new table.")
+@click.option("--sort-by", metavar="A,B", help="The order of a new table.")
 @csv_options
 @click.option("--watch", type=click.FloatRange(min=0.01), metavar="SECONDS",
-              help="Look again that often, until it is ended.")  # fmt: skip
+              help="Look again after so many seconds, until Ctrl-C.")  # fmt: skip
 @signature_options
 @global_options
 @pass_options

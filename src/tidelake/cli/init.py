@@ -10,7 +10,7 @@ from tidelake.cli.program import Options, global_options, pass_options
 
 @click.command()
 @click.option(
-    "--share-data-path", is_flag=True, help="Even where another lake has its files already."
+    "--share-data-path", is_flag=True, help="Allow a place where another lake has its files."
 )
 @global_options
 @pass_options

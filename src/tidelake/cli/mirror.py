@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Function, Options, global_options, pass_options
+from tidelake.cli.program import (
+    Function,
+    Options,
+    global_options,
+    pass_options,
+    signature_options,
+)
 from tidelake.cli.watch import repeat, watch_option
 
 if TYPE_CHECKING:
@@ -41,7 +47,9 @@ def _one(function: Function) -> Function:
     )
 
 
-_named = click.option("--table", "named", metavar="TABLE", help="The same, as an option.")
+_named = click.option(
+    "--table", "named", metavar="TABLE", help="The table, if not given as an argument."
+)
 
 
 def _chosen(table: str | None, named: str | None) -> str:
@@ -52,10 +60,18 @@ def _chosen(table: str | None, named: str | None) -> str:
 
 @mirror.command()
 @_one
-@click.option("--history", is_flag=True, help="Every snapshot becomes a version, not the newest.")
+@click.option("--history", is_flag=True, help="Make every snapshot a version, not only the newest.")
+@signature_options
 @global_options
 @pass_options
-def start(options: Options, table: str | None, named: str | None, history: bool) -> None:
+def start(
+    options: Options,
+    table: str | None,
+    named: str | None,
+    history: bool,
+    author: str | None,
+    message: str | None,
+) -> None:
     """Publish a table as a Delta table, from now on.
 
     Publish TABLE as a Delta table beside its files, from now on with every commit. A mirror
@@ -67,7 +83,8 @@ def start(options: Options, table: str | None, named: str | None, history: bool)
         tidelake mirror start prices --history
     """
     with options.writable() as lake:
-        found = lake.mirror(_chosen(table, named), history=history).status
+        name = _chosen(table, named)
+        found = lake.mirror(name, history=history, author=author, message=message).status
     _show(options, [found])
 
 
@@ -193,7 +210,7 @@ def reject(options: Options, table: str | None, named: str | None) -> None:
 )
 @click.option("--format", "form", type=click.Choice(["human", "json"]), default="human")
 @click.option("--metrics-format", type=click.Choice(["none", "json", "prometheus"]), default="none")
-@click.option("--output", metavar="FILE", help="Write there what would be printed.")
+@click.option("--output", metavar="FILE", help="Write to this file instead of printing.")
 @global_options
 @click.pass_context
 @pass_options

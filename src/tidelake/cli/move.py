@@ -7,15 +7,16 @@ from dataclasses import asdict
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 
 
 @click.command()
 @click.option("--force", is_flag=True, help="Even if files are missing there.")
+@author_option
 @global_options
 @pass_options
-def move(options: Options, force: bool) -> None:
-    """Write down that the lake's files are at --data-path now. Move or copy them there first:
+def move(options: Options, force: bool, author: str | None) -> None:
+    """Record that the lake's files are at --data-path now. Move or copy them there first:
     only the catalog changes. Nobody else should have the lake open.
 
     \b
@@ -28,7 +29,7 @@ def move(options: Options, force: bool) -> None:
     if options.data_path is None:
         raise click.UsageError("say where the files are now: --data-path PATH")
     with connect(options.catalog, options.data_path, create=False, override_data_path=True) as lake:
-        done = lake.move(options.data_path, force=force)
+        done = lake.move(options.data_path, force=force, author=author)
     if options.as_json:
         render.document(asdict(done))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 from tidelake.errors import NotFound
 
 
@@ -16,10 +16,16 @@ from tidelake.errors import NotFound
     "--table", metavar="TABLE", shell_complete=lake_names.tables, help="For this table alone."
 )
 @click.option("--schema", metavar="NAME", help="For the tables of this schema.")
+@author_option
 @global_options
 @pass_options
 def option(
-    options: Options, name: str | None, value: str | None, table: str | None, schema: str | None
+    options: Options,
+    name: str | None,
+    value: str | None,
+    table: str | None,
+    schema: str | None,
+    author: str | None,
 ) -> None:
     """Show or set the options of the lake.
 
@@ -37,7 +43,7 @@ def option(
         _show(options, name, table, schema)
         return
     with options.writable() as lake:
-        lake.set_option(name, value, table=table, schema=schema)
+        lake.set_option(name, value, table=table, schema=schema, author=author)
     if options.as_json:
         render.document({"name": name, "value": value, "table": table, "schema": schema})
     else:

@@ -131,11 +131,15 @@ as_of_option = click.option(
 )
 
 
+author_option = click.option(
+    "--author", metavar="NAME", help="Who does it, for `log` and `audit` to show."
+)
+
+
 def signature_options(function: Function) -> Function:
     """Who did it, and why."""
-    author = click.option("--author", metavar="NAME", help="Who commits, for `log` to show.")
     message = click.option("--message", metavar="TEXT", help="Why, for `log` to show.")
-    return author(message(function))
+    return author_option(message(function))
 
 
 def commit_options(function: Function) -> Function:
@@ -149,7 +153,7 @@ def commit_options(function: Function) -> Function:
     once = click.option(
         "--once",
         metavar="TOKEN",
-        help="Do it one time: what has been done under this token is not done again.",
+        help="Do the write once: a token that was used does nothing again.",
     )
     expected = click.option(
         "--expected",

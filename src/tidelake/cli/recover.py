@@ -25,8 +25,8 @@ from tidelake.cli.program import Options, global_options, pass_options
 def recover(options: Options, places: tuple[str, ...], no_history: bool, dry_run: bool) -> None:
     """Restore mirrored tables of a lost lake from their Delta logs.
 
-    Have the mirrored tables of a lost lake again, from their Delta logs, in a catalog that is
-    new and empty, with the snapshots that the logs tell of.
+    Restore the mirrored tables of a lost lake from their Delta logs, with the snapshots that
+    the logs tell of, into a new and empty catalog.
 
     \b
     Example:

@@ -8,7 +8,6 @@ import click
 
 from tidelake.cli import lake_names, render
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
-from tidelake.cli.render import result
 from tidelake.model.terms import CommitTerms
 
 
@@ -47,4 +46,4 @@ def rollback(
     if options.as_json:
         render.document({"dry_run": True, **asdict(would)})
     else:
-        render.line(f"would make a snapshot{result.counts(would)}")
+        render.line(f"would make a snapshot{would.counted}")

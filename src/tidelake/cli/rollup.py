@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, global_options, pass_options, signature_options
+from tidelake.model.terms import Terms
 
 if TYPE_CHECKING:
+    from tidelake.event_time.values.rollup import Rollup
     from tidelake.lake.lake import Lake
+    from tidelake.lake.table import Table
 
 
 @click.command()
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--list", "listing", is_flag=True, help="List the rollups there are.")
 @click.option("--drop", is_flag=True, help="Drop all rollups of the table, and the policy.")
 @click.option("--dry-run", is_flag=True, help="With --drop: say what would be dropped.")
+@signature_options
 @global_options
 @pass_options
 def rollup(
@@ -32,6 +36,8 @@ def rollup(
     listing: bool,
     drop: bool,
     dry_run: bool,
+    author: str | None,
+    message: str | None,
 ) -> None:
     """Keep states of a table, for quick reads as of a moment.
 
@@ -52,34 +58,29 @@ def rollup(
         raise click.UsageError("--keep goes with --every")
     if dry_run and not drop:
         raise click.UsageError("--dry-run goes with --drop")
+    terms = Terms(author=author, message=message)
     if listing or dry_run:
         with options.lake() as lake:
             _show(options, lake.table(table).rollups())
     elif drop:
         with options.writable() as lake:
-            _drop(options, lake, table)
+            _drop(options, lake, table, terms)
     else:
         with options.writable() as lake:
-            _make(options, lake, table, as_of, every, keep)
+            _show(options, _made(lake.table(table), as_of, (every, keep), terms))
 
 
-def _make(
-    options: Options,
-    lake: Lake,
-    table: str,
-    as_of: str | None,
-    every: str | None,
-    keep: int | None,
-) -> None:
-    found = lake.table(table)
-    if every is not None:
-        _show(options, found.rollup(every=every, keep=keep))
-    else:
-        _show(options, [found.rollup(as_of=str(as_of))])
+def _made(
+    table: Table, as_of: str | None, policy: tuple[str | None, int | None], terms: Terms
+) -> list[Rollup]:
+    every, keep = policy
+    if every is None:
+        return [table.rollup(as_of=str(as_of))]
+    return table.rollup(every=every, keep=keep, author=terms.author, message=terms.message)
 
 
-def _drop(options: Options, lake: Lake, table: str) -> None:
-    gone = lake.table(table).drop_rollups(policy=True)
+def _drop(options: Options, lake: Lake, table: str, terms: Terms) -> None:
+    gone = lake.table(table).drop_rollups(policy=True, author=terms.author, message=terms.message)
     if options.as_json:
         render.document({"dropped": gone})
     else:

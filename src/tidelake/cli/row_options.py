@@ -29,7 +29,7 @@ where_option = click.option(
     metavar="SQL",
     multiple=True,
     shell_complete=lake_names.columns,
-    help="Keep the rows for which this condition is true; given again, all of them.",
+    help="Keep rows that meet this condition; given again, all conditions must hold.",
 )
 
 columns_option = click.option(

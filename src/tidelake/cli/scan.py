@@ -35,7 +35,7 @@ from tidelake.cli.row_options import (
     "--require",
     type=float,
     metavar="RATIO",
-    help="End with 2 if less than this of what is expected is there, from 0 to 1.",
+    help="End with 2 if less than this share of what is expected is there (0 to 1).",
 )
 @as_of_option
 @known_at_option

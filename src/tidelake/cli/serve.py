@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Where to listen [default: 127.0.0.1].")
-@click.option("--port", type=int, help="Of the page, metrics and health [default: 8080].")
-@click.option("--flight-port", type=int, help="Of Arrow Flight SQL [default: 8815].")
-@click.option("--tokens", "tokens_file", metavar="FILE", help="Who may come in; see `tokens`.")
+@click.option("--port", type=int, help="The port of page, metrics and health [default: 8080].")
+@click.option("--flight-port", type=int, help="The port of Arrow Flight SQL [default: 8815].")
+@click.option("--tokens", "tokens_file", metavar="FILE", help="The file of tokens; see `tokens`.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate, as PEM.")
-@click.option("--tls-key", metavar="FILE", help="Its key, as PEM.")
+@click.option("--tls-key", metavar="FILE", help="The key of the certificate, as PEM.")
 @click.option(
     "--role",
     type=click.Choice(ROLES),
-    help="What everybody may do if there are no tokens [default: write].",
+    help="The role of everybody if there are no tokens [default: write].",
 )
-@click.option("--queries", type=int, help="How many run at once [default: 8].")
-@click.option("--memory", type=int, metavar="BYTES", help="Of one query [default: 1 GB].")
-@click.option("--seconds", type=float, help="Of one query [default: 60].")
+@click.option("--queries", type=int, help="Queries at once [default: 8].")
+@click.option("--memory", type=int, metavar="BYTES", help="The most of one query [default: 1 GB].")
+@click.option("--seconds", type=float, help="The most of one query [default: 60].")
 @click.option(
-    "--cache", type=int, metavar="BYTES", help="For rows that are read often [default: 256 MB]."
+    "--cache",
+    type=int,
+    metavar="BYTES",
+    help="Memory for rows that are read often [default: 256 MB].",
 )
 @click.option("--log-sql", is_flag=True, default=None, help="Log statements too, values included.")
 @global_options

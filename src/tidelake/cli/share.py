@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelake.cli import lake_names, render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 
 if TYPE_CHECKING:
     from tidelake.tenants.share import Share
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 @click.option(
     "--with", "tenants", metavar="TENANT", multiple=True, help="Only this one; again for others."
 )
-@click.option("--as", "name", metavar="NAME", help="How they call it: shared.NAME.")
-@click.option("--end", is_flag=True, help="Let them read it no longer: all, or those of --with.")
+@click.option("--as", "name", metavar="NAME", help="The name that tenants see: shared.NAME.")
+@click.option("--end", is_flag=True, help="Stop sharing: with all, or with those of --with.")
+@author_option
 @global_options
 @pass_options
 def share(
-    options: Options, table: str | None, tenants: tuple[str, ...], name: str | None, end: bool
+    options: Options,
+    table: str | None,
+    tenants: tuple[str, ...],
+    name: str | None,
+    end: bool,
+    author: str | None,
 ) -> None:
     """Let tenants read a table of the lake.
 
@@ -39,7 +45,7 @@ def share(
         tidelake share quotes --end --with acme
     """
     if table is None:
-        if tenants or name or end:
+        if tenants or name or end or author:
             raise click.UsageError("it is not said which TABLE")
         with options.lake() as lake:
             _list(options, lake.shares())
@@ -48,11 +54,11 @@ def share(
         raise click.UsageError("--end takes no --as")
     with options.writable() as lake:
         if end:
-            lake.unshare(table, tenants or None)
+            lake.unshare(table, tenants or None, author=author)
             told: dict[str, object] = {"ended": table, "with": list(tenants)}
             line = f"{table} is no longer shared with {', '.join(tenants) or 'anybody'}"
         else:
-            made = lake.share(table, tenants or "*", name=name)
+            made = lake.share(table, tenants or "*", name=name, author=author)
             told = asdict(made)
             line = f"{made.table} is shared as shared.{made.name}"
     if options.as_json:

@@ -52,8 +52,8 @@ def tag(
         tidelake tag --list
         tidelake tag eod-2024-03-15 --delete
     """
-    if delete and (known_at or author or message or listing):
-        raise click.UsageError("--delete takes a NAME and nothing else")
+    if delete and (known_at or message or listing):
+        raise click.UsageError("--delete takes a NAME, and --author")
     if listing and name is not None:
         raise click.UsageError("--list takes no NAME")
     if dry_run and not delete:
@@ -64,7 +64,7 @@ def tag(
         with options.lake() as lake:
             _list_tags(options, lake.tags())
     elif delete:
-        _delete_tag(options, name, dry_run=dry_run)
+        _delete_tag(options, name, author, dry_run=dry_run)
     else:
         with options.writable() as lake:
             made = lake.tag(name, known_at, author=author, message=message)
@@ -84,10 +84,10 @@ def _row(tag: Tag) -> list[str | int]:
     return [tag.name, tag.snapshot_id, made, tag.author or "", tag.message or ""]
 
 
-def _delete_tag(options: Options, name: str, *, dry_run: bool) -> None:
+def _delete_tag(options: Options, name: str, author: str | None, *, dry_run: bool) -> None:
     if not dry_run:
         with options.writable() as lake:
-            gone = lake.untag(name)
+            gone = lake.untag(name, author=author)
         _show_tag(options, gone, f"forgot {gone.name}, of snapshot {gone.snapshot_id}")
         return
     with options.lake() as lake:

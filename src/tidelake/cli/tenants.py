@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelake.cli import render
-from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.cli.program import Options, author_option, global_options, pass_options
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ _LIMITS = ("bytes", "files", "rows_per_commit", "snapshots")
 @click.command()
 @click.option("--create", metavar="NAME", help="Make a new tenant.")
 @click.option("--drop", metavar="NAME", help="Drop a tenant with all that it has.")
-@click.option("--dry-run", is_flag=True, help="With --drop: say what would go.")
-@click.option("--set", "changed", metavar="NAME", help="Change what is set of a tenant.")
+@click.option("--dry-run", is_flag=True, help="With --drop: say what would be dropped.")
+@click.option("--set", "changed", metavar="NAME", help="Change the settings of a tenant.")
 @click.option(
     "--quota",
     "quotas",
@@ -31,6 +31,7 @@ _LIMITS = ("bytes", "files", "rows_per_commit", "snapshots")
     help="With --set: the most bytes, files, rows_per_commit or snapshots; without N no limit.",
 )
 @click.option("--retention", metavar="SPAN", help="With --set: how long its past is kept at least.")
+@author_option
 @global_options
 @pass_options
 def tenants(
@@ -42,6 +43,7 @@ def tenants(
     changed: str | None,
     quotas: tuple[str, ...],
     retention: str | None,
+    author: str | None,
 ) -> None:
     """List, make, limit and drop tenants.
 
@@ -62,14 +64,14 @@ def tenants(
     if (changed is None) != (not quotas and retention is None):
         raise click.UsageError("--set NAME goes with --quota or --retention")
     if changed is not None:
-        _set(options, changed, quotas, retention)
+        _set(options, changed, quotas, retention, author)
     elif create is not None:
         with options.writable() as lake:
-            lake.create_tenant(create).close()
+            lake.create_tenant(create, author=author).close()
         _told(options, {"created": create}, f"created tenant {create}")
     elif drop is not None:
         with options.lake() if dry_run else options.writable() as lake:
-            gone = lake.drop_tenant(drop, dry_run=dry_run)
+            gone = lake.drop_tenant(drop, dry_run=dry_run, author=author)
         verb = "would drop" if dry_run else "dropped"
         _told(
             options,
@@ -81,13 +83,20 @@ def tenants(
             _list(options, lake.tenants())
 
 
-def _set(options: Options, name: str, quotas: tuple[str, ...], retention: str | None) -> None:
+def _set(
+    options: Options,
+    name: str,
+    quotas: tuple[str, ...],
+    retention: str | None,
+    author: str | None,
+) -> None:
     with options.writable() as lake:
         state = _find(lake, name)
         if quotas:
-            lake.set_quota(name, replace(state.quota, **dict(map(_limit, quotas))))
+            quota = replace(state.quota, **dict(map(_limit, quotas)))
+            lake.set_quota(name, quota, author=author)
         if retention is not None:
-            lake.set_retention(name, retention or None)
+            lake.set_retention(name, retention or None, author=author)
         state = _find(lake, name)
     limits = ", ".join(f"{what} {most:,}" for what, most in asdict(state.quota).items() if most)
     kept = state.retention or "as the lake's"

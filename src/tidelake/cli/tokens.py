@@ -31,7 +31,7 @@ def tokens() -> None:
 @tokens.command()
 @click.argument("name")
 @click.option("--role", type=click.Choice(ROLES), default="read", show_default=True)
-@click.option("--tenant", metavar="NAME", help="The one whose lake it opens, and no other.")
+@click.option("--tenant", metavar="NAME", help="The tenant whose lake the token opens.")
 @file_option
 @global_options
 @pass_options

@@ -10,9 +10,9 @@ from tidelake.model.terms import CommitTerms
 
 @click.command()
 @click.argument("table")
-@click.option("--as", "new", metavar="NAME", help="The name that it gets, if its own is taken.")
+@click.option("--as", "new", metavar="NAME", help="Another name, if its own is taken.")
 @click.option(
-    "--known-at", metavar="N|TIME|TAG", help="Of several, the one that had the name then."
+    "--known-at", metavar="N|TIME|TAG", help="If several had the name: the one of this moment."
 )
 @commit_options
 @global_options

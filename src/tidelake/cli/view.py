@@ -13,7 +13,7 @@ from tidelake.model.terms import CommitTerms
 @click.argument("name")
 @click.argument("query")
 @click.option("--columns", "lists", metavar="A,B", multiple=True, help="Names for its columns.")
-@click.option("--replace", is_flag=True, help="Even if there is a view of this name.")
+@click.option("--replace", is_flag=True, help="Replace a view of this name.")
 @commit_options
 @global_options
 @pass_options

@@ -15,7 +15,9 @@ from tidelake.cli.program import Options, global_options, pass_options
 @click.argument("table", shell_complete=lake_names.tables)
 @entity_option
 @click.option("--start", metavar="TIME", help="From this on [default: the first row].")
-@click.option("--until", metavar="TIME", help="What is expected before this [default: by now].")
+@click.option(
+    "--until", metavar="TIME", help="Wait for what is expected before this [default: by now]."
+)
 @click.option("--timeout", metavar="SPAN", help="Give up after this: 600 (seconds), or 10m.")
 @click.option(
     "--require",
@@ -23,10 +25,14 @@ from tidelake.cli.program import Options, global_options, pass_options
     default=1.0,
     show_default=True,
     metavar="RATIO",
-    help="How much of it is enough, up to 1.",
+    help="Which share is enough, up to 1.",
 )
 @click.option(
-    "--poll", metavar="SPAN", default="1s", show_default=True, help="How often to look for news."
+    "--poll",
+    metavar="SPAN",
+    default="1s",
+    show_default=True,
+    help="How often to look for a new snapshot.",
 )
 @global_options
 @pass_options
@@ -41,7 +47,7 @@ def wait(
     require: float,
     poll: str,
 ) -> None:
-    """Wait until what is expected of a table is there.
+    """Wait until a table has everything expected.
 
     Wait until what is expected of TABLE is there, and end with 0; with 2 if it is not there in
     time.

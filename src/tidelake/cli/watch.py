@@ -15,7 +15,7 @@ watch_option = click.option(
     "--watch",
     type=click.FloatRange(min=_LEAST_S),
     metavar="SECONDS",
-    help="Show it again that often, until Ctrl-C.",
+    help="Show it again after so many seconds, until Ctrl-C.",
 )
 
 

@@ -28,6 +28,7 @@ from tidelake.coverage.values.interval import (
 from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent, quantity
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
+from tidelake.model.misfit import naming_misfits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ Known = int | str | datetime
 Gap = tuple[int, int, Entity]
 
 
+@naming_misfits
 class Coverage(Tabular, Drawable):
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 
@@ -65,7 +67,7 @@ class Coverage(Tabular, Drawable):
 
     @property
     def entities(self) -> list[Entity]:
-        """Whose buckets these are: the values of the entity columns, as tuples."""
+        """The entities, as tuples of the values of the entity columns."""
         return list(self._extent.buckets)
 
     @property
@@ -82,19 +84,19 @@ class Coverage(Tabular, Drawable):
 
     @property
     def end(self) -> Moment | None:
-        """Where the range has ended, at the start of the bucket after it."""
+        """The end of the range: the start of the bucket after it."""
         found = self._extent.range
         return None if found is None else self._moment(found.end)
 
     @property
     def first(self) -> Moment | None:
-        """When the first bucket that is covered begins."""
+        """The start of the first covered bucket."""
         found = [ids.min() for ids in self._extent.sets if ids]
         return self._moment(min(found)) if found else None
 
     @property
     def last(self) -> Moment | None:
-        """When the last bucket that is covered begins."""
+        """The start of the last covered bucket."""
         found = [ids.max() for ids in self._extent.sets if ids]
         return self._moment(max(found)) if found else None
 
@@ -110,8 +112,9 @@ class Coverage(Tabular, Drawable):
 
     @property
     def ratio(self) -> float:
-        """Of the buckets that are expected, how many are covered. Where none is expected that is
-        1, and where nothing is known at all 0."""
+        """The share of the expected buckets that is covered. It is 1 if none is expected, and 0 if
+        nothing is known.
+        """
         if self.expected:
             return self.covered / self.expected
         extent = self._extent
@@ -120,12 +123,14 @@ class Coverage(Tabular, Drawable):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all is covered that is expected."""
+        """Whether every expected bucket is covered."""
         return self.ratio == 1.0 and self.covered == self.expected
 
     @property
     def gaps(self) -> Intervals:
-        """What is expected and not covered, entity by entity and in the order of time."""
+        """The gaps: expected buckets that are not covered, entity by entity and in the order of
+        time.
+        """
         return self._intervals(self._extent.missing_bounds)
 
     @property
@@ -136,7 +141,7 @@ class Coverage(Tabular, Drawable):
 
     @property
     def runs(self) -> Intervals:
-        """What is covered without a break, entity by entity and in the order of time."""
+        """Stretches that are covered without a break, entity by entity and in the order of time."""
         return self._intervals(lambda entity: bounds(self._extent.buckets[entity]))
 
     @property
@@ -149,8 +154,9 @@ class Coverage(Tabular, Drawable):
 
     @property
     def all(self) -> Coverage:
-        """What all entities cover at once; of entities with different calendars, what all cover
-        that expect it."""
+        """The buckets that all entities cover at once. If entities have different calendars, a
+        bucket counts if all entities that expect it cover it.
+        """
         return self._with(self._extent.all(), lambda known: self._at(known).all, merged=True)
 
     @property
@@ -159,13 +165,15 @@ class Coverage(Tabular, Drawable):
         return self._with(self._extent.any(), lambda known: self._at(known).any, merged=True)
 
     def diff(self, known_at: Known) -> Coverage:
-        """What came late: buckets that were missing at a snapshot, a time or a tag and are
-        covered now, as the series counts now."""
+        """What came late: buckets that were missing at a snapshot, a time or a tag and are covered
+        now, with the buckets of now.
+        """
         return self - self._at(known_at)
 
     def last_complete_window(self, n: int) -> Interval | None:
-        """The last place where n buckets that follow each other are covered, by all entities at
-        once. With a calendar, they follow each other among those that it expects."""
+        """The last n covered buckets in a row, of all entities at once. With a calendar, n in a row
+        of those that it expects.
+        """
         count = _positive(n, "n")
         found = self._extent.last_window(count)
         if found is None:

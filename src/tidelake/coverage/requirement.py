@@ -116,7 +116,9 @@ def refusal(found: Coverage, wanted: float, *, has_calendar: bool = True) -> Inc
     gaps = [gap for _, gap in first]
     start, end = found.start, found.end
     span = "" if start is None or end is None else f" from {span_of(start, end)}"
-    told = f"{found.table} is {percent(found.ratio)} complete{span}, less than {wanted * 100:g} %"
+    told = (
+        f"{found.table} is {percent(found.ratio)} complete{span}, less than {wanted * 100:.12g} %"
+    )
     return Incomplete(
         f"{told}; {_lacking(found, first)}",
         hint=_FETCH if has_calendar else f"{_EXPECT}; {_FETCH}",

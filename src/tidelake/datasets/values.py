@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
 class DataSetFacts:
@@ -36,7 +38,7 @@ class DataSetFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportResult:
+class ExportResult(DrawableReport):
     """The files that were written."""
 
     paths: tuple[str, ...]

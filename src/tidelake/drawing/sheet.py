@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 MOST_ROWS = 20
+MOST_LINES = 40
 MOST_COLUMNS = 30
 LONGEST = 200
 
@@ -58,6 +59,7 @@ class Sheet:
     grid: Grid | None = None
     picture: str | None = None
     note: str | None = None
+    lines: tuple[str, ...] = ()
 
     @staticmethod
     def of(title: object, **facts: object) -> Sheet:
@@ -68,6 +70,12 @@ class Sheet:
 
     def with_grid(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Sheet:
         return replace(self, grid=Grid.of(columns, rows))
+
+    def with_lines(self, lines: Sequence[str]) -> Sheet:
+        """Text as it stands, the first of many lines."""
+        shown = tuple(printable(line[:LONGEST]) for line in lines[:MOST_LINES])
+        more = len(lines) - len(shown)
+        return replace(self, lines=(*shown, f"… and {more:,} more lines") if more else shown)
 
     def with_note(self, note: str) -> Sheet:
         return replace(self, note=note)

@@ -27,6 +27,7 @@ def renderable(sheet: Sheet) -> RenderableType:
         parts.append(_grid(sheet.grid))
         if sheet.grid.more:
             parts.append(Text("… and more", style="dim"))
+    parts += [Text(line) for line in sheet.lines]
     if sheet.note is not None:
         parts.append(Text(sheet.note, style="dim"))
     return Group(*parts)

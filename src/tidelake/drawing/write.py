@@ -12,6 +12,35 @@ class DrawableWrite(Drawable):
     snapshot_id: int | None
     operation: str | None
 
+    attempts: int
+    duplicate: bool
+
+    def __str__(self) -> str:
+        return f"{self.landed}{self.counted}"
+
+    @property
+    def landed(self) -> str:
+        """Where there is nothing to commit there is no new snapshot."""
+        if self.snapshot_id is None:
+            return "not committed yet"
+        at = f"snapshot {self.snapshot_id}"
+        if self.duplicate and not self.attempts:
+            return f"done before, at {at}"
+        return at if self.attempts else f"nothing to do; the lake is at {at}"
+
+    @property
+    def counted(self) -> str:
+        """Rows and files, after a colon; nothing if there are none."""
+        told = [
+            f"{count:,} {'row' if count == 1 else 'rows'} {what}"
+            for what in ("inserted", "updated", "deleted")
+            if (count := getattr(self, what))
+        ]
+        files, size = getattr(self, "files", 0), getattr(self, "bytes", 0)
+        if files:
+            told.append(f"{files:,} {'file' if files == 1 else 'files'} of {size:,} bytes")
+        return f": {', '.join(told)}" if told else ""
+
     def _sheet(self) -> Sheet:
         where = "not committed yet" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
         named = ("inserted", "updated", "deleted", "files", "bytes", "duplicate")

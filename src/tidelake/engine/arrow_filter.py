@@ -113,6 +113,8 @@ class _Reader:
             return Compare(name, "=", math.nan), pc.is_nan(pc.field(name))
         if self._takes("is_in("):
             return self._membership()
+        if self._takes("if_else(is_valid("):
+            return self._where_valid()
         if self.text[self.at : self.at + 1] == "(":
             return self._pair()
         name = self._name()
@@ -152,6 +154,17 @@ class _Reader:
         values = self._array(name, [_bare(each) for each in _items(found[1])])
         known = tuple(plain(each) for each in values.to_pylist())
         return In(name, known), pc.field(name).isin(values)
+
+    def _where_valid(self) -> tuple[Predicate, Any]:
+        """DuckDB 2 says so that NULL is neither in a list nor not in it."""
+        name = self._name()
+        self._needs("), is_in(")
+        inner, again = self._membership()
+        self._needs(", null[bool])")
+        if not isinstance(inner, In) or inner.column != name:
+            raise _Unknown
+        unknown = pc.scalar(pa.scalar(None, pa.bool_()))
+        return inner, pc.if_else(pc.field(name).is_valid(), again, unknown)
 
     def _literal(self, name: str) -> tuple[Any, pa.Scalar]:
         quoted = _TEXT.match(self.text, self.at)

@@ -44,10 +44,13 @@ def arrow_sql(sql: str, columns: Sequence[Column]) -> str:
     return f"SELECT {chosen} FROM ({sql}) AS r({places})"
 
 
+_MOST_ROWS = 2**31
+
+
 def checked_rows(rows: object) -> int:
     """How many rows a batch is to have."""
     number = python_value(rows)
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= _MOST_ROWS:
         raise Invalid(f"rows={rows!r} is no size for a batch", hint="give a number from 1 on")
     return number
 
@@ -254,4 +257,9 @@ def relation_on(
     connection: duckdb.DuckDBPyConnection, dataset: pyarrow.dataset.Dataset
 ) -> duckdb.DuckDBPyRelation:
     """A relation of a dataset's rows on somebody's connection, which lives as long as it does."""
+    if not hasattr(connection, "register") or not hasattr(connection, "from_arrow"):
+        raise Invalid(
+            f"connection={connection!r} is no connection of DuckDB",
+            hint="give what duckdb.connect() gives",
+        )
     return connection.from_arrow(dataset)

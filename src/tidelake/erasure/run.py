@@ -151,7 +151,7 @@ def _finished(session: Session, work: Preparation, done: SwapOutcome) -> Erasure
         warnings.warn(
             f"the rows are erased from every snapshot, but not all is done: {'; '.join(remaining)}",
             TidelakeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return replace(told, remaining=tuple(remaining))
 
@@ -169,7 +169,7 @@ def finish_erasures(session: Session) -> list[Erasure]:
     with session.reading() as reader:
         waiting = {each.erasure_id for each in erasures.open_erasures(reader)}
     for said in finish_all(session):
-        warnings.warn(f"an erasure is not finished: {said}", TidelakeWarning, stacklevel=3)
+        warnings.warn(f"an erasure is not finished: {said}", TidelakeWarning, stacklevel=4)
     return [
         each for each in erasures_of(session) if each.erasure_id in waiting and each.is_finished
     ]

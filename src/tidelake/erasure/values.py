@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
 class LeftFiles:
@@ -15,7 +17,7 @@ class LeftFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class ErasureResult:
+class ErasureResult(DrawableReport):
     """What was erased from a table, or with `dry_run` would be.
 
     `rows` are versions of rows, wherever they lay; `newest` of them the newest snapshot saw.
@@ -71,7 +73,7 @@ class ErasureResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure:
+class Erasure(DrawableReport):
     """The note of an erasure. It never says what was erased. `digest` is of all that it says,
     `signed` whether it has a signature too, and `finished_at` when the last trace was gone."""
 

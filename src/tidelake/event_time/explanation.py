@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelake.coverage.values.picture import percent
+from tidelake.drawing.report import DrawableReport
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.event_time import moment_text
 from tidelake.model.names import TableName
@@ -13,7 +14,7 @@ from tidelake.plan.scan import PruneStep, ScanPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(DrawableReport):
     """How a scan would be read; print it, or use the numbers."""
 
     table: TableName

@@ -88,8 +88,21 @@ class History(LazyRows):
             ", ".join(cell_text(f"{name}={value}") for name, value in zip(names, row, strict=False))
             for row in values
         ]
-        answers = [Answer(what, *times) for what, times in zip(told, bounds, strict=True)]
-        sheet = Sheet.of(repr(self)).with_picture(rectangles(answers))
+        event = self.plan().outline.event
+        known = {column.name for column in event.columns}
+        labels = [
+            ", ".join(
+                cell_text(value)
+                for name, value in zip(names, row, strict=False)
+                if name not in known and value is not None
+            )
+            for row in values
+        ]
+        answers = [
+            Answer(what, first, last, new, old, label)
+            for what, (first, last, new, old), label in zip(told, bounds, labels, strict=True)
+        ]
+        sheet = Sheet.of(repr(self).strip("<>")).with_picture(rectangles(answers))
         return sheet.with_grid((*names, start, end, since, until), values)
 
     def files(self) -> list[DataFile]:

@@ -38,7 +38,9 @@ def plan_as_of(
     rest = together(late)
     wanted = _wanted(schema.names, event, {*output, *(rest.columns if rest else ())})
     known = () if request.facts is None else (request.facts,)
-    facts_of = _Facts(reader, at, facts, wanted, (*early, *hints, *known), event.holds_at(moment))
+    conditions = (*early, *hints, *known)
+    holds, lasts = event.holds_at(moment), event.not_ended(moment)
+    facts_of = _Facts(reader, at, facts, wanted, conditions, holds, lasts)
     scan = facts_of.all(counted=counted) if counted or rollup is None else None
     plan = AsOfPlan(
         as_of=moment,
@@ -79,13 +81,15 @@ class _Facts:
     wanted: tuple[str, ...]
     keys: tuple[Predicate, ...]
     until: Predicate
+    not_ended: Predicate | None
 
     def all(self, *, counted: bool = False) -> ScanPlan:
         return self._scan((self.until,), counted=counted)
 
     def of_rollup(self, rollup: Rollup) -> ScanPlan:
-        """The facts that held at the rollup's moment. All of them are early enough."""
-        where = together(self.keys)
+        """What the rollup has, of which some may have ended. All of it is early enough."""
+        not_ended = () if self.not_ended is None else (self.not_ended,)
+        where = together((*self.keys, *not_ended))
         return replace(
             plan_rollup(self.at, self.table, rollup, self.wanted),
             where=where.sql if where else None,

@@ -59,7 +59,7 @@ def first_place(
 
 
 def checked_start(start: Start, since: object) -> Start:
-    if start not in get_args(Start):
+    if not isinstance(start, str) or start not in get_args(Start):
         named = ", ".join(map(repr, get_args(Start)))
         raise Invalid(f"start={start!r} is no way to begin", hint=f"there are: {named}")
     if since is not None and start != "beginning":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import uuid
@@ -20,6 +19,8 @@ from tidelake.model.closable import Closable
 from tidelake.model.tag import checked_name
 from tidelake.session.drafting import DraftSession
 from tidelake.session.session import Session
+
+_LONGEST_LEASE_S = 366 * 24 * 3600
 
 
 class OpenTransaction(Protocol):
@@ -42,9 +43,10 @@ class Holder(Closable):
         tables: Sequence[str] | None = None,
         start: Start = "beginning",
     ) -> None:
-        if not (isinstance(lease_seconds, int | float) and 0 < lease_seconds < math.inf):
+        if not (isinstance(lease_seconds, int | float) and 0 < lease_seconds <= _LONGEST_LEASE_S):
             raise Invalid(
-                f"a lease of {lease_seconds!r} seconds is none", hint="give a number above 0"
+                f"a lease of {lease_seconds!r} seconds is none",
+                hint="give a number above 0; a year at most",
             )
         self.name = checked_name(name, "consumer")
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"

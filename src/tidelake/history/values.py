@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidelake.drawing.drawable import Drawable
+from tidelake.drawing.report import DrawableReport
 from tidelake.drawing.sheet import MOST_ROWS, Sheet, cell_text
 from tidelake.drawing.timeline import MOST, Dot, timeline
 from tidelake.errors import Invalid
@@ -29,7 +30,7 @@ class TableShare:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerState:
+class ConsumerState(DrawableReport):
     """A named consumer. It has taken everything up to `snapshot_id`; neither that snapshot nor a
     later one may be expired before it goes on. None: nothing yet; then the rows of the oldest
     snapshot come first, and it needs all there are. `owner` holds it until `lease_until`. `lag`

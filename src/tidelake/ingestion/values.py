@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Invalid
 from tidelake.model.names import TableName
 from tidelake.model.source_files import CsvFormat
@@ -71,7 +72,7 @@ class IngestWish:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestResult:
+class IngestResult(DrawableReport):
     """What was taken: files, their rows and bytes, and records that went to the quarantine.
     `known` are files that had been taken before. `snapshots` are the commits, oldest first."""
 

@@ -14,11 +14,13 @@ from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, at_least
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
 from tidelake.model.forms import Data
+from tidelake.model.misfit import with_misfits_named
 from tidelake.sql.query import Query
 
 _FRAMES = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarrow": {"Table"}}
 
 
+@with_misfits_named
 def asof_join(
     left: Data,
     right: Data | Feature | Sequence[Data | Feature] | Mapping[str, Data | Feature],
@@ -35,7 +37,7 @@ def asof_join(
     completeness: bool = False,
     require: float | None = None,
 ) -> AsofJoin:
-    """To every row of `left` the row of `right` with the same keys that held at its time.
+    """Join to every row of `left` the row of `right` with the same keys that held at its time.
 
     Either side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or
     Spark, or dicts. `on` names the key columns (pairs or a dict where the sides call them

@@ -33,7 +33,7 @@ class Browsable(Guessable):
 
     @property
     def url(self) -> str:
-        """The catalog's address, without its password; a tenant is not told it."""
+        """The catalog's address, without its password. Tenants do not see it."""
         tenant = self.session.namespace.tenant
         return str(self.session.database.url) if tenant is None else f"tenant {tenant}"
 
@@ -85,8 +85,9 @@ class Browsable(Guessable):
         return [str(self.session.namespace.inner_table(name)) for _, name in found]
 
     def names(self) -> dict[int, str]:
-        """What the numbers in a snapshot's `changes` stand for: the last name of each schema,
-        table, view and macro that ever was."""
+        """The names behind the numbers in a snapshot's `changes`: the last name of every schema,
+        table, view and macro.
+        """
         self.session.namespace.check_whole("names")
         self.session.reads.everything()
         with self.session.reading() as reader:
@@ -103,8 +104,9 @@ class Browsable(Guessable):
             return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
 
     def log(self, limit: int | None = None) -> Log:
-        """What every snapshot did, to which tables and how many rows, oldest first; the newest
-        `limit` of them."""
+        """Who did what in every snapshot: operation, tables and numbers of rows, oldest first.
+        `limit` gives the newest ones.
+        """
         from tidelake.history.values import Log, checked_limit
         from tidelake.tenants import own_log
 
@@ -181,7 +183,7 @@ class Browsable(Guessable):
         return delta_versions(self.session, known_at)
 
     def consumers(self) -> list[ConsumerState]:
-        """All consumers, how far they have come and who holds them."""
+        """All consumers: their position, and who holds them."""
         from tidelake.history import group_records as groups
 
         self.session.namespace.check_whole("consumers")

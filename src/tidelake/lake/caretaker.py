@@ -47,10 +47,10 @@ class Caretaker(Publisher):
         """Forget snapshots, and all that no other snapshot sees: those committed before a moment
         (`older_than`, also as a span such as "7 days") that are not among the last `keep_last`.
 
-        The newest stays, and so does what is tagged. Where a consumer still needs one of them,
-        Conflict is raised, unless with `force`; and where a tenant is promised it. Told nothing,
-        it goes by what tenants are promised and the lake's option `expire_older_than`. The files
-        are scheduled for `cleanup`.
+        The newest stays, and so does what is tagged. Raises Conflict, unless with `force`, if a
+        consumer still needs one of them or a tenant was promised it. Without arguments it follows
+        the retention of tenants and the lake's option `expire_older_than`. The files are scheduled
+        for `cleanup`.
         """
         from tidelake.tenants.retention import expiry_moment
         from tidelake.upkeep.expire import expire
@@ -69,14 +69,17 @@ class Caretaker(Publisher):
             author=author,
         )
 
-    def move(self, data_path: str | Path, *, force: bool = False) -> MoveResult:
-        """Write down that the lake's files are at another place now. Move or copy them there first:
-        only the catalog changes. All files must be there, unless `force` says that it does not
-        matter. Nobody else should have the lake open."""
+    def move(
+        self, data_path: str | Path, *, force: bool = False, author: str | None = None
+    ) -> MoveResult:
+        """Record a new place of the lake's files. Move or copy them there first: only the catalog
+        changes. All files must be there, unless with `force`. Nobody else should have the lake
+        open. `author` is for the audit.
+        """
         from tidelake.lake.move import move
 
         self.session.namespace.check_owner("move")
-        return move(self.session, data_path, force=force)
+        return move(self.session, data_path, force=force, author=author)
 
     def cleanup(
         self,
@@ -105,9 +108,10 @@ class Caretaker(Publisher):
         )
 
     def health(self, limits: HealthLimits | None = None) -> Health:
-        """What is worth a look, and what to do about it: small files, deleted rows, snapshots that
-        can expire, files that wait for cleanup, rollups that are of no use, consumers and mirrors
-        that fall behind, coverage under its threshold."""
+        """Find what needs attention, and what to do about it: small files, deleted rows, snapshots
+        that can expire, files that wait for cleanup, useless rollups, late consumers and mirrors,
+        coverage below its threshold.
+        """
         from tidelake.upkeep.health import health
 
         return health(self.session, limits)
@@ -121,8 +125,9 @@ class Caretaker(Publisher):
     ) -> VerifyReport:
         """Check that the lake is whole: the catalog against itself, and every file's place, size
         and footer against the catalog. `deep` reads all rows too. With `fingerprint` a hash of
-        every past state is kept, and compared with those kept before. Nothing is mended: each
-        problem says how to."""
+        every past state is kept, and compared with those kept before. It repairs nothing: each
+        problem says how to.
+        """
         from tidelake.verify.verify import verify
 
         self.session.namespace.check_whole("verify")
@@ -131,10 +136,8 @@ class Caretaker(Publisher):
         return verify(self.session, deep=deep, fingerprint=fingerprint, tables=tables)
 
     def reindex(self) -> None:
-        """Bring up to date what makes planning fast: indexes, and summaries of many files at once.
-
-        Nothing depends on it but speed. Worth a call for a lake that DuckDB made, or after it
-        has added thousands of files.
+        """Make planning fast: update indexes, and summaries of many files at once. Answers do not
+        change. Worth a call for a lake that DuckDB made, or after it has added thousands of files.
         """
         from tidelake.upkeep.reindex import reindex
 

@@ -33,7 +33,7 @@ class Changeable(Browsable):
     `author`, `message`), or part of the transaction that it is called on."""
 
     def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """A new schema, for tables to be named in: `analytics.prices`."""
+        """Create a schema, such as `analytics` in `analytics.prices`."""
         from tidelake.write import definitions
 
         return self._write(
@@ -81,7 +81,7 @@ class Changeable(Browsable):
         if rows and not (if_not_exists and self.exists(name)):
             schema, data = columns.columns_in(self, schema)
         elif rows is None and columns.has_rows(schema):
-            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=2)
+            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=3)
         order = creation.Creation(parsed, schema, wish, data, if_not_exists)
         self._write("create_table", parsed, terms, order.run)
         return self.table(name)
@@ -150,9 +150,10 @@ class Changeable(Browsable):
         known_at: int | str | datetime | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
-        """Have a dropped table or view again: the one that was dropped last under this name, or
-        that which had it at `known_at`; under another name with `as_`. A table comes with its
-        rows, their ids, its settings and its past, as long as its last snapshot is kept."""
+        """Bring back a dropped table or view: the last one of this name, or the one that had the
+        name at `known_at`. `as_` gives it another name. A table comes with its rows, their ids, its
+        settings and its past, as long as its last snapshot is kept.
+        """
         from tidelake.sql.query import check_view
         from tidelake.write import definitions
         from tidelake.write.undrop import undrop

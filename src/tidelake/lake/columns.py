@@ -14,6 +14,7 @@ from tidelake.errors import Invalid
 from tidelake.model import compatible
 from tidelake.model.compatible import Compatibility
 from tidelake.model.forms import Columns, Data
+from tidelake.model.misfit import with_misfits_named
 from tidelake.model.schema import Column, Schema
 from tidelake.model.source_files import SourceFiles
 from tidelake.session.lazy_rows import LazyRows
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tidelake.lake.browsable import Browsable
 
 
+@with_misfits_named
 def is_compatible(old: Columns, new: Columns, mode: str = "backward") -> Compatibility:
     """Whether data can cross from one schema to another: true, or false with `.reasons`.
 

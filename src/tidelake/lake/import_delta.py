@@ -12,10 +12,13 @@ from tidelake.delta.importing.location import LogLocation
 from tidelake.delta.values.reports import ImportDiff, ImportResult
 from tidelake.lake.connect import connect
 from tidelake.lake.lake import Lake
+from tidelake.model.misfit import with_misfits_named
+from tidelake.model.terms import Terms
 from tidelake.plan.scan import ScanPlan
 from tidelake.scratch import Scratch
 
 
+@with_misfits_named
 def import_delta(
     lake: Lake,
     path: str,
@@ -29,6 +32,8 @@ def import_delta(
     places: Sequence[str] = (),
     log_dir: str | None = None,
     table_location: str | None = None,
+    author: str | None = None,
+    message: str | None = None,
 ) -> ImportResult:
     """Make a Delta table a table of the lake. Its files stay where they are, and what they were:
     the lake reads them, and never deletes them. With `take_over` they are handed over to the lake,
@@ -36,13 +41,14 @@ def import_delta(
 
     `mode` "fast" brings the table as it is, in one snapshot; "full-history" brings every version
     that can still be read, each as a snapshot of its own, with its time. `resume` goes on with an
-    import that was broken off, or brings what has come since. All is looked at before anything is
-    written: what cannot be read exactly is refused, and nothing has happened.
+    import that was broken off, or brings what has come since. Everything is checked before anything
+    is written. A table that cannot be read exactly is refused.
 
     A log may name files in other folders, as that of a shallow clone does. It is Denied, unless
     `places` names these folders. Where the log and the files were parted, `log_dir` says where the
     log is (the folder of its files, or the one that it is in), or `table_location` where the files
-    are that it names.
+    are that it names. `author` and `message` stand in the log of the lake instead of what the Delta
+    log says of its versions.
     """
     return run.import_delta(
         lake.session,
@@ -54,9 +60,11 @@ def import_delta(
         take_over=take_over,
         dry_run=dry_run,
         places=_several(places),
+        terms=Terms(author=author, message=message),
     )
 
 
+@with_misfits_named
 def diff_delta(
     lake: Lake,
     table: str,

@@ -11,12 +11,14 @@ from tidelake.ingestion.values import IngestResult, IngestWish
 from tidelake.lake.data_path import absolute
 from tidelake.lake.lake import Lake
 from tidelake.model.forms import ColumnType
+from tidelake.model.misfit import with_misfits_named
 from tidelake.model.names import TableName
 from tidelake.model.settings import TableDeclaration
 from tidelake.model.source_files import CsvFormat, CsvTerms
 from tidelake.model.terms import Terms
 
 
+@with_misfits_named
 def ingest(
     lake: Lake,
     table: str,
@@ -43,10 +45,10 @@ def ingest(
     have, with `types` for columns whose types are not to be guessed, and with what `create_table`
     takes: `key`, `event_time`, `entity`, `bucket`, `partition_by` and so on.
 
-    Columns that the table has not are refused, or `new_columns` is "add" or "ignore". Records that
-    do not fit go to the table `quarantine` (`…_quarantine`) with file, line and reason, or with
-    `bad_records="refuse"` nothing of the batch is taken. A file that has been taken and has changed
-    since is refused, or `changed` is "again" or "ignore". `csv` says how CSV files are written:
+    Columns that the table lacks are refused, unless `new_columns` is "add" or "ignore". Records
+    that do not fit go to the table `quarantine` (`…_quarantine`) with file, line and reason, or
+    with `bad_records="refuse"` nothing of the batch is taken. A file that has changed since it was
+    taken is refused, unless `changed` is "again" or "ignore". `csv` says how CSV files are written:
     `delimiter`, `header`, `encoding`, `null`. A commit takes as many files, and bytes, as
     `batch_files` and `batch_bytes` say.
     """

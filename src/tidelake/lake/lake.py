@@ -12,6 +12,7 @@ from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.lake.caretaker import Caretaker
 from tidelake.model.closable import Closable
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
 from tidelake.session import leases
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
 
 
+@naming_misfits
 class Lake(Caretaker, Closable, Drawable):
     """A lake, at its newest state or (after `known_at`) pinned to a snapshot.
 
@@ -108,8 +110,7 @@ class Lake(Caretaker, Closable, Drawable):
             return made
 
     def untag(self, name: str, *, author: str | None = None) -> Tag:
-        """Forget a tag; its snapshot may expire then. Gives what it was. `author` is for the
-        audit."""
+        """Remove a tag, and return it. Its snapshot may expire then. `author` is for the audit."""
         self.session.namespace.check_whole("untag")
         self.session.namespace.check_role("write")
         self.session.check_not_closed()
@@ -122,8 +123,9 @@ class Lake(Caretaker, Closable, Drawable):
             return gone
 
     def close(self) -> None:
-        """Give the catalog connections back. Pinned lakes and tables made from it close too, and
-        so do its tenants'; of a tenant's lake, only what it has for itself."""
+        """Close the connections to the catalog. Pinned lakes, tables and tenants' lakes made from
+        this lake close too.
+        """
         if not self.session.namespace.is_whole and not self.session.is_guest:
             self.session.local.close()
             return
@@ -135,7 +137,9 @@ class Lake(Caretaker, Closable, Drawable):
         with session.reading() as reader:
             at = session.at(reader)
         names = self.tables()
-        told = Sheet.of(repr(self), snapshot=at, data_path=self.data_path, engine=self.engine)
+        told = Sheet.of(
+            repr(self).strip("<>"), snapshot=at, data_path=self.data_path, engine=self.engine
+        )
         return told.with_grid([f"{len(names)} tables"], [[name] for name in names])
 
     def __repr__(self) -> str:

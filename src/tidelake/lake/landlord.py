@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Self, overload
 
 from tidelake.lake.keeper import Keeper
+from tidelake.model.terms import Terms
 
 if TYPE_CHECKING:
     from tidelake.model.sandbox import Sandbox
@@ -16,29 +17,50 @@ class Landlord(Keeper):
     """All of it is Denied to tenants themselves."""
 
     @overload
-    def create_tenant(self, name: str, quota: Quota | None = None) -> Self: ...
+    def create_tenant(
+        self,
+        name: str,
+        quota: Quota | None = None,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> Self: ...
 
     @overload
     def create_tenant(
-        self, name: str, quota: Quota | None = None, *, database_role: Literal[True]
+        self,
+        name: str,
+        quota: Quota | None = None,
+        *,
+        database_role: Literal[True],
+        author: str | None = None,
+        message: str | None = None,
     ) -> TenantLogin: ...
 
     def create_tenant(
-        self, name: str, quota: Quota | None = None, *, database_role: bool = False
+        self,
+        name: str,
+        quota: Quota | None = None,
+        *,
+        database_role: bool = False,
+        author: str | None = None,
+        message: str | None = None,
     ) -> Self | TenantLogin:
-        """A new tenant: schemas and a folder of its own, which it cannot see beyond. `quota` is
-        the most that it may have. Gives the lake as it sees it; with `database_role` a login to
-        the catalog's database, PostgreSQL, as `tenant_login` does."""
+        """Create a tenant, with schemas and a folder of its own; it sees nothing else. `quota`
+        limits it. Returns the tenant's lake; with `database_role` a login to the catalog's
+        PostgreSQL database, as `tenant_login` does.
+        """
         from tidelake.tenants import database_role as roles
         from tidelake.tenants.manage import create_tenant
 
         self.session.namespace.check_owner("create_tenant")
         self.session.check_writable()
+        terms = Terms(author=author, message=message)
         if not database_role:
-            create_tenant(self.session, name, quota)
+            create_tenant(self.session, name, quota, terms)
             return self.tenant(name)
         roles.raise_walls(self.session)
-        create_tenant(self.session, name, quota)
+        create_tenant(self.session, name, quota, terms)
         return roles.admit(self.session, name, "write")
 
     def tenant_login(self, name: str, role: str = "write") -> TenantLogin:
@@ -76,15 +98,22 @@ class Landlord(Keeper):
         self.session.namespace.check_whole("tenants")
         return tenants(self.session)
 
-    def set_quota(self, name: str, quota: Quota) -> None:
-        """The most that a tenant may have from now on."""
+    def set_quota(self, name: str, quota: Quota, *, author: str | None = None) -> None:
+        """Set the limits of a tenant."""
         from tidelake.tenants.manage import set_quota
 
         self.session.namespace.check_owner("set_quota")
         self.session.check_writable()
-        set_quota(self.session, name, quota)
+        set_quota(self.session, name, quota, author)
 
-    def drop_tenant(self, name: str, *, dry_run: bool = False) -> TenantDrop:
+    def drop_tenant(
+        self,
+        name: str,
+        *,
+        dry_run: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TenantDrop:
         """Drop a tenant with all that it has, in one commit; `dry_run` tells what that is. Its
         past goes when it expires."""
         from tidelake.tenants.manage import drop_tenant
@@ -92,4 +121,5 @@ class Landlord(Keeper):
         self.session.namespace.check_owner("drop_tenant")
         if not dry_run:
             self.session.check_writable()
-        return drop_tenant(self.session, name, dry_run=dry_run)
+        terms = Terms(author=author, message=message)
+        return drop_tenant(self.session, name, dry_run=dry_run, terms=terms)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tidelake.catalog import identity, relocation
+from tidelake.catalog import audit, identity, relocation
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.read import tables as read
 from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
@@ -18,7 +19,9 @@ from tidelake.store import markers
 from tidelake.store.markers import Marker
 
 
-def move(session: Session, data_path: str | Path, *, force: bool) -> MoveResult:
+def move(
+    session: Session, data_path: str | Path, *, force: bool, author: str | None = None
+) -> MoveResult:
     """The files have been moved, or copied, by whoever calls this: only the catalog changes."""
     session.check_writable()
     new = absolute(checked_data_path(data_path))
@@ -38,6 +41,8 @@ def move(session: Session, data_path: str | Path, *, force: bool) -> MoveResult:
             hint="move or copy them there first; with force=True the place is written down anyway",
         )
     run_locked(session, relocation.relocate, stored, old, new, session.annexes)
+    told = AuditRecord("move", detail=new, actor=author)
+    run_locked(session, audit.put_alone, told)
     session.moved(new)
     mark(session)
     if lake_id is not None and old != new:

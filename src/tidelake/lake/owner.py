@@ -32,11 +32,11 @@ class Owner(Changeable):
         tables: Sequence[str] | None = None,
         start: Start = "beginning",
     ) -> Consumer:
-        """Take hold of a named consumer of the lake's changes, or of those of some `tables`; use it
-        in a `with`. A new one starts after `since`, else from the beginning, or with `start="rows"`
-        with all rows that there are, or with what comes from `"now"` on; one that is known goes on
-        where it was.
-        Only one can hold it: until it is closed, or silent for as long as its lease."""
+        """Open a named consumer of the lake's changes, or of the changes of some `tables`. Use it
+        in a `with`. A new consumer starts after `since`, else at the beginning; `start="rows"`
+        starts with all current rows, `start="now"` with the next change. A known consumer goes on
+        where it was. Only one program holds it at a time: until it is closed, or its lease ends.
+        """
         from tidelake.history.consumer import Consumer
 
         self.session.namespace.check_whole("consumer")
@@ -61,33 +61,46 @@ class Owner(Changeable):
         self.session.check_writable()
         return GroupMember(self.session, name, since, lease_seconds, tables=tables, start=start)
 
-    def set_retention(self, name: str, span: str | None) -> None:
-        """How long the past of a tenant is kept at least, such as "30d"; None: as the lake's. It
-        holds for `expire`, which takes the snapshots of all."""
+    def set_retention(self, name: str, span: str | None, *, author: str | None = None) -> None:
+        """Set how long the past of a tenant is kept at least, such as "30d"; None ends the promise.
+        `expire` obeys it for the whole lake.
+        """
         from tidelake.tenants.manage import set_retention
 
         self.session.namespace.check_owner("set_retention")
         self.session.check_writable()
-        set_retention(self.session, name, span)
+        set_retention(self.session, name, span, author)
 
     def share(
-        self, table: str, with_tenants: str | Sequence[str] = "*", *, name: str | None = None
+        self,
+        table: str,
+        with_tenants: str | Sequence[str] = "*",
+        *,
+        name: str | None = None,
+        author: str | None = None,
     ) -> Share:
-        """Let tenants read a table of the lake's own, with its past: all of them, or those named.
-        They find it as `shared.NAME`, once their lake is opened again."""
+        """Let tenants, all or those named, read a table of the lake, with its past. They find it as
+        `shared.NAME`, once their lake is opened again.
+        """
         from tidelake.tenants.share import share
 
         self.session.namespace.check_owner("share")
         self.session.check_writable()
-        return share(self.session, TableName.parse(table), with_tenants, name)
+        return share(self.session, TableName.parse(table), with_tenants, name, author)
 
-    def unshare(self, table: str, with_tenants: str | Sequence[str] | None = None) -> None:
-        """Let tenants read it no longer: none of them, unless some are named."""
+    def unshare(
+        self,
+        table: str,
+        with_tenants: str | Sequence[str] | None = None,
+        *,
+        author: str | None = None,
+    ) -> None:
+        """Stop sharing a table: with all tenants, or with those named."""
         from tidelake.tenants.share import unshare
 
         self.session.namespace.check_owner("unshare")
         self.session.check_writable()
-        unshare(self.session, TableName.parse(table), with_tenants)
+        unshare(self.session, TableName.parse(table), with_tenants, author)
 
     def shares(self) -> list[Share]:
         """The tables that tenants may read, and which tenants."""
@@ -105,9 +118,10 @@ class Owner(Changeable):
         as_of: str | date | None = None,
         known_at: int | str | datetime | None = None,
     ) -> AcrossTenants:
-        """The table that tenants call so, of all of them or those named, as one: its first column
-        says whose a row is. Columns go by name, with the type that holds all their values. A
-        condition on the tenant leaves out the others before anything of theirs is looked at."""
+        """Read the tables of one name of all tenants, or of those named, as one table. The first
+        column names the tenant. Columns go by name, with a type that holds all values. A condition
+        on the tenant skips the other tenants.
+        """
         from tidelake.model.event_time import as_moment
         from tidelake.tenants.across import AcrossRequest, AcrossTenants
 
@@ -167,8 +181,7 @@ class Owner(Changeable):
         return erasures_of(self.session)
 
     def finish_erasures(self) -> list[Erasure]:
-        """Do what erasures have left undone that broke off: the next one, and `cleanup`, do so
-        too."""
+        """Finish erasures that broke off. The next erasure, and `cleanup`, do so too."""
         from tidelake.erasure.run import finish_erasures
 
         self.session.namespace.check_whole("finish_erasures")
@@ -183,8 +196,9 @@ class Owner(Changeable):
         action: str | None = None,
         limit: int | None = None,
     ) -> AuditTrail:
-        """Who did what and when, newest last: commits, and what leaves none, such as tags, expiry,
-        cleanup, tenants and mirrors. It is a list, and a table (`to_arrow()` and so on)."""
+        """Who did what and when, newest last: commits, and actions without a commit, such as tags,
+        expiry, cleanup, tenants and mirrors. It is a list, and a table (`to_arrow()` and so on).
+        """
         from tidelake.audit.trail import audit_trail
 
         self.session.namespace.check_whole("audit")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
 from tidelake.lake.landlord import Landlord
+from tidelake.model.terms import Terms
 
 if TYPE_CHECKING:
     from tidelake.delta.mirror.mirror import DeltaMirror
@@ -19,20 +20,43 @@ class Publisher(Landlord):
 
     @overload
     def mirror(
-        self, name: str, kind: Literal["delta"] = "delta", *, history: bool = False
+        self,
+        name: str,
+        kind: Literal["delta"] = "delta",
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
     ) -> DeltaMirror: ...
 
     @overload
-    def mirror(self, name: str, kind: str, *, history: bool = False) -> TableMirror: ...
+    def mirror(
+        self,
+        name: str,
+        kind: str,
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TableMirror: ...
 
-    def mirror(self, name: str, kind: str = "delta", *, history: bool = False) -> TableMirror:
+    def mirror(
+        self,
+        name: str,
+        kind: str = "delta",
+        *,
+        history: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> TableMirror:
         """Publish a table as a Delta table beside its files, from now on with every commit: as it
         is now, or with `history` as it was at every snapshot. A mirror that is there already, or
         was stopped, goes on in its log."""
         self.session.namespace.check_role("maintain")
         self.session.namespace.check_own(self.session.namespace.parse(name))
         found = self.session.mirror_format(kind)
-        return found.mirror(self.session, self.session.namespace.parse(name), history=history)
+        of, terms = self.session.namespace.parse(name), Terms(author=author, message=message)
+        return found.mirror(self.session, of, history=history, terms=terms)
 
     @overload
     def mirrored(self, name: str, kind: Literal["delta"] = "delta") -> DeltaMirror: ...
@@ -47,7 +71,7 @@ class Publisher(Landlord):
         )
 
     def sync_mirrors(self) -> list[MirrorStatus]:
-        """Publish of all mirrors what has not been published yet, as commits of DuckDB are not."""
+        """Publish the commits that mirrors do not show yet, such as those of DuckDB."""
         self.session.namespace.check_owner("sync_mirrors")
         self.session.check_writable()
         for each in self.session.formats:
@@ -61,10 +85,12 @@ class Publisher(Landlord):
         history: bool = True,
         dry_run: bool = False,
     ) -> RecoverResult:
-        """Have the mirrored tables of a lost lake again, from their Delta logs below the data path
-        or these places. Requires: this lake is new. They come back with the snapshots that their
-        logs tell of, each under its id and with its time; without `history` only as they were
-        published last. They are mirrored again in the same logs."""
+        """Restore the mirrored tables of a lost lake from their Delta logs, below the data path or
+        at these places. This lake must be new. They come back with the snapshots that their logs
+        tell of, each under its id and with its time; without `history` only as they were published
+        last. They are mirrored again in the same logs. Tags, views, options and tables without a
+        mirror come back from a `backup` alone.
+        """
         from tidelake.delta.recovery.run import recover
 
         self.session.namespace.check_owner("recover")

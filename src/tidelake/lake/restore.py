@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tidelake.backup.bring_back import Backup, check_empty
+from tidelake.backup.manifest import CATALOG
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.lake.address import resolve
+from tidelake.lake.address import Address, resolve
 from tidelake.lake.connect import Wishes, load_features, open_lake
 from tidelake.lake.data_path import absolute, check_usable, checked_data_path
 from tidelake.lake.lake import Lake
+from tidelake.model.misfit import with_misfits_named
 from tidelake.session.neighbours import mark
 from tidelake.store.files import Store
 
 
+@with_misfits_named
 def restore(
     path: str | Path,
     catalog: str | None = None,
@@ -31,8 +37,8 @@ def restore(
     none takes those that are there, and names what is missing, unless `force` says that it does
     not matter. Nothing that is there is overwritten.
 
-    With `to`, a snapshot id, a time or a tag, its tables and views are then brought back to what
-    they were, as further commits: what came later stays in the past of the lake."""
+    With `to`, a snapshot id, a time or a tag, its tables and views are brought back to what they
+    were, as further commits: what came later stays in the past of the lake."""
     settings = resolve(catalog, data_path, storage_options)
     backup = Backup(Store(settings.storage_options), path)
     given = settings.data_path
@@ -41,17 +47,35 @@ def restore(
     database = Database(parse_url(settings.catalog, settings.folder))
     try:
         check_empty(database)
-        backup.bring_files(place, force=force)
-        backup.bring_catalog(database, place, load_features().annexes)
+        if to is None:
+            backup.bring_files(place, force=force)
+            backup.bring_catalog(database, place, load_features().annexes)
+        else:
+            with _aside(backup, settings, place) as lake:
+                backup.bring_rewound(lake.session, database, to, force=force)
     finally:
         database.close()
-    lake = open_lake(settings, Wishes())
+    return _marked(open_lake(settings, Wishes()))
+
+
+@contextmanager
+def _aside(backup: Backup, settings: Address, place: str) -> Iterator[Lake]:
+    """The lake of the backup in a folder that goes with it: so nobody finds it half rewound."""
+    with TemporaryDirectory(prefix="tidelake-restore-") as folder:
+        aside = replace(settings, catalog=f"sqlite:///{folder}/{CATALOG}", data_path=place)
+        database = Database(parse_url(aside.catalog))
+        try:
+            backup.bring_catalog(database, place, load_features().annexes)
+        finally:
+            database.close()
+        with open_lake(aside, Wishes()) as lake:
+            lake.session.is_marked = True
+            yield lake
+
+
+def _marked(lake: Lake) -> Lake:
     try:
         mark(lake.session)
-        if to is not None:
-            from tidelake.backup.rewind import rewind
-
-            rewind(lake.session, to)
     except BaseException:
         lake.close()
         raise

@@ -11,6 +11,7 @@ from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.state import plan_read
 from tidelake.model.file import DataFile
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.names import quote
 from tidelake.model.paths import fields_at, is_path, path_sql
 from tidelake.model.predicate import Always, And, Opaque, Predicate
@@ -34,11 +35,12 @@ class _Selection:
     sql: str
 
 
+@naming_misfits
 class Scan(LazyRows):
     """A table, the columns and rows wanted of it, and the snapshot to read.
 
-    Immutable; every `to_*` plans afresh, unless the catalog has not moved since. If its source
-    requires it, rows and files are told only if enough of what is expected is there.
+    Immutable; every `to_*` plans afresh, unless the catalog has not moved since. If its source has
+    `require`, a read raises Incomplete when too little is there.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Scan(LazyRows):
         self.where = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
-        """All that an engine is told for the read."""
+        """The plan of the read, as engines get it."""
         return self._complete()._plan()
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:

@@ -17,6 +17,7 @@ from tidelake.lake.table_upkeep import TableUpkeep
 from tidelake.lake.table_writes import TableWrites
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.predicate import Predicate
 from tidelake.model.reflexes import OF_TABLES, with_hints
 from tidelake.model.schema import Schema
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tidelake.event_time.explanation import Explanation
 
 
+@naming_misfits
 class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
     """A table of a lake. Unpinned, every call sees the newest snapshot; `known_at` pins it to
     another, and `as_of` to a moment of event time.
@@ -60,7 +62,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     @property
     def comment(self) -> str | None:
-        """What `set_comment` said of the table."""
+        """The comment of the table, as `set_comment` set it."""
         return self.info.comment
 
     @property
@@ -103,7 +105,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     @property
     def info(self) -> TableInfo:
-        """All that the catalog says of the table at this moment."""
+        """Everything that the catalog says about the table at this moment."""
         return self.source.declared()
 
     def known_at(self, moment: int | str | datetime) -> Table:
@@ -116,8 +118,9 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         the last fact up to then, unless that is a tombstone. With `known_at`: as far as the lake
         knew it then.
 
-        With `require` (up to 1, or True) its rows are read only if so much of what is expected up
-        to then is there; else that is Incomplete, which says what is missing."""
+        With `require` (up to 1, or True) a read raises Incomplete if less than that share of the
+        expected buckets is there. The error lists what is missing.
+        """
         found = as_moment(moment)
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
@@ -139,16 +142,19 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         require: float | bool | None = None,
     ) -> Scan:
         """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition. With
-        `as_of`, a condition is one on the state as of then. With `require` (up to 1, or True) rows
-        are read only if so much of what is expected is there, up to `as_of` or now: of the entities
-        that `where` names by `=` or `IN`, else of all. Less is Incomplete."""
+        `as_of`, a condition is one on the state as of then. With `require` (up to 1, or True) a
+        read raises Incomplete if less than that share of the expected buckets is there, up to
+        `as_of` or now: for the entities that `where` names by `=` or `IN`, else for all.
+        """
         table = self if known_at is None else self.known_at(known_at)
         table = table if as_of is None else table.as_of(as_of)
-        return Scan(_requiring(table.source, require), columns, where)
+        wanted = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        return Scan(_requiring(table.source, require), wanted, where)
 
     def explain(self) -> Explanation:
-        """Which files a read of all rows would look at, and why not at others; and how complete it
-        is."""
+        """Which files a read of all rows would open, why it would skip others, and how complete the
+        rows are.
+        """
         return self.scan().explain()
 
     def count(self) -> int:
@@ -164,7 +170,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         info = self.info
         known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
         sheet = Sheet.of(
-            repr(self),
+            repr(self).strip("<>"),
             rows=None if known is None or self.source.as_of is not None else f"{known:,}",
             key=", ".join(self.key) or None,
             event_time=self.event_time,
@@ -181,9 +187,9 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
 
     def to_pyarrow_dataset(self) -> pyarrow.dataset.Dataset:
         """The table's files as they are, as pyarrow's own dataset, at this moment for good.
-        Unsupported where they do not serve so: rows were deleted or are in the catalog, columns
-        were renamed, or files are encrypted, others', or in an object store. `to_dataset` always
-        serves."""
+        Unsupported if rows were deleted or are in the catalog, columns were renamed, or files are
+        encrypted, not the lake's own, or in an object store. `to_dataset` works there too.
+        """
         from tidelake.engine.dataset import files_dataset
 
         if self.source.session.is_sandbox:
@@ -207,10 +213,10 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         known_at: int | str | datetime | None = None,
         **terms: Unpack[CommitTerms],
     ) -> Table:
-        """Another table with the same rows, columns and settings, as they are or were: at this
-        table's moments, or these. Files that serve as they are get a link on disk, and a copy that
-        the store makes elsewhere; other rows are written anew. From then on each goes its own way:
-        neither can harm the other."""
+        """Make another table with the same rows, columns and settings, at this table's moments or
+        at these. Whole files are linked on disk, or copied by the store; other rows are written
+        anew. From then on the tables are independent.
+        """
         from tidelake.datasets.clone import clone
         from tidelake.session.replay import write
 

@@ -67,8 +67,9 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Intervals:
-        """What is not covered, entity by entity and in the order of time; only gaps of so many
-        buckets, or so long (a timedelta, or "15m"), or longer."""
+        """The gaps, entity by entity and in the order of time. `min_length` leaves out shorter
+        ones: a number of buckets, a timedelta, or a text such as "15m".
+        """
         found = self.coverage(entity, start, end, known_at, calendar)
         return found.gaps if min_length is None else found.gaps_of(min_length)
 
@@ -82,9 +83,10 @@ class TableCoverage:
         batch: int = 100,
         max_length: Length | None = None,
     ) -> Iterator[list[tuple[Entity, Interval]]]:
-        """The gaps as work to do, in lists of up to `batch`: entities, and what to fetch of each.
-        Gaps that are longer than `max_length` (buckets, a timedelta, or "1d") come in several. A
-        list of entities may name such that the table has never seen."""
+        """The work list of a backfill, in batches of up to `batch` entities, with what to fetch for
+        each. Gaps longer than `max_length` (buckets, a timedelta, or "1d") are cut into pieces.
+        `entities` may name entities that the table has never seen.
+        """
         return self.coverage(entity, start, end, known_at, calendar).missing(batch, max_length)
 
     def first_covered(
@@ -95,7 +97,7 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
-        """When the first bucket begins that is covered, by any of the entities."""
+        """The start of the first covered bucket, of any of the entities."""
         return self.coverage(entity, start, end, known_at, calendar).first
 
     def last_covered(
@@ -106,7 +108,7 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
-        """When the last bucket begins that is covered, by any of the entities."""
+        """The start of the last covered bucket, of any of the entities."""
         return self.coverage(entity, start, end, known_at, calendar).last
 
     def last_complete_window(
@@ -117,9 +119,9 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Interval | None:
-        """The last n buckets before `end` that follow each other and are all covered: by the
-        entity, or by all at once. With a calendar, they follow each other among those that it
-        expects."""
+        """The last n covered buckets in a row before `end`: of the entity, or of all at once. With
+        a calendar, n in a row of those that it expects.
+        """
         from tidelake.coverage.question import Question, last_complete_window
 
         source = _known_at(self.source, known_at)
@@ -133,10 +135,11 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Moment | None:
-        """The moment before which everything is there that is expected of the entity: when the
-        first bucket begins that is missing, else where the range of a coverage would end. It begins
-        with `start`, else with the entity's own first bucket. Of several, or all, entities the
-        earliest of theirs. None if there is nothing of one of them."""
+        """The watermark of an entity: every expected bucket before it is there. It is the start of
+        the first missing bucket, else the end of the range. The range begins with `start`, else
+        with the entity's first bucket. For several entities, or all, it is the earliest watermark;
+        None if one of them has no rows.
+        """
         series, found = self._watermarks(entity, start, known_at, calendar)
         listed = list(found.values())
         reached = [each for each in listed if each is not None]
@@ -151,7 +154,7 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> dict[Entity, Moment | None]:
-        """The same for each entity by itself."""
+        """`complete_through`, for each entity by itself."""
         series, found = self._watermarks(entity, start, known_at, calendar)
         return {
             entity: None if reached is None else series.moment(series.clock.number_of(reached))
@@ -173,8 +176,9 @@ class TableCoverage:
 
     @property
     def completeness(self) -> float | None:
-        """How much of what is expected is there, from 0 to 1, from the first bucket up to the
-        moment as of which it is asked, else up to now. None if no coverage is kept."""
+        """Which share of the expected buckets is there, from 0 to 1: from the first bucket up to
+        the moment of `as_of`, else up to now. None if no coverage is kept.
+        """
         from tidelake.coverage.requirement import completeness
 
         return completeness(self.source)
@@ -199,10 +203,11 @@ class TableCoverage:
         require: float | bool = 1.0,
         poll: float | str | timedelta = 1.0,
     ) -> Coverage:
-        """Wait until what is expected before `until` (None: by now) is there, or so much of it as
-        `require` says; what is there then. Incomplete if that takes longer than `timeout`: seconds,
-        a timedelta, or a text such as "10m"; None waits for ever. The catalog is asked for news
-        every `poll`, and looked into when there are any."""
+        """Wait until every bucket expected before `until` (None: by now) is there, or the share
+        that `require` names. Returns the coverage. Raises Incomplete after `timeout`: seconds, a
+        timedelta, or a text such as "10m"; None waits for ever. The catalog is asked for a new
+        snapshot every `poll`.
+        """
         from tidelake.coverage.question import Question
         from tidelake.coverage.wait import wait_complete
 

@@ -41,7 +41,7 @@ class TableHistory:
         return Log(table_log(self.source, checked_limit(limit)))
 
     def schema_log(self) -> list[SchemaStep]:
-        """Every snapshot that declared something of the table otherwise, and what; oldest first."""
+        """The snapshots that changed declarations of the table, and how; oldest first."""
         from tidelake.history.schema_steps import schema_steps
 
         self.source.session.note_rows(self.source.name, self.source.snapshot_id)
@@ -60,13 +60,14 @@ class TableHistory:
         those of the table that are wanted, `where` is a condition on the changes themselves."""
         from tidelake.history.changes import changes_of
 
-        return changes_of(self.source, since, until, columns=columns, where=where)
+        wanted = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        return changes_of(self.source, since, until, columns=wanted, where=where)
 
     def history(self, key: Key | None = None) -> History:
-        """All that the lake ever answered about a key: from when to when each row held
-        (`valid_from`, `valid_to`), and from when to when the lake knew it so (`known_from`,
-        `known_to`). Pinned, as far as it was known then, and for that moment. A key of one column
-        may be given as it is, else as a dict."""
+        """Every answer that the lake ever gave about a key: when each row held (`valid_from`,
+        `valid_to`), and while the lake knew it (`known_from`, `known_to`). A pinned table gives
+        what was known then. Give a key of one column as it is, a longer one as a dict.
+        """
         from tidelake.coverage.requirement import check_required
         from tidelake.event_time.history import history_of
 
@@ -74,8 +75,9 @@ class TableHistory:
         return history_of(self.source, key)
 
     def between(self, start: str | date | None = None, end: str | date | None = None) -> Periods:
-        """The facts that held at some time from `start` until before `end`, each with when that
-        was: `valid_from`, `valid_to`. None is no bound. In SQL: FOR VALID_TIME FROM … TO …."""
+        """The facts that held at some time from `start` until before `end`, each with `valid_from`
+        and `valid_to`. None is no bound. In SQL: FOR VALID_TIME FROM … TO ….
+        """
         from tidelake.event_time.periods import Periods
         from tidelake.event_time.values.ranges import ValidRange
 
@@ -90,10 +92,10 @@ class TableHistory:
     def versions(
         self, start: int | str | datetime | None = None, end: int | str | datetime | None = None
     ) -> Versions:
-        """What the lake held of the table at some time from `start` until before `end` (snapshot
-        ids, times or tags; None is no bound): every version of its rows, with when that was
-        (`known_from`, `known_to`). As of a moment: what was answered for it, and while that was
-        the answer. In SQL: FOR SYSTEM_TIME FROM … TO …."""
+        """Every version of the rows that the lake held from `start` until before `end` (snapshot
+        ids, times or tags; None is no bound), with `known_from` and `known_to`. As of a moment:
+        every answer for it, and while that was the answer. In SQL: FOR SYSTEM_TIME FROM … TO ….
+        """
         from tidelake.event_time.values.ranges import SystemRange
         from tidelake.event_time.versions import Versions
 
@@ -108,9 +110,10 @@ class TableHistory:
         return plane(self.source)
 
     def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
-        """Of a table as of a moment: the keys whose answer was another at the snapshot, time or
-        tag `since`, with what was thought of them then and what is thought now. Late rows,
-        corrections and deletes are what makes the difference."""
+        """For a table as of a moment: the keys whose answer has changed since the snapshot, time or
+        tag `since`, with the values before and after. Late rows, corrections and deletes change
+        answers.
+        """
         from tidelake.coverage.requirement import check_required
         from tidelake.event_time.belief_changes import belief_changes_of
 
@@ -118,8 +121,9 @@ class TableHistory:
         return belief_changes_of(self.source, since)
 
     def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
-        """What differs from one snapshot, time or tag to another (None: now), which may be
-        older: in what is declared, in files and, by row id and value, in rows."""
+        """Compare two snapshots, times or tags; `b` may be older, and None is now. Shows
+        declarations, files, and rows by id and value that differ.
+        """
         from tidelake.history.diff import diff_of
 
         return diff_of(self.source, a, b)

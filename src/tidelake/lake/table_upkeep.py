@@ -19,8 +19,9 @@ class TableUpkeep:
     source: Source
 
     def recompute_coverage(self) -> int:
-        """Find out anew what all files of the table cover, should `verify` have found that what is
-        kept is wrong; of how many files."""
+        """Compute the coverage of all files of the table again, if `verify` has found it wrong.
+        Returns the number of files.
+        """
         from tidelake.coverage.recompute import recompute
 
         self.source.check_unpinned()
@@ -46,7 +47,14 @@ class TableUpkeep:
     def rollup(self, as_of: str | date) -> Rollup: ...
 
     @overload
-    def rollup(self, *, every: str | timedelta, keep: int | None = None) -> list[Rollup]: ...
+    def rollup(
+        self,
+        *,
+        every: str | timedelta,
+        keep: int | None = None,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> list[Rollup]: ...
 
     def rollup(
         self,
@@ -54,18 +62,22 @@ class TableUpkeep:
         *,
         every: str | timedelta | None = None,
         keep: int | None = None,
+        author: str | None = None,
+        message: str | None = None,
     ) -> Rollup | list[Rollup]:
-        """Keep the state as of a moment, as it is known now, so that reads as of then or later
-        need not look at older events. It changes no answer, and no late event spoils it.
+        """Keep the state as of a moment in a file, so that reads as of then or later need not look
+        at older events. It changes no answer, also when events come late.
 
         With `every` (a span such as "1mo", "1 week" or "6h") the table gets a policy: the last
         `keep` boundaries of the calendar up to the newest event have a rollup each, made now and
-        by every `compact`; gives those that were made.
+        by every `compact`; gives those that were made. The policy is kept in a commit, to which
+        `author` and `message` belong; a rollup makes none.
         """
         from tidelake.event_time.rollups.keep_up import roll_up
 
         self.source.check_unpinned()
-        return roll_up(self.source.session, self.source.name, as_of, every, keep)
+        terms = Terms(author=author, message=message)
+        return roll_up(self.source.session, self.source.name, as_of, (every, keep), terms)
 
     def rollups(self) -> list[Rollup]:
         """The rollups of the table, the earliest first, and whether reads at this moment may begin
@@ -78,10 +90,14 @@ class TableUpkeep:
                 self.source.session.committed, reader, at, self.source.info(reader, at)
             )
 
-    def drop_rollups(self, *, policy: bool = False) -> int:
-        """Drop all rollups of the table, and with `policy` have no more made; how many it were.
-        Reads stay right without them, and become slower."""
+    def drop_rollups(
+        self, *, policy: bool = False, author: str | None = None, message: str | None = None
+    ) -> int:
+        """Drop all rollups of the table, with `policy` the policy too. Returns how many there were.
+        Answers do not change; reads become slower.
+        """
         from tidelake.event_time.rollups.keep_up import drop_all
 
         self.source.check_unpinned()
-        return drop_all(self.source.session, self.source.name, policy=policy)
+        terms = Terms(author=author, message=message)
+        return drop_all(self.source.session, self.source.name, policy=policy, terms=terms)

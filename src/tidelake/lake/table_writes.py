@@ -44,8 +44,9 @@ class TableWrites:
         )
 
     def put(self, fact: Row | Sequence[Row], **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Add a fact about a key from a moment on, or a few, as one small commit. A fact about
-        the past is found by the next read; one with the same event time is a correction."""
+        """Add a fact, or a few, as one small commit. A fact about the past is found by the next
+        read. A fact with the same key and event time is a correction.
+        """
         from tidelake.event_time import facts
 
         return self._write(
@@ -61,18 +62,20 @@ class TableWrites:
         author: str | None = None,
         message: str | None = None,
     ) -> TableWriter:
-        """Take rows one by one, and commit many at once: `with t.writer() as w: w.put(row)`. They
-        are committed as soon as so many wait, or about so many bytes of them, or the first has
-        waited so long; by `w.flush()`; and at the end of the `with`. If its body raises, what waits
-        is not."""
+        """Take rows one by one, and commit many at once: `with t.writer() as w: w.put(row)`. Rows
+        are committed when `rows` of them wait, or about `bytes`, or the first has waited for
+        `seconds`; by `w.flush()`; and at the end of the `with`. If its body raises, waiting rows
+        are not committed.
+        """
         from tidelake.lake.table_writer import Limits, TableWriter
 
         terms = Terms(author=author, message=message)
         return TableWriter(self.source, Limits(rows, bytes, seconds), terms)
 
     def end(self, key: Key, *, at: str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Add the fact that a key is no more from a moment on. A key of one column may be given
-        as it is, else as a dict."""
+        """End a key: from a moment on it is no longer there. Give a key of one column as it is, a
+        longer one as a dict.
+        """
         from tidelake.event_time import facts
 
         return self._write("end", terms, lambda tx: facts.end(tx, self.source.name, key, at))
@@ -95,8 +98,9 @@ class TableWrites:
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Delete the rows that meet a condition; `"true"` deletes all. With a `portion` of event
-        time, from its first moment until before its second (None is no bound): keys whose facts
-        meet the condition are not there in it, which is told by facts that are added."""
+        time (from a moment until before another; None is no bound), keys whose facts meet the
+        condition end for that stretch. No row is deleted then; facts are added.
+        """
         from tidelake.event_time.portion import delete_portion
         from tidelake.event_time.values.ranges import ValidRange
         from tidelake.write import rows as writes
@@ -120,9 +124,9 @@ class TableWrites:
         anything else stands for itself; in `values` text stands for itself too. A value that does
         not fit its column exactly is refused, as `append` does.
 
-        With a `portion` of event time, from its first moment until before its second (None is no
-        bound), facts that hold there and meet the condition are others in it, and behind it as they
-        were. That is told by facts that are added."""
+        With a `portion` of event time (from a moment until before another; None is no bound), facts
+        that meet the condition change for that stretch alone. Facts are added; none is rewritten.
+        """
         from tidelake.event_time.portion import update_portion
         from tidelake.event_time.values.ranges import ValidRange
         from tidelake.write import rows as writes
@@ -165,9 +169,10 @@ class TableWrites:
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Make existing Parquet files part of the table without rewriting them. They stay where
-        they are: the lake reads them, and never deletes them. With `take_over` they are handed
-        over to the lake, which deletes them when no snapshot needs them any more. Folders named
-        `column=value` give values to columns that a file has not, unless `hive` is False."""
+        they are: the lake reads them, and never deletes them. With `take_over` they are handed over
+        to the lake, which deletes them when no snapshot needs them any more. Folders named
+        `column=value` give values to columns that a file lacks, unless `hive` is False.
+        """
         from tidelake.write import rows as writes
 
         return self._write(
@@ -237,10 +242,11 @@ class TableWrites:
         overlap: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
-        """Keep from now on in which buckets of time the table has rows, for every `entity` if it
-        has such columns; with None, no longer. Buckets are as wide as "1m", "1h", "1d" or "1mo",
-        of an integer clock a number. `overlap` says what an append does with buckets that are
-        covered: "allow", "reject", "skip" or "replace"."""
+        """Keep coverage: in which buckets of time the table has rows, for every `entity`. None ends
+        it. Buckets are as wide as "1m", "1h", "1d" or "1mo", of an integer clock a number.
+        `overlap` says what an append does with buckets that are covered: "allow", "reject", "skip"
+        or "replace".
+        """
         from tidelake.coverage import declare as series
 
         return self._write(
@@ -281,12 +287,12 @@ class TableWrites:
         knowledge_time: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
-        """Make the table one of facts in time: what each is about (`key`), since when it holds,
-        whether it says that the key is no more (`tombstone`, a boolean column), and until before
-        when it holds at most (`valid_to`, a time like the event time, NULL for no end). Key and
-        event time can no longer be null, which the rows that are there must not be either.
-        `knowledge_time` is a column that says when rows became known, which counts for `known_at`
-        before the first commit of the table.
+        """Make the table one of facts in time. `key` is what a fact is about, `event_time` since
+        when it holds. Where the boolean column `tombstone` is true, the key has ended. `valid_to`
+        is a time at which the fact ends at the latest; NULL is no end. From then on key and event
+        time cannot be null, and no existing row may have such nulls. `knowledge_time` is a column
+        that says when rows became known, which counts for `known_at` before the first commit of the
+        table.
 
         None ends it, and leaves a key for `merge` if one is given.
         """
@@ -301,7 +307,7 @@ class TableWrites:
         )
 
     def set_comment(self, comment: str | None, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Say what the table is; None takes it away."""
+        """Set a comment on the table; None removes it."""
         from tidelake.write import definitions
 
         return self._write(
@@ -309,8 +315,9 @@ class TableWrites:
         )
 
     def rollback(self, to: int | str | datetime, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Bring rows and columns back to what they were at a snapshot, a time or a tag. It is one
-        more commit, and all that has been since stays readable."""
+        """Bring rows and columns back to a snapshot, a time or a tag. This is one more commit;
+        everything since then stays readable.
+        """
         from tidelake.history import rollback as rolling_back
 
         return self._write(

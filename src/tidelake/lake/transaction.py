@@ -10,12 +10,14 @@ from typing import NoReturn, Self
 from tidelake.errors import Invalid
 from tidelake.lake.changeable import Changeable
 from tidelake.model.change import WriteResult
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.reflexes import OF_LAKES
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
 
 
+@naming_misfits
 class Transaction(Changeable):
     """Several writes, one snapshot, all or nothing. Reads through it see its own writes.
 

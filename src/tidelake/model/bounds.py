@@ -26,6 +26,8 @@ def _end(column_type: str, texts: Sequence[str | None], choose: Callable[..., st
     if None in different:
         return None
     known = [text for text in different if text is not None]
+    if len(known) == 1:
+        return known[0] if exact_point(column_type, known[0]) is not None else None
     if known and are_whole(column_type, known):
         return choose(known, key=int)
     places: dict[str, Point] = {}

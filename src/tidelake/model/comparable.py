@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
@@ -84,6 +85,7 @@ def comparables(column: Column, values: Sequence[Value]) -> list[Comparable] | N
     return known
 
 
+@lru_cache(maxsize=1024)
 def domain(column_type: str) -> Kind | None:
     """How a column is ordered by default; None if its statistics cannot be trusted to tell."""
     if is_decimal(column_type):

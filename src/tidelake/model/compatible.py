@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Invalid
 from tidelake.model.names import fold
 from tidelake.model.schema import Column
@@ -14,7 +15,7 @@ MODES = ("backward", "forward", "full")
 
 
 @dataclass(frozen=True, slots=True)
-class Compatibility:
+class Compatibility(DrawableReport):
     """True if nothing speaks against it; otherwise `reasons` say what does, column by column."""
 
     mode: str

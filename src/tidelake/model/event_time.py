@@ -76,10 +76,15 @@ class EventTime:
 
     def holds_at(self, moment: int) -> Predicate:
         """A fact is there at a moment: it has begun, and not ended by itself."""
+        not_ended = self.not_ended(moment)
+        return self.until(moment) if not_ended is None else And((self.until(moment), not_ended))
+
+    def not_ended(self, moment: int) -> Predicate | None:
+        """A fact has not ended by itself at a moment; None if facts have no such end."""
         if self.valid_to is None:
-            return self.until(moment)
+            return None
         later = Compare(self.valid_to.name, ">", _floor(self.valid_to, moment))
-        return And((self.until(moment), Or((IsNull(self.valid_to.name), later))))
+        return Or((IsNull(self.valid_to.name), later))
 
     def after(self, moment: int) -> Compare:
         """A fact is later than a moment."""

@@ -116,6 +116,11 @@ def _edits(columns: Sequence[Column], wanted: Evolution) -> dict[int, dict[str, 
         edit = edits[find(columns, path).id]
         edit |= {"default": like.default, "default_is_expression": like.default_is_expression}
     for path, comment in wanted.comment.items():
+        if not isinstance(comment, str | None):
+            raise Invalid(
+                f"comment={{{path!r}: {comment!r}}} is no text",
+                hint="give a text, or None to take the comment away",
+            )
         check_characters(comment or "", f"the comment {comment!r}")
         edits[find(columns, path).id]["comment"] = comment
     return edits

@@ -123,7 +123,7 @@ class InlinedRows:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] | ColumnarRows | GatheredRows | ManyRows
+    rows: tuple[Row, ...] | ColumnarRows | ManyRows
 
     def by_column(self) -> Sequence[Cells]:
         """Row ids, snapshots, and the values of each column, where whole numbers may be as such.
@@ -158,19 +158,38 @@ class ColumnarRows:
 
 
 @dataclass(frozen=True, slots=True)
-class GatheredRows:
-    """Many rows as their database has gathered them: in each part a JSON array for each column.
-    What is no row id and no snapshot is text, or a number that stands for its text."""
+class GatheredPart:
+    """Some rows as their database has gathered them: a JSON array for each column. Row ids that
+    follow one another are told by the first, and snapshots that are the same by that one. What is
+    no row id and no snapshot is text, or a number that stands for its text."""
 
     count: int
-    parts: tuple[tuple[str, ...], ...]
+    row_ids: str
+    snapshots: str
+    texts: tuple[str, ...]
+
+    def ids(self) -> Sequence[int]:
+        told = json.loads(self.row_ids)
+        return range(told, told + self.count) if isinstance(told, int) else list(told)
+
+    def columns(self) -> list[Cells]:
+        told = json.loads(self.snapshots)
+        snapshots = [told] * self.count if isinstance(told, int) else told
+        return [self.ids(), snapshots, *map(json.loads, self.texts)]
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredRows:
+    """Many rows, in the order of their ids."""
+
+    parts: tuple[GatheredPart, ...]
 
     def __len__(self) -> int:
-        return self.count
+        return sum(part.count for part in self.parts)
 
     def __iter__(self) -> Iterator[Row]:
         for part in self.parts:
-            yield from ColumnarRows(list(map(json.loads, part)))
+            yield from ColumnarRows(part.columns())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +266,7 @@ class PackedRows:
         return iter(sorted(rows, key=itemgetter(0)))
 
 
-ManyRows = ArrowRows | PackedRows
+ManyRows = ArrowRows | GatheredRows | PackedRows
 
 
 def _array(kind: str, data: object) -> array[int]:

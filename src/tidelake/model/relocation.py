@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
-class MoveResult:
+class MoveResult(DrawableReport):
     """The lake's data path was `before`, and is `data_path` now. Of the `files` that belong there
     so many are `missing`."""
 

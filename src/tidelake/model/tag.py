@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, time
 
+from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Invalid
 from tidelake.model.moment import from_now
 from tidelake.model.numpy_scalar import python_value
@@ -17,7 +18,7 @@ _LIKE_A_MOMENT = re.compile(r"(?=.*\d)[\d\s:.,+/TZtz_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(DrawableReport):
     """A name for a snapshot, which it protects from expiry."""
 
     name: str

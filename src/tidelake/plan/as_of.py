@@ -22,6 +22,7 @@ from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 
 _BEST = "_tidelake_best"
+_ENDLESS = "_tidelake_endless"
 _VOLATILE = ("random", "uuid", "nextval", "currval", "setseed", "current_", "sleep", "write_log")
 _PLACE = "_tidelake_place"
 _KEPT_BYTES = 32 * 1024 * 1024
@@ -35,7 +36,8 @@ class AsOfPlan:
     `wanted` names. `where` is what is left to ask of the winners, `predicate` the same; `asked` is
     the whole condition. Where a `rollup` is used, the first part reads it, the second facts about
     later times, and all others what came since. `keeps_ended`: keys that are no more come too,
-    each as the tombstone that ended it.
+    each as the tombstone that ended it. `keeps_beaten`: so do facts that may hold again, as soon
+    as those that beat them have ended by themselves.
     """
 
     as_of: int
@@ -48,6 +50,7 @@ class AsOfPlan:
     asked: str | None = None
     rollup: RollupUse | None = None
     keeps_ended: bool = False
+    keeps_beaten: bool = False
     total_files: int = 0
     pruned: tuple[PruneStep, ...] = ()
 
@@ -72,8 +75,13 @@ class AsOfPlan:
 
     @property
     def follows_rollup(self) -> bool:
-        """Whether there is a rollup, and every other fact is later than all that it has."""
-        return self.rollup is not None and all(part.is_empty for part in self.parts[2:])
+        """Whether there is a rollup with one fact of each key, and every other fact is later."""
+        one_each = self.rollup is not None and self.event.valid_to is None
+        return one_each and all(part.is_empty for part in self.parts[2:])
+
+    def lasting(self) -> AsOfPlan:
+        """All of the facts that a state as of a later moment may need."""
+        return replace(self, keeps_ended=True, keeps_beaten=self.event.valid_to is not None)
 
     def bytes_after(self, first: int) -> int:
         """How large what the parts read from a place on is."""
@@ -168,6 +176,8 @@ def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     what the rollup has. Few rows are read once and kept; of many, it is cheaper to read keys and
     times first, and then all again.
     """
+    if plan.keeps_beaten:
+        return _lasting_sql(plan, f"({' UNION ALL '.join(relations)})")
     first = 1 if plan.follows_rollup else 0
     keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
     time, end = quote(plan.event.time.name), _alive(plan)
@@ -193,6 +203,8 @@ def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
 def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:
     """The same in one pass, for where `relation` lies scattered, and joining it with itself would
     move all of it."""
+    if plan.keeps_beaten:
+        return _lasting_sql(plan, relation)
     fields = ", ".join(f"'f{place}': {quote(name)}" for place, name in enumerate(plan.wanted))
     rank = f"{{'t': {quote(plan.event.time.name)}, 'r': {ROW_NUMBER}}}"
     keys = ", ".join(quote(column.name) for column in plan.event.key)
@@ -203,6 +215,24 @@ def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:
         f"SELECT {chosen} FROM (SELECT max_by({{{fields}}}, {rank}) AS {_BEST}"
         f" FROM {relation} AS _tidelake_facts GROUP BY {keys}) AS _tidelake_winners"
         f"{f' WHERE {end}' if end else ''}"
+    )
+
+
+def _lasting_sql(plan: AsOfPlan, relation: str) -> str:
+    """Facts that outlast all of their key that beat them: those that do not can hold no more."""
+    assert plan.event.valid_to is not None
+    keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
+    end, time = quote(plan.event.valid_to.name), quote(plan.event.time.name)
+    better = (
+        f"(PARTITION BY {keys} ORDER BY {time} DESC, {ROW_NUMBER} DESC"
+        " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    )
+    return (
+        f"SELECT {wanted} FROM (SELECT *, max({end}) OVER {better} AS {_BEST},"
+        f" max(CASE WHEN {end} IS NULL THEN 1 ELSE 0 END) OVER {better} AS {_ENDLESS}"
+        f" FROM {relation} AS _tidelake_facts) AS _tidelake_ranked"
+        f" WHERE coalesce({_ENDLESS}, 0) = 0"
+        f" AND ({end} IS NULL OR {_BEST} IS NULL OR {end} > {_BEST})"
     )
 
 

@@ -228,10 +228,17 @@ class DraftSession(Session):
     # What writes ask of it.
 
     def do(self, operation: Callable[[DraftSession], WriteResult]) -> WriteResult:
-        """One more write."""
+        """One more write, whole or not at all: if it fails, and the caller goes on, nothing of it
+        is committed."""
         self.check_open()
         self.drafts.check_no_revival()
-        done = operation(self)
+        saved, before = self.drafts.saved(), len(self.written)
+        try:
+            done = operation(self)
+        except BaseException:
+            self.drafts.restore(saved)
+            self._unwrite(before)
+            raise
         self.counts = _sum(self.counts, done) if self._wrote_before else done
         self._wrote_before = True
         return done
@@ -328,9 +335,13 @@ class DraftSession(Session):
             yield
         except BaseException:
             draft.restore(saved)
-            self.discard(self.written[before:])
-            del self.written[before:]
+            self._unwrite(before)
             raise
+
+    def _unwrite(self, before: int) -> None:
+        """Remove the files that were written last: those after so many."""
+        self.discard(self.written[before:])
+        del self.written[before:]
 
     def check_current(self, name: TableName) -> None:
         """A write that looks at nothing may begin from what the lake last knew. Once it has

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 
 from tidelake.catalog.database.database import Reader
 from tidelake.errors import Invalid
@@ -26,6 +27,21 @@ class Drafts:
     new_schemas: dict[str, SchemaInfo] = field(default_factory=dict)
     dropped_schemas: dict[int, SchemaInfo] = field(default_factory=dict)
     revivals: list[Revival] = field(default_factory=list)
+
+    def saved(self) -> Drafts:
+        """A copy, to which it can go back."""
+        found = Drafts(*(copy(getattr(self, each.name)) for each in fields(self)))
+        found.tables = {table_id: draft.saved() for table_id, draft in self.tables.items()}
+        return found
+
+    def restore(self, saved: Drafts) -> None:
+        """Whoever holds a draft that is there then goes on holding it."""
+        kept = {i: draft for i, draft in self.tables.items() if i in saved.tables}
+        for each in fields(self):
+            setattr(self, each.name, getattr(saved, each.name))
+        for table_id, draft in kept.items():
+            draft.restore(saved.tables[table_id])
+            self.tables[table_id] = draft
 
     def drop_table(self, draft: TableDraft) -> None:
         del self.tables[draft.after.id]

@@ -11,6 +11,7 @@ from tidelake.catalog.annex import Annex
 from tidelake.catalog.database.database import Reader
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
+from tidelake.model.terms import Terms
 from tidelake.session.hooks import Hook
 
 if TYPE_CHECKING:
@@ -53,8 +54,11 @@ class MirrorFormat(Protocol):
 
     def hook(self, session: Any, /) -> Hook: ...
 
-    def mirror(self, session: Any, name: TableName, /, *, history: bool) -> TableMirror:
-        """Publish a table from now on, or as it was at every snapshot."""
+    def mirror(
+        self, session: Any, name: TableName, /, *, history: bool, terms: Terms
+    ) -> TableMirror:
+        """Publish a table from now on, or as it was at every snapshot. What is committed for it is
+        on these terms."""
 
     def mirrored(self, session: Any, name: TableName, /) -> TableMirror:
         """The mirror of a table that has one."""

@@ -72,7 +72,7 @@ class LazyRows(Guessable, Drawable):
 
     def _sheet(self) -> Sheet:
         """What it is, for which no rows are read."""
-        return Sheet.of(repr(self)).with_note("head() reads a few rows")
+        return Sheet.of(repr(self).strip("<>")).with_note("head() reads a few rows")
 
     def _asked(self) -> Subquery:
         """The rows as a query, to stand in a larger one."""
@@ -209,7 +209,7 @@ class Excerpt(LazyRows):
             return super()._sheet()
         found = self.limit(MOST_ROWS + 1).to_arrow()
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        return Sheet.of(repr(self)).with_grid(found.column_names, rows)
+        return Sheet.of(repr(self).strip("<>")).with_grid(found.column_names, rows)
 
     def _default_engine(self) -> Engine:
         return self._rows._default_engine()

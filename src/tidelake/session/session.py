@@ -125,7 +125,9 @@ class Session:
         require("spark", "the Spark engine", "pyspark")
         from tidelake.engine.spark.engine import SparkEngine
 
-        return SparkEngine(spark or self.spark, self.local.for_tasks())
+        if spark is not None and not hasattr(spark, "createDataFrame"):
+            raise Invalid(f"spark={spark!r} is no Spark session", hint="give a SparkSession")
+        return SparkEngine(self.spark if spark is None else spark, self.local.for_tasks())
 
     @property
     def annexes(self) -> tuple[Annex, ...]:

@@ -30,7 +30,10 @@ from tidelake.syntax.tokens import Edit, apply_edits
 from tidelake.syntax.tree import NotSelect
 
 DEEPEST_VIEW = 32
-DECLARE = 'declare it: t.set_event_time("ts", key=["id"])'
+DECLARE = (
+    'declare it: t.set_event_time("ts", key=["id"]); for tables as they were committed at a moment'
+    " use known_at(…)"
+)
 # DuckDB has tables and views of its own under such names.
 _TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
 
@@ -109,11 +112,15 @@ class QueryTables:
             asked = read(text)
         except NotSelect:
             raise Invalid(f"{text!r} is no query", hint="SELECT …") from None
-        if asked.parameter_names():
-            raise Invalid(f"{text!r} has parameters of its own", hint="write values into it")
+        values = self.clock.values
+        if asked.marks or not values.keys() >= set(asked.parameter_names()):
+            raise Invalid(
+                f"{text!r} has parameters of its own", hint="write it in brackets, not as a text"
+            )
         inner = QueryTables(self.clock)
         edits, _ = inner.bind(asked, DEFAULT_SCHEMA, seen, depth)
-        return BoundRows(seen.session, apply_edits(asked.sql, edits), inner.tables)
+        sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
+        return BoundRows(seen.session, sql, inner.tables)
 
     def _hint(self, table: Table) -> Hint | None:
         if not has_hint(table):

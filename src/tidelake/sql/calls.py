@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tidelake.errors import Invalid, TidelakeError, Unsupported
@@ -107,7 +108,21 @@ class Call:
             (row,) = local.query(f"SELECT {chosen}", {}, used).to_arrow().to_pylist()
         except TidelakeError as error:
             raise Invalid(f"{self.name}(): {error.message}", hint=_CONSTANT) from error
-        return list(row.values())
+        return [_in_python(value) for value in row.values()]
+
+
+def _in_python(value: Any) -> Any:
+    """A value as Python's methods take it: an interval is a span, as long as it can be one."""
+    if isinstance(value, Mapping):
+        return {name: _in_python(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_in_python(each) for each in value]
+    if not hasattr(value, "nanoseconds") or not hasattr(value, "months"):
+        return value
+    shorter = timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
+    if value.months and shorter:
+        return value
+    return f"{value.months}mo" if value.months else shorter
 
 
 _UNKNOWN = object()
@@ -123,9 +138,10 @@ def _known(argument: Argument, given: Mapping[str, Value]) -> object:
     return _UNKNOWN
 
 
-def with_texts(sql: str) -> str:
+def with_texts(sql: str) -> tuple[str, list[str]]:
     """The same query, in which sides of point-in-time joins that are queries in brackets are
-    texts: DuckDB lets a function have one such argument at most, and no moments in it."""
+    texts, and the names of the parameters in these. DuckDB lets a function have one such argument
+    at most, and no moments in it."""
     words, edits, at = tokens(sql), list[Edit](), 0
     while at < len(words) - 1:
         if words[at].word == "ASOF_JOIN" and words[at + 1].text == "(":
@@ -133,7 +149,10 @@ def with_texts(sql: str) -> str:
             edits += _queries(sql, words[at + 1 : stop + 1])
             at = stop
         at += 1
-    return apply_edits(sql, edits) if edits else sql
+    spans = [(edit.start, edit.stop) for edit in edits]
+    within = [token for token in words if any(s < token.start < e for s, e in spans)]
+    names = [token.text[1:] for token in within if token.kind == "parameter"]
+    return (apply_edits(sql, edits), names) if edits else (sql, [])
 
 
 def _queries(sql: str, words: Sequence[Token]) -> Iterator[Edit]:

@@ -17,6 +17,7 @@ from tidelake.event_time.explanation import Explanation, explain
 from tidelake.model.event_time import as_moment
 from tidelake.model.forms import ColumnType
 from tidelake.model.literal import Value
+from tidelake.model.misfit import naming_misfits
 from tidelake.model.names import DEFAULT_SCHEMA
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
@@ -98,6 +99,7 @@ class EngineQuery:
     rowwise: bool = False
 
 
+@naming_misfits
 class Query(LazyRows):
     """A SELECT over a lake, with the same `to_*` methods as a Scan. Nothing runs until asked, and
     then it sees the lake as it is by then. If it is `explained`, its rows tell how its tables would

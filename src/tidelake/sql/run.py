@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session.replay import NO_PURPOSE, write
@@ -43,6 +43,11 @@ def _explained(text: str) -> str:
     """The query that an EXPLAIN is of."""
     words = Words(text)
     words.expect("EXPLAIN")
+    if words.next == "ANALYZE":
+        raise Unsupported(
+            "EXPLAIN ANALYZE is not supported: EXPLAIN tells what would be read, and runs nothing",
+            hint="EXPLAIN SELECT …",
+        )
     return words.rest()
 
 

@@ -78,7 +78,7 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Text:
     """One query. `sql` is what DuckDB reads: its moments are blanks, and its parameters have
-    names."""
+    names. `in_sides` are those within queries that are sides of point-in-time joins."""
 
     sql: str
     node: Node
@@ -87,6 +87,7 @@ class Text:
     marks: int = 0
     moments: Sequence[MomentClause] = field(default=())
     calls: Sequence[Call] = field(default=())
+    in_sides: Sequence[str] = field(default=())
 
     @property
     def is_passage(self) -> bool:
@@ -106,10 +107,11 @@ class Text:
         )
 
     def parameter_names(self) -> list[str]:
-        """Of every parameter, those in moments too."""
+        """Of every parameter, those in moments and in sides of joins too."""
         own = [token.text[1:] for token in self.found if token.kind == "parameter"]
         moments = [each for clause in self.moments for each in (clause.moment, clause.until)]
-        return own + [n.name for each in moments if each is not None for n in parameters(each)]
+        timed = [n.name for each in moments if each is not None for n in parameters(each)]
+        return [*own, *timed, *self.in_sides]
 
     def used(self, values: Mapping[str, Value]) -> dict[str, Any]:
         """The values that DuckDB is to bind."""
@@ -134,7 +136,6 @@ class Text:
 
 def read(text: str) -> Text:
     """NotSelect for what DuckDB reads and does not show."""
-    text = with_texts(text)
     words = tokens(text)
     while words and words[-1].text == ";" and words[-1].kind == "sign":
         words.pop()
@@ -142,8 +143,9 @@ def read(text: str) -> Text:
         text, words = shown, tokens(shown)
     text, words = _quote_names(text[: words[-1].end + 1] if words else "", words)
     sql, marks = number_parameters(text, words)
+    refuse_mixture(tokens(sql))
+    sql, in_sides = with_texts(sql)
     words = tokens(sql)
-    refuse_mixture(words)
     finder = Finder(sql, words)
     clauses = [(each, clause_of(each, finder, sql, words)) for each in finder.clauses()]
     spans = [(words[each.span[0]].start, words[each.span[1] - 1].end + 1) for each, _ in clauses]
@@ -154,7 +156,8 @@ def read(text: str) -> Text:
     for (start, _), (_, clause) in zip(spans, clauses, strict=True):
         _attach(clause, start, tables, words)
     moments = [clause for _, clause in clauses]
-    return Text(sql, node, _own(tables), words, marks, moments, list(calls(node, sql, words)))
+    called = list(calls(node, sql, words))
+    return Text(sql, node, _own(tables), words, marks, moments, called, in_sides)
 
 
 def _quote_names(text: str, words: list[Token]) -> tuple[str, list[Token]]:

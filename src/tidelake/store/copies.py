@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tidelake.errors import Invalid
 from tidelake.store.failures import reporting
 from tidelake.store.files import Store, is_local, local_path
 
@@ -17,6 +18,8 @@ _AT_ONCE = 8
 
 def folder_of(path: object) -> str:
     """A folder as it is used: complete, with a slash at the end."""
+    if not isinstance(path, str | Path) or not str(path).strip() or "\0" in str(path):
+        raise Invalid(f"{path!r} is no folder", hint="give a path, or an address in a store")
     given = str(path)
     place = given if "://" in given else str(Path(given).expanduser().absolute())
     return place if place.endswith("/") else f"{place}/"

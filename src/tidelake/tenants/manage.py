@@ -15,6 +15,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.namespace import Namespace, checked_role, checked_tenant
 from tidelake.model.sandbox import Confinement, Sandbox
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session import share_records as shares
 from tidelake.session.drafting import DraftSession
 from tidelake.session.replay import write
@@ -27,7 +28,9 @@ from tidelake.tenants.values import Quota, TenantDrop, TenantState
 from tidelake.write import definitions
 
 
-def create_tenant(session: Session, name: str, quota: Quota | None) -> None:
+def create_tenant(
+    session: Session, name: str, quota: Quota | None, terms: Terms = NO_TERMS
+) -> None:
     """A new tenant with its first schema, in one commit."""
     _check_owner(session)
     namespace = Namespace(checked_tenant(name))
@@ -40,7 +43,7 @@ def create_tenant(session: Session, name: str, quota: Quota | None) -> None:
 
     def keep(writer: Writer) -> None:
         records.put(writer, name, quota or Quota())
-        audit.put(writer, AuditRecord("create tenant", tenant=name))
+        audit.put(writer, AuditRecord("create tenant", tenant=name, actor=terms.author))
 
     def create(tx: DraftSession) -> WriteResult:
         with tx.reading() as reader:
@@ -48,7 +51,7 @@ def create_tenant(session: Session, name: str, quota: Quota | None) -> None:
         tx.in_commit = keep
         return definitions.create_schema(tx, "main")
 
-    write(inside, create)
+    write(inside, create, terms=terms)
 
 
 def _check_free(reader: Reader, session: Session, namespace: Namespace) -> None:
@@ -108,14 +111,14 @@ def confine(
     return session.within(namespace, CellEngine(given, temp, walls))
 
 
-def set_quota(session: Session, name: str, quota: Quota) -> None:
+def set_quota(session: Session, name: str, quota: Quota, author: str | None = None) -> None:
     _check_owner(session)
     find_tenant(session, name)
     said = ", ".join(f"{key}={value}" for key, value in asdict(quota).items())
     with session.database.writing() as writer:
         audit.ensure(writer)
         records.set_quota(writer, name, quota)
-        audit.put(writer, AuditRecord("set quota", detail=said, tenant=name))
+        audit.put(writer, AuditRecord("set quota", detail=said, tenant=name, actor=author))
 
 
 def tenants(session: Session) -> list[TenantState]:
@@ -125,11 +128,11 @@ def tenants(session: Session) -> list[TenantState]:
         return states(reader, session.at(reader), own_tables.clock(reader))
 
 
-def set_retention(session: Session, name: str, span: str | None) -> None:
+def set_retention(session: Session, name: str, span: str | None, author: str | None = None) -> None:
     """How long the past of a tenant is kept at least."""
     _check_owner(session)
     find_tenant(session, name)
-    retention.put(session, name, span)
+    retention.put(session, name, span, author)
 
 
 def _tables(reader: Reader, session: Session, namespace: Namespace) -> list[TableName]:
@@ -137,7 +140,9 @@ def _tables(reader: Reader, session: Session, namespace: Namespace) -> list[Tabl
     return [name for _, name in found if namespace.holds(name.schema)]
 
 
-def drop_tenant(session: Session, name: str, *, dry_run: bool) -> TenantDrop:
+def drop_tenant(
+    session: Session, name: str, *, dry_run: bool, terms: Terms = NO_TERMS
+) -> TenantDrop:
     """Drop all that a tenant has, in one commit. Its past stays until it expires."""
     _check_owner(session)
     namespace = Namespace(find_tenant(session, name).name)
@@ -150,11 +155,11 @@ def drop_tenant(session: Session, name: str, *, dry_run: bool) -> TenantDrop:
         database_role.shut(session, str(namespace.tenant))
         with session.database.writing() as writer:
             audit.ensure(writer)
-        write(session, lambda tx: _drop(tx, namespace))
+        write(session, lambda tx: _drop(tx, namespace, terms.author), terms=terms)
     return told
 
 
-def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
+def _drop(tx: DraftSession, namespace: Namespace, author: str | None) -> WriteResult:
     tenant = str(namespace.tenant)
 
     def forget(writer: Writer) -> None:
@@ -162,7 +167,7 @@ def _drop(tx: DraftSession, namespace: Namespace) -> WriteResult:
         retention.remove(writer, tenant)
         shares.forget_tenant(writer, tenant)
         database_role.remove(writer, tenant)
-        audit.put(writer, AuditRecord("drop tenant", tenant=tenant))
+        audit.put(writer, AuditRecord("drop tenant", tenant=tenant, actor=author))
 
     tx.in_commit = forget
     with tx.reading() as reader:

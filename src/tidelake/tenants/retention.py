@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import audit, own_tables
 from tidelake.catalog.annex import Annex
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read import options
@@ -29,15 +30,18 @@ def every(reader: Reader) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def put(session: Session, tenant: str, span: str | None) -> None:
-    """From now on; None: nothing is promised."""
+def put(session: Session, tenant: str, span: str | None, author: str | None) -> None:
+    """From now on; None: nothing is promised. `author` is for the audit."""
     if span is not None:
         check_span(span, name="retention")
         moment_before(datetime.now(UTC), span, name="retention")
     with session.database.writing() as writer:
         own_tables.ensure(writer, TABLE)
+        audit.ensure(writer)
     with session.database.writing() as writer:
         remove(writer, tenant)
+        detail = span or "none"
+        audit.put(writer, AuditRecord("set retention", detail=detail, tenant=tenant, actor=author))
         if span is not None:
             writer.execute(
                 f"INSERT INTO {TABLE} (tenant_name, span) VALUES (:name, :span)",

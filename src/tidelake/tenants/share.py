@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidelake.catalog import own_tables
+from tidelake.catalog import audit, own_tables
 from tidelake.catalog.annex import Annex
+from tidelake.catalog.audit import AuditRecord
 from tidelake.catalog.database.database import Reader, Writer
 from tidelake.catalog.read import paths
 from tidelake.catalog.read import tables as read
@@ -34,8 +35,14 @@ class Share:
     shared_at: datetime
 
 
-def share(session: Session, table: TableName, with_tenants: With, name: str | None) -> Share:
-    """Let tenants read a table; who could before can still."""
+def share(
+    session: Session,
+    table: TableName,
+    with_tenants: With,
+    name: str | None,
+    author: str | None = None,
+) -> Share:
+    """Let tenants read a table; who could before can still. `author` is for the audit."""
     called = table.name if name is None else name
     check_characters(called, f"the name {called!r} of a share")
     with session.reading() as reader:
@@ -47,16 +54,21 @@ def share(session: Session, table: TableName, with_tenants: With, name: str | No
         _check_free(reader, called, found.id)
     with session.database.writing() as writer:
         own_tables.ensure(writer, shares.TABLE)
+        audit.ensure(writer)
     with session.database.writing() as writer:
         _check_free(writer, called, found.id)
         moment = own_tables.clock(writer)
         for tenant in wanted:
             shares.put(writer, called, tenant, found.id, moment)
+            told = _told("share", found.name, tenant, author)
+            audit.put(writer, told)
     (done,) = [each for each in every(session) if each.name == called]
     return done
 
 
-def unshare(session: Session, table: TableName, with_tenants: With | None) -> None:
+def unshare(
+    session: Session, table: TableName, with_tenants: With | None, author: str | None = None
+) -> None:
     """Let tenants read it no longer; nobody, unless some are named."""
     with session.reading() as reader:
         table_id = session.table_info(reader, session.at(reader), table).id
@@ -66,8 +78,18 @@ def unshare(session: Session, table: TableName, with_tenants: With | None) -> No
     if not going:
         raise NotFound(f"{table} is not shared so", hint="lake.shares() tells what is")
     with session.database.writing() as writer:
+        audit.ensure(writer)
+    with session.database.writing() as writer:
         for each in going:
             shares.remove(writer, each.name, each.tenant)
+            told = _told("unshare", table, each.tenant, author)
+            audit.put(writer, told)
+
+
+def _told(action: str, table: TableName, tenant: str, author: str | None) -> AuditRecord:
+    if tenant == EVERYBODY:
+        return AuditRecord(action, str(table), detail="all tenants", actor=author)
+    return AuditRecord(action, str(table), tenant=tenant, actor=author)
 
 
 def every(session: Session) -> list[Share]:

@@ -18,6 +18,7 @@ from tidelake.catalog.commit import commit
 from tidelake.catalog.commit import rebuild as upkeep
 from tidelake.catalog.commit.commit import CommitRequest
 from tidelake.coverage import lookup
+from tidelake.engine.parquet.spans import fit_into_files
 from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.event_time.rollups import keep_up as rollup_upkeep
 from tidelake.model.change import (
@@ -122,7 +123,7 @@ def _prospect(session: Session, name: TableName) -> CompactResult:
 
 def _compact(session: Session, name: TableName, terms: Terms) -> CompactResult:
     _check_encryption(session, name)
-    first = found = look(session, name)
+    first = found = _movable(look(session, name))
     planned = actions(situation(session, found))
     files, size = sum(a.files for a in planned), sum(a.bytes for a in planned)
     with announce_work(session), progress(f"compacting {name}", files=files, bytes=size) as tell:
@@ -130,7 +131,7 @@ def _compact(session: Session, name: TableName, terms: Terms) -> CompactResult:
         while planned:
             _do(run, found, [action for action in planned if action.kind == planned[0].kind])
             try:
-                found = look(session, name)
+                found = _movable(look(session, name))
             except NotFound:  # dropped, or renamed, while this was done
                 break
             planned = actions(situation(session, found), run.kinds)
@@ -143,6 +144,11 @@ def _compact(session: Session, name: TableName, terms: Terms) -> CompactResult:
         tuple(run.done),
         tuple(run.snapshots),
     )
+
+
+def _movable(found: TableState) -> TableState:
+    """Without the rows in the catalog that would be others in a file, or none at all."""
+    return replace(found, kept=tuple(kept for kept in found.kept if fit_into_files(kept.rows)))
 
 
 def flush_rows(session: Session, name: TableName) -> None:

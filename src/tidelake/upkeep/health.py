@@ -10,7 +10,7 @@ from tidelake.catalog.read import options, sizes
 from tidelake.catalog.read.sizes import TableSize
 from tidelake.coverage.question import Question, coverage
 from tidelake.coverage.values.series import Series
-from tidelake.errors import Unsupported
+from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.rollups.make import list_rollups
 from tidelake.event_time.values.rollup import TAG as ROLLUP_TAG
 from tidelake.history import consumer_records as consumers
@@ -27,6 +27,8 @@ _MOST_TABLES = 1000
 
 def health(session: Session, limits: HealthLimits | None = None) -> Health:
     """What is worth a look now."""
+    if limits is not None and not isinstance(limits, HealthLimits):
+        raise Invalid(f"limits={limits!r} are none", hint="give HealthLimits(…)")
     most = limits or HealthLimits()
     looks: tuple[Callable[[Session, HealthLimits], Iterator[Signal]], ...] = (
         _files,

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
 class KeptFiles:
@@ -22,7 +24,7 @@ class KeptFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class CleanupResult:
+class CleanupResult(DrawableReport):
     """`files` and `bytes` are of all that was removed, `paths` says which. Of these, `scheduled`
     were no longer needed by any snapshot, or by the rollup they were of, and `orphans` never
     belonged to one. `missing` had been scheduled, and were gone already."""
@@ -109,7 +111,7 @@ class RollupAction:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactResult:
+class CompactResult(DrawableReport):
     """What a run has done, or with `dry_run` would do. `snapshots` are those it has made."""
 
     files_before: int = 0
@@ -188,7 +190,7 @@ class KeptSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireResult:
+class ExpireResult(DrawableReport):
     """`files` and `bytes` are of the lake's own data files and delete files that no snapshot needs
     any more: they are scheduled, and `cleanup` removes them. Files that were registered or
     imported stay where they are. `tables` had been dropped, and have now gone with

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tidelake.drawing.report import DrawableReport
+
 Kind = Literal[
     "small files",
     "deletes",
@@ -85,7 +87,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class Health(DrawableReport):
     """All that is worth a look at a snapshot, what is severe first. Orphans are not among it: to
     find them the store must be listed, which `lake.cleanup(dry_run=True)` does."""
 

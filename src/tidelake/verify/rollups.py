@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tidelake.catalog.inventory import Inventory
 from tidelake.catalog.read import tables as read
@@ -85,4 +84,4 @@ def _plans(session: Session, rollup: Rollup) -> tuple[ScanPlan, AsOfPlan] | None
         facts = TableMeta.gather(reader, info)
         wanted = (*info.schema.names, ROW_NUMBER)
         found = plan_as_of(reader, at, facts, BoundRequest(wanted), rollup.as_of)
-    return plan_rollup(at, facts, rollup, wanted), replace(found, keeps_ended=True)
+    return plan_rollup(at, facts, rollup, wanted), found.lasting()

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from tidelake.drawing.report import DrawableReport
 from tidelake.model.file import MappedField
 from tidelake.model.schema import Column
 from tidelake.model.statistics import ColumnStats
@@ -108,7 +109,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(DrawableReport):
     """`checked` counts what was looked at: checks, snapshots, tables, files, rows and so on."""
 
     problems: tuple[Problem, ...] = ()

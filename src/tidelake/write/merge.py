@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import MAXYEAR, MINYEAR, date
 from typing import Any
 
 from tidelake.engine import Among, Job
@@ -302,10 +303,16 @@ def _range(job: Job, survey: _Survey) -> Predicate | None:
             rows = job.rows(
                 f"SELECT DISTINCT {quote(name)} FROM source WHERE {quote(name)} IS NOT NULL"
             )
-            parts.append(In(name, tuple(row[0] for row in rows)))
-        elif low is not None:
+            if not any(_is_at_an_end(value) for (value,) in rows):
+                parts.append(In(name, tuple(value for (value,) in rows)))
+        elif low is not None and not _is_at_an_end(low) and not _is_at_an_end(high):
             parts += [Compare(name, ">=", low), Compare(name, "<=", high)]
     return And(tuple(parts)) if parts else None
+
+
+def _is_at_an_end(value: object) -> bool:
+    """Whether it may stand for an infinity: for Python that is the first or the last day."""
+    return isinstance(value, date) and value.year in (MINYEAR, MAXYEAR)
 
 
 def _is_ranged(key: Column) -> bool:

@@ -232,6 +232,24 @@ def test_connect(spark_connect, tmp_path):
     assert query.to_arrow().column(0).to_pylist() == [50]
 
 
+@pytest.mark.parametrize(
+    "session", ["spark", pytest.param("spark_connect", marks=pytest.mark.slow)]
+)
+def test_deleted_rows_are_looked_up_wherever_their_bits_are(request, session, tmp_path):
+    """First and last bits of words, the sign bit among them, of one file and of several."""
+    spark = request.getfixturevalue(session)
+    lake, engine = DuckLake(tmp_path), SparkEngine(spark, LocalEngine())
+    lake.run('CREATE TABLE t (id INTEGER, "a{b}" VARCHAR)')
+    gone = [0, 1, 62, 63, 64, 127, 128, 191, 192, 255]
+    for files, (start, count) in enumerate(((0, 256), (1000, 65), (2000, 64), (3000, 1)), start=1):
+        rows = f"SELECT {start} + range, 'v' || range FROM range({count})"
+        lake.run(f"INSERT INTO t {rows}", f"DELETE FROM t WHERE id % 1000 IN {tuple(gone)}")
+        plan = lake.plan()
+        assert len([file for file in plan.files if file.has_deletes]) == min(files, 3)
+        assert session == "spark_connect" or "scalar-subquery" in scan_of(engine.frame(plan))
+        check(spark, lake, plan)
+
+
 @pytest.mark.slow
 def test_files_are_told_apart_by_their_sizes_or_else_by_their_paths(spark, tmp_path):
     """A size that is not the catalog's must stop the read, not bring deleted rows back."""
@@ -253,3 +271,6 @@ def test_files_are_told_apart_by_their_sizes_or_else_by_their_paths(spark, tmp_p
     wrong = replace(plan, files=(one, replace(other, bytes=other.bytes + 1)))
     with pytest.raises(Corrupt, match="not of the size that the catalog says"):
         engine.read(wrong).to_arrow()
+    fewer = replace(plan, files=(replace(one, rows=20), other))
+    with pytest.raises(Corrupt, match="not of the size that the catalog says"):
+        engine.read(fewer).to_arrow()

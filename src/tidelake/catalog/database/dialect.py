@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
@@ -130,19 +130,6 @@ class Dialect(Protocol):
     def inline_column(self, column: Column, name: str) -> InlineColumn:
         """The same column where many values are read at once: text, or whole numbers."""
         return InlineColumn(self.inline_sql(column, name))
-
-    def gathered(
-        self,
-        _ask: Ask,
-        _table: str,
-        _names: Sequence[str],
-        _condition: str,
-        _given: Mapping[str, object],
-    ) -> list[Any] | None:
-        """Many rows of such a table in parts, in the order in which they came: how many, and a JSON
-        array for each of these columns, as they are kept. None: they are to be asked for one by
-        one."""
-        return None
 
     def read_as(self, column: Column) -> Column:
         """A column with the types in which its values are read."""

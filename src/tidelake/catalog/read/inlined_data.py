@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
@@ -11,7 +10,7 @@ from typing import Any
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.database.dialect import SMALL_INTEGERS, InlineColumn
 from tidelake.catalog.read.tables import columns_of_version, visible
-from tidelake.model.file import Cells, ColumnarRows, GatheredRows, InlinedRows, ManyRows
+from tidelake.model.file import Cells, ColumnarRows, InlinedRows, ManyRows
 from tidelake.model.names import fold, quote
 from tidelake.model.schema import Column
 
@@ -119,12 +118,10 @@ def _columns(reader: Reader, table_id: int, schema_version: int) -> tuple[Column
     return tuple(reader.dialect.read_as(column) for column in declared)
 
 
-Rows = tuple[()] | ColumnarRows | GatheredRows | ManyRows
+Rows = tuple[()] | ColumnarRows | ManyRows
 
 
 def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) -> Rows:
-    if (gathered := _gathered(reader, when, name, chosen)) is not None:
-        return gathered
     stored = _stored_names(reader, name)
     spelled = [(column, stored.get(fold(column.name), column.name)) for column in chosen]
     values = "".join(f", {reader.dialect.inline_sql(c, quote(name))}" for c, name in spelled)
@@ -140,26 +137,10 @@ def _rows(reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]) ->
     return ColumnarRows([row_ids, snapshots, *map(_values, cells, chosen)])
 
 
-def _gathered(
-    reader: Reader, when: _When, name: str, chosen: tuple[Column, ...]
-) -> GatheredRows | None:
-    """Many rows, where the database gives them together, and in the order of their ids."""
-    if any(column.type in _UNLIKE_TEXT for column in chosen):
-        return None
-    names = ["row_id", when.snapshot, *(quote(column.name) for column in chosen)]
-    parts = reader.dialect.gathered(reader.rows, name, names, when.condition, when.values)
-    if not parts:
-        return None
-    row_ids = [row_id for _, ids, *_ in parts for row_id in json.loads(ids)]
-    if row_ids != sorted(row_ids):
-        return None
-    return GatheredRows(len(row_ids), tuple(tuple(texts) for _, *texts in parts))
-
-
 def _many(
     reader: Reader, when: _When, name: str, spelled: Sequence[tuple[Column, str]]
 ) -> ManyRows | None:
-    """Many rows, where the database gives them by column; in the order of their ids."""
+    """Many rows, where the database gives them together; in the order of their ids."""
     if any(column.type in _UNLIKE_TEXT for column, _ in spelled):
         return None
     wanted = [InlineColumn("row_id", is_whole=True), InlineColumn(when.snapshot, is_whole=True)]

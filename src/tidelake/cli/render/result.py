@@ -15,7 +15,7 @@ def show(result: WriteResult, as_json: bool) -> None:
     if as_json:
         render.document(asdict(result))
     else:
-        render.line(f"{_landed(result)}{counts(result)}")
+        render.line(str(result))
 
 
 def show_any(result: object, as_json: bool) -> None:
@@ -38,24 +38,3 @@ def _plain(result: object) -> object:
     if is_dataclass(result) and not isinstance(result, type):
         return asdict(result)
     return result
-
-
-def _landed(result: WriteResult) -> str:
-    """Where there is nothing to commit there is no new snapshot."""
-    at = f"snapshot {result.snapshot_id}"
-    if result.duplicate and not result.attempts:
-        return f"done before, at {at}"
-    return at if result.attempts else f"nothing to do; the lake is at {at}"
-
-
-def counts(result: WriteResult) -> str:
-    """Rows and files, after a colon; nothing if there are none."""
-    told = [
-        f"{count:,} {'row' if count == 1 else 'rows'} {what}"
-        for what in ("inserted", "updated", "deleted")
-        if (count := getattr(result, what))
-    ]
-    if result.files:
-        files = f"{result.files:,} {'file' if result.files == 1 else 'files'}"
-        told.append(f"{files} of {result.bytes:,} bytes")
-    return f": {', '.join(told)}" if told else ""

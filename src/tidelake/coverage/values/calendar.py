@@ -25,6 +25,7 @@ from tidelake.coverage.values.series import Series
 from tidelake.errors import Invalid
 from tidelake.model.event_time import as_moment
 from tidelake.model.forms import Bound
+from tidelake.model.misfit import naming_misfits
 
 _ZONE = 'give a name such as "Europe/London" or "UTC"; where none is known: pip install tzdata'
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -39,8 +40,9 @@ class CalendarSource(Protocol):
     def __calendar__(self) -> tuple[Clock, Buckets]: ...
 
 
+@naming_misfits
 class Calendar:
-    """A rule for which buckets are expected. A bucket is, if any part of it is in a session.
+    """A rule for which buckets are expected: those of which any part is in a session.
 
     `&`, `|` and `-` put calendars together, bucket by bucket. Calendars that say the same are
     equal.
@@ -120,7 +122,7 @@ class Calendar:
 
     @property
     def is_always(self) -> bool:
-        """Whether it expects every bucket by its very rule."""
+        """Whether this is the calendar that expects every bucket."""
         return isinstance(self.rule, Always)
 
     def expected(self, series: Series, first: int, end: int) -> Buckets:

@@ -24,6 +24,7 @@ from tidelake.delta.values.reports import ImportState
 from tidelake.errors import Corrupt, Denied
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session.session import Session
 from tidelake.store.within import Within
 
@@ -46,6 +47,8 @@ class Import:
     take_over: bool = False
     places: tuple[str, ...] = ()
     """Folders beside the table's own whose files its log may name."""
+    terms: Terms = NO_TERMS
+    """Who imports, and why: instead of what the log says of its versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from tidelake.model.change import Origin, WriteResult
 from tidelake.model.names import TableName
 from tidelake.model.schema import Schema
 from tidelake.model.table import PartitionKey, PartitionSpec
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.plan.partitioning.transforms import Identity
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
@@ -50,6 +51,7 @@ def import_delta(
     take_over: bool = False,
     dry_run: bool = False,
     places: Sequence[str] = (),
+    terms: Terms = NO_TERMS,
 ) -> ImportResult:
     """Make a Delta table a table of the lake, as `tidelake.import_delta` says."""
     if mode not in MODES:
@@ -60,7 +62,7 @@ def import_delta(
         session.check_writable()
     log = location.listing(session)
     job = _begun(session, log, session.namespace.parse(table), mode, up_to_version, resume=resume)
-    job = replace(job, take_over=take_over, places=tuple(map(folder_uri, places)))
+    job = replace(job, take_over=take_over, places=tuple(map(folder_uri, places)), terms=terms)
     if job.before is not None and job.last <= job.before.version:
         return _nothing(job, job.before)
     with _uncollected() if mode == "fast" else nullcontext():
@@ -263,8 +265,9 @@ class _Step:
         operation = step.said.get("operation")
         told = operation if isinstance(operation, str) else None
         who = next((step.said[k] for k in ("userName", "engineInfo") if step.said.get(k)), None)
-        tx.author = who if isinstance(who, str) else "Delta"
-        tx.message = f"Delta version {step.version}" + (f": {told}" if told else "")
+        said = f"Delta version {step.version}" + (f": {told}" if told else "")
+        tx.author = job.terms.author or (who if isinstance(who, str) else "Delta")
+        tx.message = job.terms.message or said
         if job.mode == "full-history":
             when = _EPOCH + timedelta(milliseconds=step.time)
             tx.origin = Origin(step.version, when, told)

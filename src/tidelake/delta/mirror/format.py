@@ -14,6 +14,7 @@ from tidelake.delta.mirror.sync import DeltaMirroring
 from tidelake.delta.mirror.tables import DELTA
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
+from tidelake.model.terms import Terms
 from tidelake.session.session import Session
 from tidelake.verify.values import Problem
 
@@ -25,8 +26,10 @@ class DeltaFormat:
     def hook(self, session: Session, /) -> DeltaMirroring:
         return DeltaMirroring(session)
 
-    def mirror(self, session: Session, name: TableName, /, *, history: bool) -> DeltaMirror:
-        return mirror.mirror(session, name, history=history)
+    def mirror(
+        self, session: Session, name: TableName, /, *, history: bool, terms: Terms
+    ) -> DeltaMirror:
+        return mirror.mirror(session, name, history=history, terms=terms)
 
     def mirrored(self, session: Session, name: TableName, /) -> DeltaMirror:
         return mirror.mirror_of(session, name)

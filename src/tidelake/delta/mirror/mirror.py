@@ -21,6 +21,7 @@ from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.settings import mirror_formats
 from tidelake.model.table import TableInfo
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session.replay import write
 from tidelake.session.session import Session
 from tidelake.session.short_transactions import run_locked
@@ -99,16 +100,23 @@ class DeltaMirror:
         back what they did."""
         return reject(self._session, self.state)
 
-    def stop(self) -> None:
+    def stop(self, *, author: str | None = None, message: str | None = None) -> None:
         """Publish no more. The log stays as it is; `lake.mirror` goes on in it."""
-        write(self._session, lambda tx: set_mirror_tag(tx, self._name, DELTA, mirrored=False))
+        terms = Terms(author=author, message=message)
+        write(
+            self._session,
+            lambda tx: set_mirror_tag(tx, self._name, DELTA, mirrored=False),
+            terms=terms,
+        )
         run_locked(self._session, mirrors.stop, self._table_id, "stopped", ENDED)
 
     def __repr__(self) -> str:
         return f"<DeltaMirror of {self._name}>"
 
 
-def mirror(session: Session, name: TableName, *, history: bool = False) -> DeltaMirror:
+def mirror(
+    session: Session, name: TableName, *, history: bool = False, terms: Terms = NO_TERMS
+) -> DeltaMirror:
     session.check_writable()
     info = session.newest_info(name)
     with session.reading() as reader:
@@ -118,7 +126,7 @@ def mirror(session: Session, name: TableName, *, history: bool = False) -> Delta
         set_option(session, "data_inlining_row_limit", 0, table=name)
         _resume(session, info, known, log)
     if DELTA not in mirror_formats(info.tags):
-        write(session, lambda tx: set_mirror_tag(tx, name, DELTA, mirrored=True))
+        write(session, lambda tx: set_mirror_tag(tx, name, DELTA, mirrored=True), terms=terms)
     begin(session, info.id, history=history)
     sync(session, info.id)
     return DeltaMirror(session, info.name, info.id)

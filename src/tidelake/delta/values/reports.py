@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tidelake.drawing.report import DrawableReport
+
 
 @dataclass(frozen=True, slots=True)
 class ImportState:
@@ -38,7 +40,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(DrawableReport):
     """What an import did: Delta versions from `first` to `last` are in the lake, the last one as
     `snapshot_id` (None for a dry run), in so many new `snapshots`. The table has `files` and
     `rows` then; `rewritten` of the files had to be written anew. `notes` are what is not as it
@@ -119,7 +121,7 @@ class PublishCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class MirrorDiff:
+class MirrorDiff(DrawableReport):
     """`sql_version` is what the lake has decided upon, `log_version` the newest that is in the
     log; `behind` commits of the table are not shown there, the first since `lag_seconds`."""
 
@@ -198,7 +200,7 @@ class MirrorDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportDiff:
+class ImportDiff(DrawableReport):
     """A table that was imported, against the log it came from. `version` is the one that has been
     imported, `log_version` the newest of the log, which is `behind` versions further, the first of
     them since `lag_seconds`. `by_rows`: files differ, so that the rows were compared."""

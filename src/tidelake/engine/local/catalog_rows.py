@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidelake.errors import Corrupt
-from tidelake.model.file import Cells, PackedColumn, PackedRows
+from tidelake.model.file import Cells, GatheredRows, PackedColumn, PackedRows
 from tidelake.model.names import text_literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def gathered_table(name: str, width: int) -> str:
-    """Makes such a relation of the parts that rows were gathered in, a parameter for each column:
-    a list of JSON arrays."""
-    parts = ", ".join(f"unnest(?::VARCHAR[]) AS c{n}" for n in range(width))
-    kinds = [*["BIGINT"] * 2, *["VARCHAR"] * (width - 2)]
-    values = (f"unnest(from_json(c{n}, '[\"{kind}\"]')) AS c{n}" for n, kind in enumerate(kinds))
-    return f"CREATE TEMP TABLE {name} AS SELECT {', '.join(values)} FROM (SELECT {parts})"
+def gathered_sql(source: str, width: int) -> str:
+    """Such a relation of what `gathered_parts` has made: values of so many columns."""
+    ids, snapshots = "from_json(c0, '[\"BIGINT\"]')", "from_json(c1, '[\"BIGINT\"]')"
+    following = "range(CAST(c0 AS BIGINT), CAST(c0 AS BIGINT) + count)"
+    same = "repeat([CAST(c1 AS BIGINT)], count)"
+    lists = [
+        f"CASE WHEN c0 LIKE '[%' THEN {ids} ELSE {following} END",
+        f"CASE WHEN c1 LIKE '[%' THEN {snapshots} ELSE {same} END",
+        *(f"from_json(c{n}, '[\"VARCHAR\"]')" for n in range(2, width)),
+    ]
+    values = (f"unnest({each}) AS c{n}" for n, each in enumerate(lists))
+    return f"SELECT {', '.join(values)} FROM {source}"
+
+
+def gathered_parts(rows: GatheredRows) -> pa.Table:
+    """A batch for each part, so that threads share them; of one row, in which the columns are the
+    JSON that they were gathered in."""
+    import pyarrow as pa
+
+    batches = []
+    for part in rows.parts:
+        texts = [_one_text(text) for text in (part.row_ids, part.snapshots, *part.texts)]
+        count = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(array("q", [part.count]))])
+        names = ["count", *(f"c{n}" for n in range(len(texts)))]
+        batches.append(pa.RecordBatch.from_arrays([count, *texts], names))
+    return pa.Table.from_batches(batches)
+
+
+def _one_text(text: str) -> pa.Array:
+    """Without pyarrow's way from Python's values, which imports pandas if there is one."""
+    import pyarrow as pa
+
+    data = text.encode()
+    ends = pa.py_buffer(array("i", [0, len(data)]))
+    return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)])
 
 
 def small_table(name: str, columns: Sequence[Cells]) -> str:

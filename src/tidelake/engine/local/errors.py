@@ -85,10 +85,17 @@ def _from_httpfs(doing: str, text: str) -> TidelakeError:
 
 
 def _from_obstore(doing: str, text: str) -> TidelakeError:
-    said = text.partition(": <?xml")[0].splitlines()[0]
+    said = _first_said(text.partition(": <?xml")[0].splitlines())
     if any(f"status code: {code}" in text for code in (401, 403)):
         return Denied(f"{doing}: {said}", hint="check the storage_options")
     return Unavailable(f"{doing}: {said}", hint="check the storage_options, then try again")
+
+
+def _first_said(lines: list[str]) -> str:
+    """DuckDB 2 gives the traceback first that Python had, and then the error."""
+    if not lines[0].startswith("Traceback"):
+        return lines[0]
+    return next(line for line in (*lines[1:], lines[0]) if not line.startswith(" "))
 
 
 def _not_written_or_read(doing: str, text: str) -> TidelakeError:

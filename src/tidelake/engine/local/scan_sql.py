@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ _LINEAGE_FIELDS = {
     "_ducklake_internal_row_id": ROW_ID_FIELD,
     "_ducklake_internal_snapshot_id": ROW_SNAPSHOT_FIELD,
 }
+_DISTINCT = re.compile(r"\bDISTINCT\s+FROM\b", re.IGNORECASE)
 _ROWS_AT_ONCE = 40_960
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -154,8 +156,14 @@ def scan_sql(plan: ScanPlan, branches: Sequence[str]) -> str:
     if not branches:
         branches = [_empty(plan)]
     united = "\nUNION ALL\n".join(branches)
-    where = f"\nWHERE ({plan.where})" if plan.where else ""
+    where = f"\nWHERE {_applied(plan.where)}" if plan.where else ""
     return f"SELECT {wanted or '1'} FROM (\n{united}\n) AS _tidelake_rows{where}"
+
+
+def _applied(where: str) -> str:
+    """The condition, in brackets. DuckDB takes no row of a file in which a column has only NULLs
+    for one that meets `x = 1 OR x IS DISTINCT FROM 2`: such a condition is not for its reader."""
+    return f"(CAST(({where}) AS BOOLEAN) = true)" if _DISTINCT.search(where) else f"({where})"
 
 
 def group_branch(plan: ScanPlan, group: ScanGroup, deletes: str | None) -> str:

@@ -49,6 +49,8 @@ _PATIENCE_S = 0.2
 _PARQUET = (".parquet", ".pq")
 _WILD = re.compile(r"[*?[]")
 _INCOMING = "_tidelake_incoming"
+_AT_ONCE = 61_440
+"""Rows of a batch: half of one of DuckDB's row groups."""
 _FEW_VALUES = 2_000
 """So many of the catalog are written into a statement: that is quicker than to hand them over, for
 which DuckDB also imports pandas, if there is one."""
@@ -272,8 +274,8 @@ class Workbench:
     def _register(self, inlined: InlinedRows) -> str:
         name = next(self._names)
         if isinstance(inlined.rows, GatheredRows):
-            texts = [list(column) for column in zip(*inlined.rows.parts, strict=True)]
-            self.connection.execute(catalog_rows.gathered_table(name, len(texts)), texts)
+            parts = catalog_rows.gathered_parts(inlined.rows)
+            self._keep(name, parts, catalog_rows.gathered_sql(_INCOMING, parts.num_columns - 1))
             return name
         if isinstance(inlined.rows, ArrowRows):
             self._keep(name, inlined.rows.table)
@@ -288,10 +290,14 @@ class Workbench:
             self._keep(name, catalog_rows.arrow_table(columns))
         return name
 
-    def _keep(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """A table of its own: joins push filters into scans that Arrow scans do not know."""
-        settle(self.connection).register(_INCOMING, rows)
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS FROM {_INCOMING}")
+    def _keep(
+        self, name: str, rows: pa.Table | pa.RecordBatchReader, sql: str = f"FROM {_INCOMING}"
+    ) -> None:
+        """A table of its own: joins push filters into scans that Arrow scans do not know. Threads
+        share it by batches. For a table of Arrow DuckDB imports pandas, for a bare stream not."""
+        reader = rows.to_reader(_AT_ONCE) if hasattr(rows, "to_reader") else rows
+        settle(self.connection).register(_INCOMING, reader.__arrow_c_stream__())
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {sql}")
         settle(self.connection).unregister(_INCOMING)
 
 

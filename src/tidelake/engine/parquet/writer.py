@@ -17,8 +17,9 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from tidelake.engine.local.reshape import Source, rebuild
+from tidelake.engine.local.reshape import Source
 from tidelake.engine.parquet.nans import may_have_groups, with_nans
+from tidelake.engine.parquet.spans import written_sql
 from tidelake.engine.parquet.zeros import ZeroMark, has_floats
 from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.names import quote, text_literal
@@ -241,7 +242,7 @@ def _written_columns(target: Target) -> Iterator[str]:
     """Every column under its physical name, at every depth."""
     for column in target.columns:
         written = physical(column, target.physical)
-        value = rebuild(written, Source.of(column), f"r.{quote(column.name)}")
+        value = written_sql(written, Source.of(column), f"r.{quote(column.name)}")
         yield f"{value} AS {quote(written.name)}"
 
 

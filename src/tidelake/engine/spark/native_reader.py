@@ -2,16 +2,17 @@
 
 A file that needs nothing but its columns is read by one plain `spark.read`, and one whose rows
 are asked for nothing but their ids by little more. Where rows were deleted, each row learns its
-place from `_metadata`: the size of its file, if all sizes differ, and its position make one number,
-and a join leaves out the numbers that were deleted, which are read here if they are few. Files with
-rows newer than the snapshot, or whose rows are asked for where they lie, are traced: each row
-learns the number of its file from a small table of files.
+place from `_metadata`: the size of its file, if all sizes differ, and its position. If few were
+deleted of not too many, they are read here and looked up in bits (`deleted_bits`); else a join
+leaves them out. Files with rows newer than the snapshot, or whose rows are asked for where they
+lie, are traced: each row learns the number of its file by its size, or from a small table of files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from pyspark.sql import types as t
 from tidelake.duck import arrow_source
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.engine.spark.columns import field_of, lineage_field
+from tidelake.engine.spark.deleted_bits import OTHER_SIZE, DeletedBits
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.field_ids import Witness
 from tidelake.engine.spark.paths import escape_globs, metadata_path
@@ -62,6 +64,7 @@ _HASH, _PATH, _KNOWN = "__tidelake_hash", "__tidelake_path", "__tidelake_known"
 _FILE, _POSITION, _PLACE = "__tidelake_file", "__tidelake_position", "__tidelake_place"
 _START, _BEGIN, _PARTIAL = "__tidelake_start", "__tidelake_begin", "__tidelake_partial"
 _ROW, _SNAPSHOT = "__tidelake_row", "__tidelake_snapshot"
+_WORDS, _WORD, _BIT = "__tidelake_words", "__tidelake_word", "__tidelake_bit"
 _ID, _STAGED, _END = "__tidelake_id", "__tidelake_staged", "__tidelake_end"
 _LINEAGE = {
     ROW_ID: _ROW,
@@ -77,8 +80,6 @@ _FEW_DELETES = 2_000_000
 _DELETES_HERE = 100_000
 _DELETE_FILES_HERE = 64
 _INT = 2**31 - 1
-# It does not say which: to have the path at hand would cost every row.
-_OTHER_SIZE = "tidelake.errors.Corrupt: a file is not of the size that the catalog says"
 _NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
 
 
@@ -138,6 +139,8 @@ class NativeReader:
 
     def remaining(self, files: Sequence[DataFile]) -> DataFrame:
         """The plan's columns, from files of which some rows have been deleted."""
+        if (found := self._looked_up(files)) is not None:
+            return found
         numbers = file_numbers(files)
         if numbers is None:
             return self.traced(files, ())
@@ -148,11 +151,30 @@ class NativeReader:
         rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
         return rows.selectExpr(*self._names())
 
+    def _looked_up(self, files: Sequence[DataFile]) -> DataFrame | None:
+        """The same, if few rows have been deleted of not too many."""
+        bits = DeletedBits.of(files)
+        gone = bits and self._deletes_here(files, FileNumbers(bits.firsts, 1))
+        if bits is None or gone is None:
+            return None
+        word, bit = bits.place(bits.file, "_metadata.row_index")
+        rows = self._read(self._fields_read(), files).selectExpr(
+            *self._expressions(), f"{word} AS {_WORD}", f"{bit} AS {_BIT}"
+        )
+        return self._without(rows, bits, gone).selectExpr(*self._names())
+
+    def _without(self, rows: DataFrame, bits: DeletedBits, gone: pa.Array) -> DataFrame:
+        words = self._small((_WORDS, pa.list_(pa.int64()), bits.array(gone)))
+        there = bits.is_there(f"(SELECT {_WORDS} FROM {{words}})", _WORD, _BIT)
+        return self._spark.sql(f"SELECT * FROM {{rows}} WHERE {there}", rows=rows, words=words)
+
     def traced(
         self, files: Sequence[DataFile], lineage: Sequence[str], among: DataFrame | None = None
     ) -> DataFrame:
         """The plan's columns and those of `lineage`, from the rows that the snapshot sees. To trace
         a row takes longer than to find out that its values are not `among` these."""
+        if (found := self._traced_by_size(files, lineage, among)) is not None:
+            return found
         embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
         rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
             *self._expressions(),
@@ -173,13 +195,57 @@ class NativeReader:
             f"{_checked(f'coalesce({row_id}, {_START} + {_POSITION})')} AS {_ROW}",
             f"{_checked(f'greatest({snapshot}, {_BEGIN})')} AS {_SNAPSHOT}",
         )
-        if any(file.is_partial_at(self._plan.snapshot_id) for file in files):
-            rows = rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {self._plan.snapshot_id}")
+        rows = self._seen(rows, files)
         if any(file.has_deletes for file in files):
             numbers = FileNumbers(tuple(range(len(files))), _MOST_POSITIONS)
             rows = rows.join(self._deletes(files, numbers), _PLACE, "left_anti")
         asked = (f"{_LINEAGE[name]} AS {name}" for name in lineage)
         return rows.selectExpr(*self._names(), *asked)
+
+    def _traced_by_size(
+        self, files: Sequence[DataFile], lineage: Sequence[str], among: DataFrame | None
+    ) -> DataFrame | None:
+        """The same without a join, if sizes tell few files apart, and few rows have been deleted of
+        not too many."""
+        bits, deleted = DeletedBits.of(files), any(file.has_deletes for file in files)
+        gone = self._deletes_here(files, FileNumbers(bits.firsts, 1)) if bits and deleted else None
+        if bits is None or (deleted and gone is None):
+            return None
+        embedded = [lineage_field(ROW_ID_FIELD), lineage_field(ROW_SNAPSHOT_FIELD)]
+        row_id, snapshot = (field.name for field in embedded)
+        rows = self._read([*self._fields_read(), *embedded], files).selectExpr(
+            *self._expressions(),
+            *(row_id, snapshot),
+            f"{bits.file} AS {_FILE}",
+            f"_metadata.row_index AS {_POSITION}",
+        )
+        if among is not None:
+            rows = rows.join(among, among.columns, "left_semi")
+        word, bit = bits.place(_FILE, _POSITION)
+        at, told = self._plan.snapshot_id, partial(bits.told, number=_FILE)
+        start, begin = told(f.row_id_start for f in files), told(f.begin_snapshot for f in files)
+        rows = rows.selectExpr(
+            *self._names(),
+            _POSITION,
+            f"{told(file.id for file in files)} AS {_ID}",
+            f"{told(file.end_snapshot for file in files)} AS {_END}",
+            f"{told(int(file.is_partial_at(at)) for file in files)} = 1 AS {_PARTIAL}",
+            f"coalesce({row_id}, {start} + {_POSITION}) AS {_ROW}",
+            f"greatest({snapshot}, {begin}) AS {_SNAPSHOT}",
+            *(f"{word} AS {_WORD}", f"{bit} AS {_BIT}"),
+        )
+        rows = self._seen(rows, files)
+        if gone is not None:
+            rows = self._without(rows, bits, gone)
+        asked = (f"{_LINEAGE[name]} AS {name}" for name in lineage)
+        return rows.selectExpr(*self._names(), *asked)
+
+    def _seen(self, rows: DataFrame, files: Sequence[DataFile]) -> DataFrame:
+        """Without rows that are newer than the snapshot."""
+        at = self._plan.snapshot_id
+        if not any(file.is_partial_at(at) for file in files):
+            return rows
+        return rows.where(f"NOT {_PARTIAL} OR {_SNAPSHOT} <= {at}")
 
     def _fields_read(self) -> list[t.StructField]:
         found = [field.read for field in self._fields]
@@ -216,8 +282,7 @@ class NativeReader:
 
     def _deletes(self, files: Sequence[DataFile], numbers: FileNumbers) -> DataFrame:
         """The place of every deleted row, each perhaps more than once."""
-        count = sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
-        if (here := self._deletes_here(files, numbers, count)) is not None:
+        if (here := self._deletes_here(files, numbers)) is not None:
             return self._small((_PLACE, pa.int64(), here)).hint("broadcast")
         parts = []
         numbered = list(zip(numbers.values, files, strict=True))
@@ -231,16 +296,14 @@ class NativeReader:
         if listed:
             parts.append(self._small((_PLACE, pa.int64(), listed)))
         united = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        return united.hint("broadcast") if count <= _FEW_DELETES else united
+        return united.hint("broadcast") if _deleted(files) <= _FEW_DELETES else united
 
-    def _deletes_here(
-        self, files: Sequence[DataFile], numbers: FileNumbers, count: int
-    ) -> pa.Array | None:
+    def _deletes_here(self, files: Sequence[DataFile], numbers: FileNumbers) -> pa.Array | None:
         """The places, if they are so few that to read them here is quicker than a job of Spark's;
         None also if only Spark can open the delete files."""
         paths = [delete.path for file in files for delete in file.deletes]
         known = self._local.options or all(map(is_local, paths))
-        if count > _DELETES_HERE or len(paths) > _DELETE_FILES_HERE or not known:
+        if _deleted(files) > _DELETES_HERE or len(paths) > _DELETE_FILES_HERE or not known:
             return None
         work = self._local.workbench()
         values = ", ".join(map(str, numbers.values))
@@ -279,6 +342,11 @@ class NativeReader:
         return self._spark.createDataFrame(pa.table(arrays, [name for name, _, _ in columns]))
 
 
+def _deleted(files: Sequence[DataFile]) -> int:
+    """How many rows of them were ever deleted."""
+    return sum(len(f.deleted_positions) + sum(d.rows for d in f.deletes) for f in files)
+
+
 @dataclass(frozen=True, slots=True)
 class FileNumbers:
     """What tells files apart: a number for each, which a row's place begins with."""
@@ -294,7 +362,7 @@ class FileNumbers:
         known = ", ".join(str(value % _INT) for value in self.values)
         return (
             f"IF(CAST(_metadata.file_size % {_INT} AS INT) IN ({known}),"
-            f" _metadata.file_size * {self.factor} + {position}, raise_error('{_OTHER_SIZE}'))"
+            f" _metadata.file_size * {self.factor} + {position}, raise_error('{OTHER_SIZE}'))"
         )
 
 

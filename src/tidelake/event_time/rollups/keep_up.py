@@ -17,6 +17,7 @@ from tidelake.model.change import WriteResult
 from tidelake.model.event_time import EventTime, as_moment, moment_text
 from tidelake.model.names import TableName, quote
 from tidelake.model.table import TableInfo
+from tidelake.model.terms import NO_TERMS, Terms
 from tidelake.session.drafting import DraftSession
 from tidelake.session.planning import BoundRequest, TableMeta, plan_scan
 from tidelake.session.progress import progress
@@ -36,9 +37,15 @@ class DueRollups:
 
 
 def roll_up(
-    session: Session, name: TableName, as_of: object, every: object, keep: object
+    session: Session,
+    name: TableName,
+    as_of: object,
+    wanted: tuple[object, object],
+    terms: Terms = NO_TERMS,
 ) -> Rollup | list[Rollup]:
-    """One rollup as of a moment, or a policy and what it wants now."""
+    """One rollup as of a moment, or a policy (`wanted`: how often, how many to keep), kept on these
+    terms, and what it wants now."""
+    every, keep = wanted
     if (as_of is None) == (every is None):
         raise Invalid(
             "rollup() takes either as_of or every",
@@ -59,7 +66,7 @@ def roll_up(
             hint="take a longer span, or say how many to keep: keep=36",
         )
     if table.tags.get(TAG) != policy.text():
-        write(session, lambda tx: set_policy(tx, name, policy))
+        write(session, lambda tx: set_policy(tx, name, policy), terms=terms)
     before = {each.id for each in _listed(session, name)}
     _keep_up(session, name)
     return [each for each in _listed(session, name) if each.id not in before]
@@ -71,11 +78,11 @@ def _listed(session: Session, name: TableName) -> list[Rollup]:
         return making.list_rollups(session, reader, at, session.table_info(reader, at, name))
 
 
-def drop_all(session: Session, name: TableName, *, policy: bool) -> int:
+def drop_all(session: Session, name: TableName, *, policy: bool, terms: Terms = NO_TERMS) -> int:
     making.check_place(session, name)
     found = _listed(session, name)
     if policy:
-        write(session, lambda tx: set_policy(tx, name, None))
+        write(session, lambda tx: set_policy(tx, name, None), terms=terms)
     making.drop(session, found)
     return len(found)
 
@@ -84,7 +91,7 @@ def set_policy(tx: DraftSession, name: TableName, policy: RollupPolicy | None) -
     """Have rollups made whenever the table is compacted; None ends it."""
     draft = tx.draft(name)
     if policy is not None:
-        making.check_lasting(name, EventTime.of(draft.after, tx.base))
+        EventTime.of(draft.after, tx.base)
     rest = {key: value for key, value in draft.after.tags.items() if key != TAG}
     tags = rest if policy is None else {**rest, TAG: policy.text()}
     draft.after = replace(draft.after, tags=tags)
@@ -140,7 +147,7 @@ def _due(session: Session, name: TableName) -> DueRollups:
         good = {each.as_of for each in found if each.usable and _helps(reader, each)}
     lost = [each for each in found if each.valid_through not in there]
     event, policy = EventTime.maybe(table), RollupPolicy.of(table.tags)
-    if event is None or policy is None or event.valid_to is not None:
+    if event is None or policy is None:
         return DueRollups(drop=tuple(lost))
     wanted = _boundaries(session, table, event, policy)
     make = tuple(moment for moment in wanted if moment not in good)

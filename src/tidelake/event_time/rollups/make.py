@@ -82,23 +82,11 @@ def check_place(session: Session, name: TableName) -> None:
         )
 
 
-def check_lasting(name: TableName, event: EventTime) -> None:
-    """What a state leaves out must never be asked for again."""
-    if event.valid_to is not None:
-        raise Unsupported(
-            f"{name} has facts that end by themselves ({event.valid_to.name}), and then older ones"
-            " hold again, which no rollup keeps",
-            hint="reads as of a moment skip files by the times in that column",
-        )
-
-
 def _plan(session: Session, reader: Reader, facts: TableMeta, at: int, moment: int) -> AsOfPlan:
     event = EventTime.of(facts.info, at)
-    check_lasting(facts.info.name, event)
     best = search_in(session).best(reader, at, facts.info, event, moment)
     request = BoundRequest((*facts.info.schema.names, ROW_NUMBER))
-    plan = plan_as_of(reader, at, facts, request, moment, rollup=best)
-    return replace(plan, keeps_ended=True)
+    return plan_as_of(reader, at, facts, request, moment, rollup=best).lasting()
 
 
 def _target(reader: Reader, facts: TableMeta, event: EventTime) -> Target:

@@ -118,7 +118,7 @@ def best_rollup(
 ) -> Rollup | None:
     """The one that a read of a table as of a moment should begin with."""
     event = EventTime.maybe(table)
-    if event is None or event.valid_to is not None or not may_begin(table, request):
+    if event is None or not may_begin(table, request):
         return None
     return search_in(session).best(reader, at, table, event, moment)
 

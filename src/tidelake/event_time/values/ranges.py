@@ -10,6 +10,7 @@ from tidelake.model.event_time import as_moment, moment_text
 from tidelake.model.moment import from_now
 from tidelake.model.tag import parse_moment
 
+_FIRST = as_moment(datetime.min)
 _EXCHANGE = "exchange them: a range begins with the earlier moment"
 
 
@@ -23,6 +24,8 @@ class ValidRange:
     closed: bool = False
 
     def __post_init__(self) -> None:
+        if self.end == _FIRST and not self.closed:
+            raise Invalid("there is no time before the year 1", hint="give a later end")
         if self.start is not None and self.end is not None and self.start > self.end:
             raise Invalid(
                 f"{moment_text(self.start)} is after {moment_text(self.end)}", hint=_EXCHANGE

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model import instant
 from tidelake.model.event_time import EventTime, moment_text
@@ -33,7 +34,7 @@ class RollupFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Rollup:
+class Rollup(DrawableReport):
     """Of every key the fact that held at `as_of` (nanoseconds since 1970, UTC), tombstones too, as
     snapshot `snapshot_id` knew it.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from itertools import chain
 from queue import Empty, SimpleQueue
@@ -19,12 +19,14 @@ from urllib.parse import quote
 from tidelake.catalog import cells
 from tidelake.catalog.database.dialect import InlineColumn
 from tidelake.catalog.database.failures import LostRace
+from tidelake.catalog.database.sqlite import arrays
 from tidelake.catalog.database.sqlite.keeper import by_column
 from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
 from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.catalog.database.statement import insert_into
 from tidelake.catalog.database.url import CatalogUrl
 from tidelake.errors import TidelakeError
+from tidelake.model.file import GatheredRows
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.tuning import Tuning
 
@@ -32,6 +34,8 @@ Parameters = Mapping[str, object]
 _SHRINK = ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 _ROWS_AT_ONCE, _VALUES_AT_ONCE = 50, 900
 """In one statement; the oldest SQLite takes 999 values."""
+_THREADS = min(4, os.cpu_count() or 1)
+"""That read many rows at once."""
 Kind = TypeVar("Kind")
 
 
@@ -77,8 +81,16 @@ class _Connection(sqlite3.Connection):
 
 
 class SQLiteSession:
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    """A transaction in this process. `beside` opens others that see the same moment."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        beside: Callable[[sqlite3.Connection], AbstractContextManager[Sequence[sqlite3.Connection]]]
+        | None = None,
+    ) -> None:
         self._connection = connection
+        self._beside = beside
 
     def query(self, sql: str, parameters: Parameters) -> list[Any]:
         cursor = self._connection.execute(sql, parameters)
@@ -93,9 +105,11 @@ class SQLiteSession:
         return columns
 
     def gather(
-        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
-    ) -> None:
-        return None
+        self, table: str, kept: Sequence[InlineColumn], condition: str, parameters: Parameters
+    ) -> GatheredRows | None:
+        with self._beside(self._connection) if self._beside else nullcontext(()) as others:
+            asks = [self.query, *(SQLiteSession(other).query for other in others)]
+            return arrays.rows_of(asks, table, kept, condition, parameters)
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         return [self.query(sql, parameters) for sql, parameters in queries]
@@ -126,9 +140,9 @@ class KeptSession:
         return found
 
     def gather(
-        self, _table: str, _kept: Sequence[InlineColumn], _condition: str, _parameters: Parameters
-    ) -> None:
-        return None
+        self, table: str, kept: Sequence[InlineColumn], condition: str, parameters: Parameters
+    ) -> GatheredRows | None:
+        return arrays.rows_of([self.query], table, kept, condition, parameters)
 
     def query_all(self, queries: Sequence[tuple[str, Parameters]]) -> list[list[Any]]:
         answers = self._answers([("ask", (sql, dict(values))) for sql, values in queries])
@@ -196,7 +210,7 @@ class SQLiteDatabase:
             return
         with self._connection() as connection:
             connection.execute("BEGIN")
-            yield SQLiteSession(connection)
+            yield SQLiteSession(connection, self._beside)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -223,14 +237,36 @@ class SQLiteDatabase:
             raise
         self._idle.put(connection)
 
-    def _opened(self) -> _Connection:
+    @contextmanager
+    def _beside(self, reader: sqlite3.Connection) -> Iterator[Sequence[sqlite3.Connection]]:
+        """Connections for other threads that see what this one sees, which has read already. As
+        long as it reads, nobody can change the file; with a write-ahead log somebody can, and then
+        there are none."""
+        ((journal,),) = reader.execute("PRAGMA journal_mode").fetchall()
+        others: list[_Connection] = []
+        try:
+            while journal != "wal" and len(others) < _THREADS - 1:
+                other = self._opened(timeout=0)
+                others.append(other)
+                other.execute("BEGIN")
+                other.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:  # a writer waits for us, and lets nobody else begin
+            if others:
+                others.pop().close()
+        try:
+            yield others
+        finally:
+            for other in others:
+                other.close()
+
+    def _opened(self, timeout: float | None = None) -> _Connection:
         """A reader may have to undo what a writer was at when it was killed, so SQLite is told
         not to change anything rather than to open the file for reading only."""
         _SURROUNDINGS.has_opened = True
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            timeout=self._busy_timeout_s,
+            timeout=self._busy_timeout_s if timeout is None else timeout,
             isolation_level=None,
             check_same_thread=False,
             factory=_Connection,

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from tidelake.catalog.database.dialect import Ask, Dialect, StatisticsSql
-from tidelake.catalog.database.sqlite import arrays
+from tidelake.catalog.database.dialect import Dialect, StatisticsSql
 
 
 class SQLiteDialect(Dialect):
@@ -33,13 +29,3 @@ class SQLiteDialect(Dialect):
     )
     indexes_long_text = True
     widest = 1_900  # 2,000 in a table or a statement
-
-    def gathered(
-        self,
-        ask: Ask,
-        table: str,
-        names: Sequence[str],
-        condition: str,
-        given: Mapping[str, object],
-    ) -> list[Any] | None:
-        return arrays.parts_of(ask, table, names, condition, given)
