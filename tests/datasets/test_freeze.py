@@ -268,6 +268,23 @@ def test_export_and_readers(lake: tidelake.Lake, tmp_path: Path) -> None:
         lake.frozen("training")
 
 
+def test_the_owner_reads_sets_of_tenants_as_theirs(lake: tidelake.Lake, tmp_path: Path) -> None:
+    """Also where it has one of that name itself."""
+    acme = lake.create_tenant("acme")
+    acme.create_table("t", "n BIGINT").append([{"n": 1}, {"n": 2}])
+    acme.freeze("s", "SELECT * FROM t")
+    (theirs,) = lake.frozen()
+    assert (theirs.name, rows_of(theirs)) == ("acme__frozen.s", [(1,), (2,)])
+    lake.freeze("s", "SELECT 'mine' AS whose")
+    theirs, mine = lake.frozen()
+    assert (theirs.name, rows_of(theirs)) == ("acme__frozen.s", [(1,), (2,)])
+    assert (mine.name, rows_of(mine)) == ("s", [("mine",)])
+    assert theirs.verify().ok
+    assert theirs.schema.names == ["n"]
+    assert theirs.export(tmp_path / "out").rows == 2
+    assert rows_of(acme.frozen("s")) == [(1,), (2,)]
+
+
 @pytest.mark.slow
 def test_a_tenant_has_sets_of_its_own(lake: tidelake.Lake) -> None:
     lake.create_tenant("acme")

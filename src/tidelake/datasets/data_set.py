@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidelake.datasets.freeze import facts, record_of, table_of
+from tidelake.datasets.freeze import facts, record_at, record_of, table_of
 from tidelake.datasets.values import DataSetFacts, ExportResult
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid
@@ -26,7 +26,7 @@ class DataSet(LazyRows):
     def __init__(self, session: Session, known: DataSetFacts) -> None:
         self._session = session
         self.facts = known
-        self._table = table_of(session, known.name)
+        self._table = session.namespace.parse(known.table)
 
     @staticmethod
     def named(session: Session, name: str) -> DataSet:
@@ -67,7 +67,7 @@ class DataSet(LazyRows):
     def verify(self) -> VerifyReport:
         """Read all rows, and compare them with the fingerprint."""
         with self._session.reading() as reader:
-            record = record_of(self._session, reader, self.name)
+            record = record_at(self._session, reader, self._table, self.name)
         problems = changed_rows(self._session, record, self._table)
         return VerifyReport(tuple(problems), {"data sets": 1, "rows": record.rows}, deep=True)
 

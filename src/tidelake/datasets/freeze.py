@@ -113,8 +113,12 @@ def drop_frozen(session: Session, name: str, terms: Terms) -> WriteResult:
 
 def record_of(session: Session, reader: Reader, name: str) -> DataSetRecord:
     """What is known of the set of this name that the session's snapshot has."""
-    at = session.at(reader)
-    table_id = session.view.find(reader, at, "table", table_of(session, name))
+    return record_at(session, reader, table_of(session, name), name)
+
+
+def record_at(session: Session, reader: Reader, table: TableName, name: str) -> DataSetRecord:
+    """The same, by the table that has its rows."""
+    table_id = session.view.find(reader, session.at(reader), "table", table)
     found = None if table_id is None else data_sets.of_table(reader, table_id)
     if found is None:
         listed = ", ".join(each.name for each in facts_of_all(session))
@@ -131,9 +135,10 @@ def facts_of_all(session: Session) -> list[DataSetFacts]:
 
 
 def facts(session: Session, record: DataSetRecord, table: TableName) -> DataSetFacts:
+    """For the lake's owner, the set of a tenant has the name of its table."""
     inner = session.namespace.inner_table(table)
     return DataSetFacts(
-        inner.name,
+        inner.name if fold(inner.schema) == data_sets.SCHEMA else str(inner),
         str(inner),
         record.query,
         record.as_of,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from tidelake.errors import Invalid
+from tidelake.model.terms import CommitTerms
 from tidelake.session.session import Session
 from tidelake.sql.parameters import Bindings
 from tidelake.sql.procedure import procedure_of
@@ -43,9 +45,19 @@ def call(face: Face, text: str, beside: Bindings, terms: dict[str, Any]) -> Any:
     method = getattr(target, asked.name)
     try:
         inspect.signature(method).bind(*places, **asked.names, **terms)
+        _check_terms(method, asked.names)
     except TypeError as error:
         raise Invalid(f"{asked.name}(): {error}", hint=_spelled(asked.name, method)) from None
     return method(*places, **asked.names, **terms)
+
+
+def _check_terms(method: Any, names: Iterable[str]) -> None:
+    """What a write takes beside its own arguments are its terms."""
+    parameters = inspect.signature(method).parameters
+    if unknown := [
+        each for each in names if each not in {*parameters, *CommitTerms.__annotations__}
+    ]:
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
 
 
 def _table(face: Face, name: str, places: tuple[Any, ...]) -> Any:

@@ -37,13 +37,16 @@ def ids_of(data: bytes, first: int, last: int, *, lacking: bool) -> Buckets:
             f"coverage is kept of buckets from {first} to {last}", hint="t.recompute_coverage()"
         )
     found = _all(first, last)
-    return found - unpack(data) if data else found
+    if data:
+        found -= unpack(data)
+    return found
 
 
 def _all(first: int, last: int) -> Buckets:
     found = Buckets()
-    found.add_range(first, last)
-    found.add(last)
+    found.add_range(first, min(last + 1, _LAST))
+    if last == _LAST:
+        found.add(last)
     return found
 
 
