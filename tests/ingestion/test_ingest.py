@@ -341,6 +341,8 @@ def test_what_cannot_be_read_is_refused(lake: tidelake.Lake, place: Place, tmp_p
     assert not place.unknown_files()
     with pytest.raises(NotFound):
         tidelake.ingest(lake, "t", tmp_path / "nobody.csv")
+    with pytest.raises(Invalid, match="cannot be the name of a file"):
+        tidelake.ingest(lake, "t", tmp_path / ("x" * 400))
     assert tidelake.ingest(lake, "t", f"{tmp_path}/nobody*.csv").files == 0
     wrongs = ({"new_columns": "?"}, {"changed": 1}, {"format": "xml"}, {"batch_files": 0})
     for wrong in (*wrongs, {"nonsense": 1}):

@@ -12,6 +12,7 @@ from tidelake.engine.incoming.from_files import kind_of
 from tidelake.errors import Invalid, NotFound
 from tidelake.ingestion.values import SourceFile
 from tidelake.model.ownership import lies_within
+from tidelake.store.failures import reporting
 from tidelake.store.files import Store, is_local, local_path, same_place
 from tidelake.store.glob import glob_regex
 
@@ -27,7 +28,8 @@ def discover(store: Store, patterns: Sequence[str], data_path: str) -> list[Sour
         if not isinstance(pattern, str | Path) or not str(pattern):
             raise Invalid(f"{pattern!r} is no path", hint='ingest(lake, "t", "incoming/*.csv")')
         listed = _listed_here if is_local(str(pattern)) else _listed_there
-        found |= {file.path: file for file in listed(store, str(pattern))}
+        with reporting("list", str(pattern)):
+            found |= {file.path: file for file in listed(store, str(pattern))}
     own = f"{same_place(data_path).rstrip('/')}/"
     come = [file for file in found.values() if not lies_within(file.path, own)]
     return sorted(come, key=lambda file: (file.modified, file.path))
