@@ -7,6 +7,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -39,7 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing of the user's home is seen or changed: extensions, passwords, settings. A busy
-    machine may take long to think of examples; where slow tests are left out, fewer will do."""
+    machine may take long to think of examples; where slow tests are left out, fewer will do.
+    Ctrl-C is heard here and in all processes of the tests, even if whoever runs them, in the
+    background say, ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     examples = _FEW if "not slow" in config.getoption("markexpr") else _EXAMPLES
     health = [HealthCheck.too_slow]
     settings.register_profile(

@@ -5,7 +5,6 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import subprocess
 import sys
 import termios
@@ -124,5 +123,4 @@ def screen(
 
 def _own_terminal() -> None:
     """Ctrl-C reaches what runs in this terminal."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have none
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

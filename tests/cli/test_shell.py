@@ -127,15 +127,6 @@ class _Hasty:
         return line
 
 
-@pytest.fixture
-def ctrl_c_is_heard():
-    """Whoever runs the tests may ignore it, as programs in the background do."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_right_after_enter_cancels_what_was_typed(url, monkeypatch, capsys):
     monkeypatch.setattr(terminal, "new_prompt", _Hasty)
     with tidelake.connect(url) as lake:

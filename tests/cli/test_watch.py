@@ -31,7 +31,6 @@ def test_it_is_shown_again_until_it_is_interrupted(url, words):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         told = "".join(process.stdout.readline() for _ in range(2 if "mirror" in words else 40))
         process.send_signal(signal.SIGINT)

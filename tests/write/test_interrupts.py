@@ -21,7 +21,6 @@ import pyarrow as pa
 import tidelake
 from tidelake.engine.parquet import writer as parquet
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 folder = Path(sys.argv[1])
 lake = tidelake.connect(f"sqlite:///{folder}/lake.db", temp_directory=folder / "spill")
 t = lake.create_table("t", "id BIGINT, v VARCHAR")
