@@ -46,10 +46,10 @@ def test_tables_of_the_past(tidelake):
 def test_show_tells_all_about_a_table(tidelake):
     shown = tidelake.json("show", "prices")
     assert [(c["name"], c["type"], c["nullable"]) for c in shown["columns"]] == [
-        ("symbol", "varchar", False),
-        ("ts", "timestamp", True),
-        ("price", "decimal(10,2)", True),
-        ("depth", "struct", True),
+        ("symbol", "VARCHAR", False),
+        ("ts", "TIMESTAMP", True),
+        ("price", "DECIMAL(10,2)", True),
+        ("depth", "STRUCT", True),
     ]
     assert shown["columns"][2]["comment"] == "in dollars"
     assert [field["name"] for field in shown["columns"][3]["fields"]] == ["bid", "ask"]
@@ -64,9 +64,9 @@ def test_show_tells_all_about_a_table(tidelake):
 
 def test_show_draws_nested_columns_as_a_tree(tidelake):
     lines = tidelake("show", "prices").stdout.splitlines()
-    assert any(line.startswith("depth ") and "struct" in line for line in lines)
-    assert any(line.startswith("  ask ") and "list" in line for line in lines)
-    assert any(line.startswith("    element ") and "int32" in line for line in lines)
+    assert any(line.startswith("depth ") and "STRUCT" in line for line in lines)
+    assert any(line.startswith("  ask ") and "LIST" in line for line in lines)
+    assert any(line.startswith("    element ") and "INTEGER" in line for line in lines)
     assert "ticks [red] as they came" in lines
 
 

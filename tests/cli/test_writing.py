@@ -62,7 +62,7 @@ def test_create_finds_the_types_of_text_files(lake, tmp_path, name):
     lake("append", "prices", str(tmp_path / name), "--create")
     columns = lake.json("schema", "show", "prices")["columns"]
     kinds = {column["name"]: column["type"] for column in columns}
-    assert kinds == {"symbol": "varchar", "day": "date", "price": "float64"}
+    assert kinds == {"symbol": "VARCHAR", "day": "DATE", "price": "DOUBLE"}
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_schema_shows_and_evolves(lake, tmp_path):
     shown = lake.json("schema", "show", "prices")
     found = {c["name"]: (c["type"], c["nullable"], c["default"]) for c in shown["columns"]}
     assert found == {
-        "venue": ("varchar", True, "XNYS"),
-        "price": ("decimal(22,2)", True, None),
-        "symbol": ("varchar", True, "nobody"),
-        "s": ("struct", True, None),
+        "venue": ("VARCHAR", True, "XNYS"),
+        "price": ("DECIMAL(22,2)", True, None),
+        "symbol": ("VARCHAR", True, "nobody"),
+        "s": ("STRUCT", True, None),
     }
     assert list(found) == ["venue", "price", "symbol", "s"]
     fields = [(field["name"], field["type"]) for field in shown["columns"][3]["fields"]]
-    assert fields == [("a", "int64"), ("b", "int64")]
+    assert fields == [("a", "BIGINT"), ("b", "BIGINT")]
     assert shown["columns"][2]["comment"] == "who = what"
     assert "venue" in lake("schema", "show", "prices").stdout
     assert "venue" not in lake("schema", "show", "prices", "--known-at", "1").stdout

@@ -52,7 +52,7 @@ def _column(column: Column) -> dict[str, Any]:
     return {
         "id": column.id,
         "name": column.name,
-        "type": column.type,
+        "type": column.type.upper() if column.is_nested else column.duckdb_type,
         "nullable": column.nullable,
         "default": column.default,
         "comment": column.comment,

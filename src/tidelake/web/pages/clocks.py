@@ -107,7 +107,8 @@ def key_of(table: Table, text: str) -> dict[str, object]:
                 found[column.name] = int(value)
             except ValueError:
                 raise Invalid(
-                    f"{value!r} is no {column.type}, which {column.name} is", hint="give a number"
+                    f"{value!r} is no {column.duckdb_type}, which {column.name} is",
+                    hint="give a number",
                 ) from None
     return found
 
