@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import tidelake
 from tests.cli.conftest import Tidelake
 from tidelake.cli import main
-from tidelake.cli.render.hints import in_commands, in_one_line, in_sql
+from tidelake.drawing.hints import in_commands, in_one_line, in_sql
 
 PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
 
@@ -31,6 +31,16 @@ PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
             "declare them: CALL set_event_time('t', 'ts', key => 'id')",
         ),
         ("lake.mirror('main.t')", "tidelake mirror start main.t", "tidelake mirror start main.t"),
+        (
+            "lake.mirror('main.\"day(ts)\"')",
+            "tidelake mirror start 'main.\"day(ts)\"'",
+            "tidelake mirror start 'main.\"day(ts)\"'",
+        ),
+        (
+            "lake.shares() tells what is",
+            "tidelake share tells what is",
+            "tidelake share tells what is",
+        ),
         (
             "lake.undrop('main.t'); there are: none",
             "tidelake undrop main.t; there are: none",

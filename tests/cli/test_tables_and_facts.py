@@ -69,6 +69,7 @@ def test_facts_are_declared_put_and_ended_in_one_snapshot_each(facts):
         ["export", "n", "--to", "/dev/null", "--format", "csv"],
         ["export", "n", "--to", "nowhere/x.csv"],
         ["export", "n", "--to", "s3://b/x.csv"],
+        ["export", "n", "--to", "x" * 400, "--format", "csv"],
         ["drop", "nope", "--dry-run"],
     ],
 )

@@ -30,7 +30,7 @@ def doctor(options: Options, context: click.Context) -> None:
         tidelake doctor --json
     """
     from tidelake.cli.checks import lake, machine
-    from tidelake.cli.render.hints import in_commands
+    from tidelake.drawing.hints import in_commands
 
     choice = lake.LakeChoice(options.catalog, options.data_path, options.override_data_path)
     found = []

@@ -211,7 +211,7 @@ class Program(click.Group):
             with _warnings_in_words():
                 code = super().main(*args, **extra)
         except TidelakeError as error:
-            from tidelake.cli.render.hints import in_commands
+            from tidelake.drawing.hints import in_commands
 
             hint = in_commands(error.hint)
             _report(error.message, hint, _kind(error), error.exit_code, as_json)
@@ -241,7 +241,7 @@ def _warnings_in_words() -> Iterator[None]:
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in said:
-            from tidelake.cli.render.hints import in_commands
+            from tidelake.drawing.hints import in_commands
 
             said.add(str(message))
             click.echo(f"warning: {in_commands(str(message))}", err=True)

@@ -40,7 +40,7 @@ def verify(
         tidelake verify
         tidelake verify prices --deep --json
     """
-    from tidelake.cli.render.hints import in_commands
+    from tidelake.drawing.hints import in_commands
 
     opened = options.writable() if fingerprint else options.lake()
     with opened as lake:

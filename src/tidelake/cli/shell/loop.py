@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from tidelake.cli import render
-from tidelake.cli.render import hints
 from tidelake.cli.render.result import show_any
 from tidelake.cli.render.stream import print_rows
 from tidelake.cli.shell import commands
@@ -20,6 +19,7 @@ from tidelake.cli.shell.names import Names
 from tidelake.cli.shell.pager import paging
 from tidelake.cli.shell.settings import Settings
 from tidelake.cli.shell.statements import script
+from tidelake.drawing import hints
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.lake.lake import Lake
 

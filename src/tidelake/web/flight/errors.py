@@ -1,4 +1,5 @@
-"""Our errors as those of Flight: a code that clients know, our message, our hint, no traceback."""
+"""Our errors as those of Flight: a code that clients know, our message, our hint in SQL, no
+traceback."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import NoReturn
 import pyarrow as pa
 import pyarrow.flight as fl
 
+from tidelake.drawing.hints import in_sql
 from tidelake.errors import (
     Conflict,
     Corrupt,
@@ -59,7 +61,8 @@ _KINDS: tuple[tuple[type[TidelakeError], type[Exception]], ...] = (
 
 def as_flight_error(error: TidelakeError) -> Exception:
     found = next((theirs for ours, theirs in _KINDS if isinstance(error, ours)), None)
-    return (found or fl.FlightServerError)(f"{_kind(error)}: {error}")
+    hint = f" (hint: {in_sql(error.hint)})" if error.hint else ""
+    return (found or fl.FlightServerError)(f"{_kind(error)}: {error.message}{hint}")
 
 
 def _kind(error: TidelakeError) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
+from tidelake.drawing.hints import in_sql
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model import json_values
 from tidelake.model.event_time import moment_text
@@ -101,7 +102,7 @@ def _lines(ask: Ask, state: State, name: str, limit: int) -> Iterator[str]:
                 yield _line(rows=rows, seconds=monotonic() - started, more=more)
         yield _line(done=shown, seconds=monotonic() - started)
     except TidelakeError as error:
-        yield _line(error={"message": error.message, "hint": error.hint})
+        yield _line(error={"message": error.message, "hint": in_sql(error.hint)})
 
 
 def _line(**told: object) -> str:
