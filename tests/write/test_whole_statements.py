@@ -18,7 +18,7 @@ _UNFIT = "INTERVAL (-1) MONTH"
 WRITES: dict[str, Write] = {
     "update": lambda tx: tx.table("t").update({"span": _UNFIT}, where="id < 20"),
     "merge": lambda tx: tx.sql(
-        f"MERGE INTO t USING (SELECT range AS id FROM range(20, 50)) s ON t.id = s.id"
+        f"MERGE INTO t USING (SELECT range AS id FROM range(10, 50)) s ON t.id = s.id"
         f" WHEN MATCHED THEN UPDATE SET span = {_UNFIT} WHEN NOT MATCHED BY SOURCE THEN DELETE"
     ),
     "overwrite": lambda tx: tx.table("t").overwrite(
