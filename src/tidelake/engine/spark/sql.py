@@ -170,6 +170,14 @@ def is_plain(tree: exp.Query, columns: Mapping[str, Column]) -> bool:
     return all(_is_plain(part, columns) for part in parts)
 
 
+def is_whole(tree: exp.Query) -> bool:
+    """Whether a row-by-row query gives all that its source has, as it is."""
+    from sqlglot import exp
+
+    (first, *others) = tree.expressions
+    return isinstance(first, exp.Star) and not others and not tree.args.get("where")
+
+
 def _is_plain(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
     from sqlglot import exp
 
