@@ -5,6 +5,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -123,4 +124,5 @@ def screen(
 
 def _own_terminal() -> None:
     """Ctrl-C reaches what runs in this terminal."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
