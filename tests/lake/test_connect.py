@@ -207,6 +207,22 @@ def test_addresses_that_are_none(
 
 
 @pytest.mark.parametrize(
+    ("address", "instead"),
+    [
+        ("lake", "sqlite:///lake/lake.db"),
+        ("./lake/", "sqlite:///./lake/lake.db"),
+        ("lake.db", "sqlite:///lake.db"),
+        ("s3://bucket/lake", "data_path"),
+        ("", "sqlite:///lake.db"),
+    ],
+)
+def test_a_path_alone_is_answered_with_its_address(address: str, instead: str) -> None:
+    with pytest.raises(Invalid, match="not a catalog address") as caught:
+        tidelake.connect(address)
+    assert instead in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
     ("data_path", "says"),
     [
         ("https://host/lake", "https:// is not supported"),

@@ -30,10 +30,21 @@ def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
     scheme, separator, rest = text.partition("://")
     backend = _BY_SCHEME.get(scheme.lower())
     if not separator or backend is None:
-        raise Invalid(f"{mask_secrets(text)!r} is not a catalog address", hint=f"use {_FORMS}")
+        raise Invalid(f"{mask_secrets(text)!r} is not a catalog address", hint=_meant(text))
     if backend.is_embedded:
         return CatalogUrl(backend.kind, path=_embedded_path(text, rest, base))
     return _server(backend, text)
+
+
+def _meant(text: str) -> str:
+    """What to write instead: a path alone most likely means a catalog's file, or a folder for one,
+    and an address of another kind the place of the tables' files."""
+    if "://" in text:
+        return f"use {_FORMS}; data_path says where the files of tables are"
+    if not text:
+        return f"use {_FORMS}"
+    name = text if Path(text).suffix else f"{text.rstrip('/')}/lake.db"
+    return f"write sqlite:///{mask_secrets(name)}, or use {_FORMS}"
 
 
 def _server(backend: Backend, text: str) -> CatalogUrl:
