@@ -115,6 +115,20 @@ def test_what_is_named_of_the_module_is_there() -> None:
     for instead in reflexes.OF_MODULE.values():
         for name in re.findall(r"tidelake\.(\w+)", instead):
             assert hasattr(tidelake, name), instead
+        for name in re.findall(r"errors\.(\w+)", instead):
+            assert hasattr(tidelake.errors, name), instead
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("LakeError", "TidelakeError"),
+        *[(name, name) for name in ["TidelakeError", "NotFound", "Conflict", "TidelakeWarning"]],
+    ],
+)
+def test_an_error_asked_of_the_module_is_told_where_it_is(name: str, called: str) -> None:
+    with pytest.raises(AttributeError, match=rf"tidelake\.errors\.{called}\b"):
+        getattr(tidelake, name)
 
 
 def test_the_tables_with_names_like_it_come_first(lake):

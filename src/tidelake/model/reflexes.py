@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
+from tidelake import errors
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -110,6 +112,9 @@ OF_SCHEMAS = _by_name(
         "table.to_arrow().schema": "to_arrow as_arrow arrow to_pyarrow",
     }
 )
+_ERRORS = [
+    name for name, it in vars(errors).items() if isinstance(it, type) and issubclass(it, Exception)
+]
 OF_MODULE = _by_name(
     {
         "tidelake.connect(url)": "open load init create Catalog Connection Database DeltaTable lake"
@@ -119,6 +124,8 @@ OF_MODULE = _by_name(
         "tidelake.connect(url).sql(query)": "sql query execute",
         "tidelake.asof_join(left, right)": "merge_asof join_asof asof",
         "tidelake.import_delta(lake, path)": "from_delta read_delta convert_to_delta",
+        **{f"tidelake.errors.{name}": name for name in _ERRORS},
+        "tidelake.errors.TidelakeError": "TidelakeError Error LakeError TidelakeException",
     }
 )
 ARGUMENTS = {
