@@ -39,6 +39,24 @@ def test_durations_come_back(lake):
     assert table.scan(where="i > 99").to_polars().schema["d"] == pl.Duration("us")
 
 
+def test_equal_spans_stay_what_they_are(lake):
+    """To SQL a month, 30 days and 720 hours are equal. What they make of a date is not."""
+    lake.set_option("data_inlining_row_limit", 0)
+    table = lake.create_table("t", "id INT, i INTERVAL, s STRUCT(l INTERVAL[])", sort_by=["id"])
+    spans = ("1 MONTH", "30 DAYS", "720 HOURS")
+    for place, span in enumerate(spans * 2):
+        lake.sql(
+            f"INSERT INTO t SELECT 3 * n + {place % 3}, INTERVAL {span}, {{l: [INTERVAL {span}]}}"
+            f" FROM range({100 * place}, {100 * place + 40}) AS r(n)"
+        )
+    shown = "SELECT id % 3, i::VARCHAR, s.l[1]::VARCHAR, count(*) FROM t GROUP BY ALL ORDER BY 1"
+    wanted = [(n, text, text, 80) for n, text in enumerate(("1 month", "30 days", "720:00:00"))]
+    assert lake.sql(shown).to_duckdb().fetchall() == wanted
+    table.compact()
+    assert len(table.scan().files()) == 1
+    assert lake.sql(shown).to_duckdb().fetchall() == wanted
+
+
 def test_months_are_no_durations(lake):
     table = lake.create_table("t", "i INT, d INTERVAL")
     table.append([{"i": 1, "d": timedelta(days=1)}, {"i": 2, "d": None}])

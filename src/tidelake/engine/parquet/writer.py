@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import randbits
@@ -39,6 +39,9 @@ Carried = tuple[tuple[str, str, int], ...]
 """What rows have beside their columns: the name in the query, and the name and id of the field."""
 _ROW_IDS: Carried = ((ROW_NUMBER, ROW_ID_NAME, ROW_ID_FIELD),)
 _SNAPSHOTS: Carried = ((ROW_BEGAN, SNAPSHOT_NAME, ROW_SNAPSHOT_FIELD),)
+_MISLEADING = FLOATS | {"blob"}
+"""Types that DuckDB's bloom filters fail: 0.0 and -0.0 differ there, so that one would not be found
+as the other. Blobs it looks up there by their text, and finds few."""
 _UNCOUNTED = {"interval", "timetz"}
 """Types of which DuckDB counts no values in a file's statistics."""
 _PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
@@ -159,7 +162,7 @@ def _with_zeros(
     ]
     chosen += [name for _, name, _ in carried]
     sql = f"SELECT {', '.join(chosen)} FROM {_rows_of(file)}"
-    options = [*_options(target, carried), "DICTIONARY_SIZE_LIMIT 0"]
+    options = _options(target, carried, dictionaries=False)
     (row,) = _run_into_one(work, sql, target, options)
     work.store.delete([file.path])
     written = _new_file(row, target, 0, carried)
@@ -274,7 +277,10 @@ def _order(target: Target) -> list[str]:
     return [sort_sql(key) for key in target.sorting if key.dialect == "duckdb"]
 
 
-def _options(target: Target, carried: Carried) -> list[str]:
+def _options(target: Target, carried: Carried, *, dictionaries: bool = True) -> list[str]:
+    """DuckDB's writer makes dictionaries of equal values. To it one month is 30 days and 720
+    hours: of a column with all of them only the one that came first would stay."""
+    dictionaries = dictionaries and not _has(target, {"interval"})
     fields = [_field_ids(physical(column, target.physical)) for column in target.columns]
     fields += [f"{name}: {field}" for _, name, field in carried]
     return [
@@ -283,15 +289,13 @@ def _options(target: Target, carried: Carried) -> list[str]:
         "RETURN_STATS",
         f"COMPRESSION {target.compression}",
         f"ROW_GROUP_SIZE {target.row_group_rows}",
-        f"WRITE_BLOOM_FILTER {not _has_misleading(target)}",
+        f"WRITE_BLOOM_FILTER {not _has(target, _MISLEADING)}",
+        *([] if dictionaries else ["DICTIONARY_SIZE_LIMIT 0"]),
     ]
 
 
-def _has_misleading(target: Target) -> bool:
-    """In DuckDB's bloom filters 0.0 and -0.0 differ: one would not be found as the other. Blobs
-    it looks up there by their text, and finds few."""
-    misleading = FLOATS | {"blob"}
-    return any(below.type in misleading for column in target.columns for below in column.walk())
+def _has(target: Target, types: Collection[str]) -> bool:
+    return any(below.type in types for column in target.columns for below in column.walk())
 
 
 def _field_ids(column: Column) -> str:
