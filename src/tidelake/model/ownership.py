@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMED = rf"ducklake-{_UUID}(?:-[0-9a-f]{{8}})?(?:-delete)?"
 _WRITTEN = re.compile(rf"{_NAMED}\.(?:parquet|puffin)")
+_MARKED = re.compile(rf"ducklake-{_UUID}-[0-9a-f]{{8}}\.[a-z]+")
 _DERIVED = re.compile(rf"{_NAMED}\.(?:rollup|delta)|deletion_vector_{_UUID}\.bin")
 
 
@@ -31,6 +32,12 @@ def is_written(path: str) -> bool:
     """Whether a file is called as DuckDB and Tidelake call data and delete files that they
     write."""
     return _WRITTEN.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def is_marked(path: str) -> bool:
+    """Whether a file is called as Tidelake calls those that it writes rows to. DuckDB's have no
+    mark behind the UUID."""
+    return _MARKED.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_derived(path: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+from tidelake.engine.local.disguise import is_misled, sought, unrounded
 from tidelake.engine.local.reshape import Source, by_id, missing_sql, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.file import DataFile, InlinedRows, MappedField
@@ -25,7 +26,7 @@ from tidelake.model.schema import (
     ROW_SNAPSHOT_FIELD,
     Column,
 )
-from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS
+from tidelake.model.types import TIMESTAMPS
 from tidelake.model.widening import widens
 from tidelake.plan.scan import ScanPlan
 
@@ -77,7 +78,8 @@ def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[Sc
     groups: dict[tuple[FileShape | None, Partition, object], list[DataFile]] = defaultdict(list)
     for file in plan.files:
         shape, partition = _shape(plan, file, shapes)
-        treatment = (file.encryption_key, file.has_deletes, file.is_partial_at(plan.snapshot_id))
+        partial, misled = file.is_partial_at(plan.snapshot_id), is_misled(plan, file)
+        treatment = (file.encryption_key, file.has_deletes, partial, misled)
         groups[shape, partition, treatment].append(file)
     return [
         ScanGroup(tuple(files), shape, partition) for (shape, partition, _), files in groups.items()
@@ -181,16 +183,11 @@ def group_branch(plan: ScanPlan, group: ScanGroup, deletes: str | None) -> str:
     where = ""
     if any(file.is_partial_at(plan.snapshot_id) for file in group.files):
         where = f" WHERE {lineage[ROW_SNAPSHOT]} <= {plan.snapshot_id}"
-    named = {column.name: _sought(column, columns[column.name]) for column in plan.columns}
+    misled = any(is_misled(plan, file) for file in group.files)
+    named = {c.name: sought(c, columns[c.name], misled=misled) for c in plan.columns}
     named |= {name: lineage[name] for name in _virtual(plan)}
     chosen = ", ".join(f"{expression} AS {quote(name)}" for name, expression in named.items())
     return f"SELECT {chosen} FROM {source}{where}"
-
-
-def _sought(column: Column, value: str) -> str:
-    """DuckDB looks for the text of a blob in bloom filters, which hold its bytes, and misses
-    it: so that conditions do not get that far, the value is made to look computed."""
-    return f"({value} || ''::BLOB)" if column.type == "blob" else value
 
 
 def _virtual(plan: ScanPlan) -> list[str]:
@@ -204,28 +201,13 @@ def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict
     read = [*widest, _ROW_ID, _ROW_SNAPSHOT]
     fields = ", ".join(_schema_entry(column) for column in read)
     columns = {
-        column.name: _unsought(plan, column, _narrowed(column, wide, f'f."c{column.id}"'))
+        column.name: unrounded(plan, column, _narrowed(column, wide, f'f."c{column.id}"'))
         for column, wide in zip(plan.columns, read, strict=False)
     }
     lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')
     rows = sum(file.rows for file in group.files)
     option = f"schema = MAP {{{fields}}}, explicit_cardinality = {rows}"
     return columns, lineage, _read_parquet(group.files, option, group.beside)
-
-
-def _unsought(plan: ScanPlan, column: Column, value: str) -> str:
-    """Where a file has a narrower type, DuckDB rounds to it what a column is compared with: 0.4
-    would find a whole 0. So that conditions do not get that far, it is made to look computed.
-    Of columns that were not there from the beginning the former types may have been forgotten."""
-    former = {kind for below in column.walk() for kind in plan.former_types.get(below.id, ())}
-    if former:
-        is_doubtful = not former | {column.type} <= INTEGERS
-    else:
-        rounds = column.type in FLOATS | TIMESTAMPS or column.type.startswith("decimal")
-        is_doubtful = rounds and column not in plan.original
-    if not is_doubtful:
-        return value
-    return f"CASE WHEN f.file_row_number >= 0 THEN {value} END"
 
 
 def _at_its_widest(plan: ScanPlan, group: ScanGroup, column: Column) -> Column:
