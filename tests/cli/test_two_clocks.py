@@ -98,4 +98,7 @@ def test_what_makes_no_sense_changes_nothing(
 
 
 def test_sql_calls_what_the_lake_can_do(lake: Tidelake) -> None:
+    kept = lake.json("sql", "CALL freeze('march', 'FROM prices')")
+    assert (kept["name"], kept["rows"]) == ("march", 5)
+    assert lake.json("sql", "CALL clone('prices', 'copied')") == {"table": "main.copied"}
     assert lake.json("sql", "CALL compact('prices', dry_run => true)")["dry_run"] is True

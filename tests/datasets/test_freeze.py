@@ -11,7 +11,7 @@ import pytest
 
 import tidelake
 from tests.cases import every
-from tidelake.errors import Denied, Invalid, NotFound
+from tidelake.errors import Denied, Invalid, NotFound, TidelakeWarning
 from tidelake.testing.faults import Meanwhile, watch_database
 from tidelake.testing.place import Place
 
@@ -102,6 +102,24 @@ def test_a_point_in_time_join_is_frozen(lake: tidelake.Lake) -> None:
     assert rows_of(made) == rows_of(join)
     with pytest.raises(Invalid, match="own moments"):
         lake.freeze("again", join, known_at=3)
+
+
+def test_a_frozen_join_tells_what_was_asked_and_no_rows(lake: tidelake.Lake) -> None:
+    t = prices(lake)
+    labels = [{"id": 1, "t": datetime(2024, 3, 3), "name": "Jane Doe"}] * 2
+    for name, left in {
+        "dicts": labels,
+        "arrow": pa.Table.from_pylist(labels),
+        "pandas": pa.Table.from_pylist(labels).to_pandas(),
+    }.items():
+        join = tidelake.asof_join(left, t, "id", "t", known_at="t", tolerance="5 days")
+        with pytest.warns(TidelakeWarning):
+            told = lake.freeze(name, join).facts.query
+        assert "Jane" not in told
+        assert "2 rows" in told
+        assert "main.prices" in told
+        assert "known_at='t'" in told
+        assert "left_time='t'" in told
 
 
 def test_a_set_cannot_be_written_to(place: Place, lake: tidelake.Lake) -> None:

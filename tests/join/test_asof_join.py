@@ -23,6 +23,19 @@ def at(minutes: float) -> datetime:
     return DAY + timedelta(minutes=minutes)
 
 
+def test_long_lists_are_sides_in_their_order():
+    count = 25_000
+    left = [{"k": i % 7, "ts": at(i % 90), "x": i} for i in range(count)]
+    right = [{"k": i % 7, "ts": at(i % 60), "price": i} for i in range(count)]
+    join = tidelake.asof_join(left, right, "k", "ts", "ts")
+    found = join.to_arrow()
+    assert found["x"].to_pylist() == list(range(count))
+    last = {(row["k"], row["ts"]): row["price"] for row in right}
+    asked = [last[row["k"], min(row["ts"], at(59))] for row in left]
+    assert found["price"].to_pylist() == asked
+    assert join.count() == count  # it can be asked again
+
+
 SIDES = st.lists(
     st.tuples(
         st.sampled_from(["a", "b", None]),

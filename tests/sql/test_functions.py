@@ -174,6 +174,13 @@ def test_names_are_shown(place: Facts) -> None:
     assert rows(lake.sql("SELECT kind FROM tables() WHERE name = 'seen'")) == [("view",)]
 
 
+def test_tags_are_listed(place: Facts) -> None:
+    found = place.lake.sql("FROM tags() ORDER BY snapshot_id, name").to_dicts()
+    made = sorted(place.lake.tags(), key=lambda tag: (tag.snapshot_id, tag.name))
+    names = ("name", "snapshot_id", "created_at", "author", "message")
+    assert found == [{name: getattr(each, name) for name in names} for each in made] != []
+
+
 def test_explain_tells_what_is_read(place: Facts) -> None:
     query = "EXPLAIN SELECT id FROM facts WHERE v = 40"
     ((row,), told) = (place.lake.sql(query).to_arrow().to_pylist(), place.lake.sql(query).explain())
@@ -194,7 +201,7 @@ def test_explain_tells_what_is_read(place: Facts) -> None:
 
 def test_every_function_is_tried() -> None:
     tried = {call.partition("(")[0].lower() for call in CASES}
-    alone = {"across_tenants", "snapshots", "table_files", "tables"}
+    alone = {"across_tenants", "snapshots", "table_files", "tables", "tags"}
     assert tried | alone == FUNCTIONS
 
 

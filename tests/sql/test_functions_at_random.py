@@ -15,7 +15,7 @@ from tidelake.testing.faces import lake_of
 from tidelake.testing.place import Place
 
 Duck = duckdb.DuckDBPyConnection
-LISTS = {"snapshots", "table_files", "tables"}
+LISTS = {"snapshots", "table_files", "tables", "tags"}
 ELSEWHERE = {"across_tenants"}
 """What other tests compare, with tenants."""
 

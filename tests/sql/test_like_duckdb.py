@@ -219,6 +219,22 @@ def test_tables_without_a_place_in_the_tree(both: Both, sql: str) -> None:
     assert _answer(both.lake.sql(sql).to_duckdb()) == both.expected(sql)
 
 
+DECLARED = (
+    "id BIGINT NOT NULL, k VARCHAR DEFAULT 'o''x', v DOUBLE DEFAULT 1.5, n DECIMAL(9, 2) NOT NULL,"
+    ' ts TIMESTAMP DEFAULT now(), l STRUCT(a INTEGER, "b c" VARCHAR)[]'
+)
+
+
+@pytest.mark.parametrize("asked", ["DESCRIBE declared", "desc main.declared", "SHOW declared"])
+def test_what_is_declared_of_columns_is_described(both: Both, asked: str) -> None:
+    with suppress(_Undone), both.lake.transaction() as tx:
+        tx.sql(f"CREATE TABLE declared ({DECLARED})")
+        both.duck.execute(f"CREATE OR REPLACE TABLE declared ({DECLARED})")
+        for sql in (asked, f"SELECT column_name FROM ({asked}) WHERE \"null\" = 'NO'"):
+            assert tx.sql(sql).to_duckdb().fetchall() == both.duck.sql(sql).fetchall()
+        raise _Undone
+
+
 def test_bits_are_shown_or_refused(both: Both) -> None:
     assert both.lake.sql("SELECT '101'::BIT::VARCHAR AS b").to_duckdb().fetchall() == [("101",)]
     if has_new_trees():

@@ -65,6 +65,22 @@ def test_facts_and_rollups(lake: tidelake.Lake, t: tidelake.Table) -> None:
     assert lake.sql("CALL drop_rollups('prices')") == 1
 
 
+def test_what_stays(lake: tidelake.Lake, t: tidelake.Table) -> None:
+    assert lake.sql("CALL clone('prices', 'before', known_at => 4)").count() == 3
+    asked = "FROM prices WHERE price < 4"
+    made = lake.sql(f"CALL freeze('march', '{asked}', as_of => DATE '2024-03-03')", author="ann")
+    assert made.facts == lake.frozen("march").facts
+    assert (made.facts.query, made.facts.author, made.rows) == (asked, "ann", 1)
+    assert lake.sql("SELECT price FROM frozen.march").to_dicts() == [{"price": 3.0}]
+    lake.sql("CALL drop_frozen('march')")
+    assert lake.frozen() == []
+
+
+def test_an_option_of_a_table(lake: tidelake.Lake, t: tidelake.Table) -> None:
+    lake.sql("CALL set_option('target_file_size', 1000000, table => 'prices')")
+    assert str(lake.options(table="prices")["target_file_size"]) == "1000000"
+
+
 BAD: list[tuple[str, type[TidelakeError], str]] = [
     ("CALL nonsense()", NotFound, "nonsense"),
     ("CALL close()", NotFound, "close"),
@@ -77,6 +93,13 @@ BAD: list[tuple[str, type[TidelakeError], str]] = [
     ("CALL prices", Invalid, "no call"),
     ("CALL rollback('prices', to => (SELECT 1))", TidelakeError, "rollback"),
     ("CALL rollback('prices', to => 99)", NotFound, "99"),
+    ("CALL compact('prices', dry_run => true, DRY_RUN => false)", Invalid, "dry_run twice"),
+    ("CALL compact('prices', dry_run => 'false')", Invalid, "dry_run => 'false'"),
+    ("CALL expire('7d', force => 'false')", Invalid, "force => 'false'"),
+    ("CALL clone('prices')", Invalid, "name"),
+    ("CALL freeze('f', 'DELETE FROM prices')", TidelakeError, "DELETE"),
+    ("SELECT * FROM changes('prices', since => 1, since => 2)", Invalid, "since twice"),
+    ("FROM asof_join('prices', 'prices', age => true, AGE => false)", Invalid, "age twice"),
 ]
 
 

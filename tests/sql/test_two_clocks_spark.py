@@ -223,6 +223,9 @@ def test_what_duckdb_tells_of_tables(place: Facts) -> None:
     with tidelake.connect(place.lake.url, data_path=place.lake.data_path) as local:
         for statement in (
             "DESCRIBE facts",
+            f"DESCRIBE facts {valid}",
+            "DESCRIBE facts FOR SYSTEM_TIME ALL",
+            "SELECT column_name FROM (DESCRIBE facts) WHERE \"null\" = 'NO'",
             f"DESCRIBE SELECT id, v AS w FROM facts {valid}",
             "SUMMARIZE facts",
             f"SUMMARIZE SELECT id, v FROM facts {valid}",

@@ -47,6 +47,25 @@ def test_upsert_updates_what_is_there_and_adds_the_rest(table: tidelake.Table) -
     assert {i: after[i] for i in before} == before
 
 
+def test_a_long_list_is_merged_again_if_somebody_else_was_first(
+    table: tidelake.Table, tmp_path: Path
+) -> None:
+    class Rows(list[dict[str, int]]):
+        visited = False
+
+        def __iter__(self) -> Any:
+            if not self.visited:
+                self.visited = True
+                with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as other:
+                    other.table("t").update({"name": "'theirs'"}, "id = 5")
+            return super().__iter__()
+
+    count = 10_001  # more than are brought at once
+    done = table.merge(Rows({"id": i, "amount": -i} for i in range(count)), on="id")
+    assert (done.updated, done.inserted, done.attempts) == (6, count - 6, 2)
+    assert contents(table)[5] == (5, "theirs", -5)
+
+
 def test_columns_that_the_source_lacks_stay_or_get_their_defaults(table: tidelake.Table) -> None:
     table.merge([{"id": 1, "name": "x"}, {"id": 9, "name": "y"}], on="id")
     assert [row for row in contents(table) if row[0] in (1, 9)] == [(1, "x", 10), (9, "y", 7)]

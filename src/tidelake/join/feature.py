@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -82,6 +82,12 @@ class Wish:
             age=bool(age),
             completeness=bool(completeness),
         )
+
+    def __str__(self) -> str:
+        """What is asked that is not asked of every join."""
+        plain = Wish.asked()
+        asked = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return ", ".join(f"{n}={v!r}" for n, v in asked if v != getattr(plain, n))
 
     def check_named(self) -> None:
         """Of several right sides, columns begin with names, and need no suffix."""

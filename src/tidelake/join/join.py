@@ -286,7 +286,7 @@ class AsofJoin(LazyRows):
         return SparkEngine(spark or self._spark, self._here)
 
     def __repr__(self) -> str:
-        listed = ", ".join(repr(right.side) for right in self._rights)
+        listed = ", ".join(f"{right.side!r} ({right.wish})" for right in self._rights)
         return f"<AsofJoin of {self._left!r} and {listed}>"
 
 

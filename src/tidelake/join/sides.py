@@ -206,7 +206,7 @@ class Subquery(Side):
         return columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Frame(Side):
     """Rows that the caller has."""
 
@@ -228,11 +228,22 @@ class Frame(Side):
                 hint="ask for to_spark(), to_arrow() or to_pandas()",
             )
         taken = job.take(f"{name}_given", self.data, TableName("main", self.what))
-        if taken is None or not taken[1].rereadable:
+        if taken is None or not taken[1].repeatable:
             raise self._unknown()
         columns, found = taken
-        _define(job, name, found.sql, numbered=numbered)
+        sql = found.sql
+        if not found.rereadable:
+            job.hold(f"{name}_held", sql)
+            sql = f"SELECT * FROM {quote(f'{name}_held')}"
+        _define(job, name, sql, numbered=numbered)
         return columns
+
+    def __repr__(self) -> str:
+        """What it is, and none of its rows: a data set keeps this text for ever."""
+        kind = type(self.data).__name__
+        if is_spark_frame(self.data) or not hasattr(self.data, "__len__"):
+            return f"<{kind}>"
+        return f"<{kind} of {len(self.data)} rows>"
 
     def _unknown(self) -> Invalid:
         kind = f"{type(self.data).__module__}.{type(self.data).__qualname__}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from tidelake.errors import Invalid
@@ -16,13 +16,13 @@ OF_TABLES = frozenset(
     {
         *("compact", "rollup", "drop_rollups", "recompute_coverage", "rollback", "end"),
         *("set_partitioning", "set_sorting", "set_coverage", "set_event_time", "set_comment"),
-        "set_calendar",
+        *("set_calendar", "clone"),
     }
 )
 OF_LAKES = frozenset(
     {
         *("compact", "expire", "cleanup", "tag", "untag", "undrop", "verify", "sync_mirrors"),
-        *("set_option", "reindex"),
+        *("set_option", "reindex", "freeze", "drop_frozen"),
     }
 )
 
@@ -44,10 +44,11 @@ def call(face: Face, text: str, beside: Bindings, terms: dict[str, Any]) -> Any:
         target, places = _table(face, asked.name, places), places[1:]
     method = getattr(target, asked.name)
     try:
-        inspect.signature(method).bind(*places, **asked.names, **terms)
+        given = inspect.signature(method).bind(*places, **asked.names, **terms)
         _check_terms(method, asked.names)
     except TypeError as error:
         raise Invalid(f"{asked.name}(): {error}", hint=_spelled(asked.name, method)) from None
+    _check_flags(method, given.arguments)
     return method(*places, **asked.names, **terms)
 
 
@@ -58,6 +59,17 @@ def _check_terms(method: Any, names: Iterable[str]) -> None:
         each for each in names if each not in {*parameters, *CommitTerms.__annotations__}
     ]:
         raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+
+
+def _check_flags(method: Any, given: Mapping[str, Any]) -> None:
+    """A text such as 'false' is true to Python."""
+    parameters = inspect.signature(method).parameters
+    for name, value in given.items():
+        if parameters[name].annotation in ("bool", bool) and not isinstance(value, bool):
+            raise Invalid(
+                f"{method.__name__}() cannot take {name} => {value!r}",
+                hint=f"{name} => true, or {name} => false",
+            )
 
 
 def _table(face: Face, name: str, places: tuple[Any, ...]) -> Any:

@@ -19,6 +19,7 @@ from tidelake.session.session import Session
 from tidelake.session.source import Source
 from tidelake.sql.asof_join import asof_rows
 from tidelake.sql.calls import FUNCTIONS, Call
+from tidelake.sql.description import description, is_described
 from tidelake.sql.functions import rows_of
 from tidelake.sql.hints import has_hint, hint
 from tidelake.sql.moments import MomentReader
@@ -89,6 +90,10 @@ class QueryTables:
                 edits += table.replaced(inner, alias)
             else:
                 plan, has_time = own.plan(name, self._hint(table))
+                timed |= has_time
+                if is_described(table):
+                    edits.append(self._description(table, plan, own, name))
+                    continue
                 edits += self._placed(table, plan, alias, depth)
                 as_of = plan.as_of if isinstance(plan, AsOfPlan) else None
                 self.sources[next(reversed(self.tables))] = replace(own.source(name), as_of=as_of)
@@ -126,6 +131,13 @@ class QueryTables:
         if not has_hint(table):
             return None
         return lambda schema: hint(table, schema, self.clock.values)
+
+    def _description(
+        self, table: Table, plan: ScanPlan | AsOfPlan | RowSource, seen: Scope, name: TableName
+    ) -> Edit:
+        with seen.session.reading() as reader:
+            schema = seen.session.table_info(reader, seen.at, name).schema
+        return description(table, plan, schema, self.clock.local)
 
     def _placed(
         self, table: Table, plan: ScanPlan | AsOfPlan | RowSource, alias: str, depth: int

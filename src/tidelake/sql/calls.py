@@ -37,6 +37,7 @@ FUNCTIONS = frozenset(
         "snapshots",
         "table_files",
         "tables",
+        "tags",
     }
 )
 _PLAIN = ("VARCHAR", "INTEGER", "BIGINT")
@@ -82,6 +83,9 @@ class Call:
                 for place, value in enumerate(found)
             ]
         pairs = list(zip(self.arguments, found, strict=True))
+        names = [fold(each.name) for each in self.arguments if each.name]
+        if twice := next((each for each in names if names.count(each) > 1), None):
+            raise Invalid(f"{self.name}() is given {twice} twice", hint="give it once")
         return (
             [value for each, value in pairs if not each.name],
             {fold(each.name): value for each, value in pairs if each.name},

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from tidelake.catalog.read import tags
 from tidelake.coverage.answer import Coverage
 from tidelake.coverage.frame import Intervals, as_table, in_seconds, moment_type
 from tidelake.coverage.question import Question, coverage, last_complete_window, watermarks
@@ -215,6 +216,22 @@ def _tables(seen: Scope) -> RowSource:
     return ArrowRows.of(dict.fromkeys(("schema", "name", "kind"), "varchar"), sorted(found))
 
 
+_TAGS = {
+    "name": "varchar",
+    "snapshot_id": "int64",
+    "created_at": "timestamptz",
+    **dict.fromkeys(("author", "message"), "varchar"),
+}
+
+
+def _tags(seen: Scope) -> RowSource:
+    """Those that there are now: tags are not versioned."""
+    seen.session.namespace.check_whole("tags")
+    with seen.session.reading() as reader:
+        found = tags.every(reader)
+    return ArrowRows.of(_TAGS, [[getattr(each, name) for name in _TAGS] for each in found])
+
+
 _FILES = {
     "data_file_id": "int64",
     "path": "varchar",
@@ -257,4 +274,5 @@ _ANSWERS: Mapping[str, Callable[..., RowSource]] = {
     "snapshots": _snapshots,
     "table_files": _table_files,
     "tables": _tables,
+    "tags": _tags,
 }

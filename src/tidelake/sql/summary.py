@@ -56,7 +56,7 @@ def reading_of(
         asked: Tables = {_ROWS: ArrowRows.of(_ANSWER, rows)}
         found = session.local.query(_TYPED, asked).to_arrow()
     else:
-        empty = {name: _without_rows(each) for name, each in tables.items()}
+        empty = {name: without_rows(each) for name, each in tables.items()}
         found = session.local.query(sql, empty, values).to_arrow()
     return engine.query(f"FROM {_ROWS}", {_ROWS: ArrowRows(found)})
 
@@ -71,9 +71,10 @@ def _summary(work: Workbench, sql: str) -> list[Any]:
     return rows if rows and rows[0][-2] else []
 
 
-def _without_rows(
+def without_rows(
     rows: ScanPlan | AsOfPlan | RowSource,
 ) -> ScanPlan | AsOfPlan | RowSource:
+    """The same read of nothing."""
     if isinstance(rows, ScanPlan):
         return replace(rows, files=(), inlined=())
     if isinstance(rows, AsOfPlan):

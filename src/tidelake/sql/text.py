@@ -29,7 +29,7 @@ from tidelake.syntax import tree
 from tidelake.syntax.tokens import Edit, Token, apply_edits, blank, tokens
 from tidelake.syntax.tree import Node
 
-_KEYWORDS = ("END", "ON", "TO")
+_KEYWORDS = ("END", "ON", "TABLE", "TO")
 """Of the names of arguments."""
 _NAMING = ("=>", ":=")
 _SHOWN = {
@@ -288,7 +288,10 @@ def _references(
         return
     kind = node.get("type")
     if kind == "SHOW_REF" and not node.get("query"):
-        raise Unsupported("SHOW is not supported", hint="lake.tables(), lake.views(), t.schema")
+        raise Unsupported(
+            "this SHOW is not supported",
+            hint="SHOW TABLES; of one schema: SELECT name FROM tables() WHERE schema = 'sales'",
+        )
     if kind == "BASE_TABLE":
         named = not node["schema_name"] and fold(node["table_name"]) in ctes
         yield node, _CTE if named else select

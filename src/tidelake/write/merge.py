@@ -112,7 +112,7 @@ def merge(
         extras = () if clauses is UPSERT else _extras(draft, job.columns(data))
         columns = (*draft.columns, *extras)
         incoming = job.bring("incoming", data, columns, name, defaults=False)
-        tx.replayable = tx.replayable and incoming.rereadable
+        tx.replayable = tx.replayable and incoming.repeatable
         job.hold("source", incoming.sql)
         missing = [key.name for key in keys if key.name not in incoming.present]
         if missing:

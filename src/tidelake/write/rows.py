@@ -54,7 +54,7 @@ def _append(
     name = draft.after.name
     with tx.job(f"cannot append to {name}", data, draft.columns) as job:
         incoming = job.bring("incoming", data, draft.columns, name)
-        tx.replayable = tx.replayable and incoming.rereadable
+        tx.replayable = tx.replayable and incoming.repeatable
         sql = incoming.sql if within is None else checked_rows(incoming.sql, within, draft)
         count = _length(data) if incoming.rereadable else None
         if count is None and incoming.rereadable and not is_spark_frame(data):

@@ -29,12 +29,14 @@ def show_any(result: object, as_json: bool) -> None:
     else:
         listed = result if isinstance(result, list) else [result]
         for each in listed:
-            render.line("done" if each is None else str(each))
+            render.line("done" if each is None else str(getattr(each, "facts", each)))
 
 
 def _plain(result: object) -> object:
     if isinstance(result, list):
         return [_plain(each) for each in result]
-    if is_dataclass(result) and not isinstance(result, type):
-        return asdict(result)
-    return result
+    found = getattr(result, "facts", result)  # of a data set
+    if is_dataclass(found) and not isinstance(found, type):
+        return asdict(found)
+    name = getattr(result, "name", None)  # of a table
+    return result if name is None else {"table": str(name)}

@@ -50,9 +50,10 @@ class IncomingData:
     """`sql` yields the table's columns, in order, under their names and in their types.
 
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
-    again: a stream is gone once it has been read. `csv` are the files that it reads as text.
-    Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it. `bytes` are how
-    many there are of it, where all of it is at hand.
+    again: a stream is gone once it has been read. `comes_again` if the data itself may be brought
+    once more, as a long list may be that is read as a stream. `csv` are the files that it reads as
+    text. Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it. `bytes` are
+    how many there are of it, where all of it is at hand.
     """
 
     sql: str
@@ -61,6 +62,12 @@ class IncomingData:
     csv: tuple[CsvSource, ...] = ()
     has_no_negative_zeros: bool = False
     bytes: int | None = None
+    comes_again: bool = False
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether what was done with it can be done once more."""
+        return self.rereadable or self.comes_again
 
 
 def bring(
@@ -141,9 +148,8 @@ class _Taking:
         if kind == "json":
             take = self._from(found)
             documents = {fold(c.name) for c in self.columns if c.type == "json"}
-            return take.items(
-                incoming_files.json_rows(self.connection, found, take.place, documents)
-            )
+            rows = incoming_files.json_rows(self.connection, found, take.place, documents)
+            return replace(take.items(rows), comes_again=True)
         branches, csv = [], []
         present: frozenset[str] = frozenset()
         for group in incoming_files.groups(self.connection, kind, found, self.place, source):
@@ -289,12 +295,12 @@ class _Taking:
             return self.rows([])
         rest = chain([first], items)
         if isinstance(first, Mapping):
-            return self._dicts(rest)
+            return self._dicts(rest, isinstance(data, Sequence))
         if isinstance(first, str | Path):
             return self.files(list(rest))
         return self._record_batches(first, rest, isinstance(data, Sequence))
 
-    def _dicts(self, rows: Iterator[Any]) -> IncomingData:
+    def _dicts(self, rows: Iterator[Any], whole: bool) -> IncomingData:
         first = list(islice(rows, incoming_rows.CHUNK))
         following = next(rows, _END)
         if following is _END:
@@ -303,7 +309,7 @@ class _Taking:
             self.name, first, chain([following], rows), self.columns, self.place, self.defaults
         )
         self._register(reader)
-        return IncomingData(sql, present, False)
+        return IncomingData(sql, present, False, comes_again=whole)
 
     def _record_batches(self, first: Any, batches: Iterator[Any], whole: bool) -> IncomingData:
         import pyarrow as pa
