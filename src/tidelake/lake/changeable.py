@@ -208,7 +208,7 @@ class Changeable(Browsable):
         `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
         id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
         not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
-        `:name`).
+        `:name`); one of them may be a list itself, for `IN ?` or `= ANY(?)`.
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
@@ -217,11 +217,11 @@ class Changeable(Browsable):
         A type checker takes what is called without terms for a query, and with one, such as
         `message=`, for a write.
         """
-        from tidelake.sql.parameters import Bindings
+        from tidelake.sql.parameters import Bindings, with_lists
         from tidelake.sql.procedure import is_call
         from tidelake.sql.run import run
 
-        beside = Bindings(parameters, as_of, known_at)
+        query, beside = with_lists(query, Bindings(parameters, as_of, known_at))
         if is_call(query):
             from tidelake.lake.procedures import call
 
