@@ -40,6 +40,8 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
         (lambda lake: lake.transaction().load_table("t"), "tx.table(name)"),
         (lambda lake: lake.vacuum(), "lake.compact(), then lake.expire(…) and lake.cleanup(…)"),
         (lambda _: tidelake.merge_asof(1, 2), "tidelake.asof_join("),
+        (lambda _: tidelake.col("n").isnull(), "col(…).is_null()"),
+        (lambda _: tidelake.col("s").str, "conditions in SQL"),
     ],
 )
 def test_a_name_of_another_library_is_told_what_it_is_here(lake, ask, hint):
@@ -54,6 +56,14 @@ def test_a_name_of_another_library_is_told_what_it_is_here(lake, ask, hint):
         (lambda t: t.scan(filter="n = 1"), "where="),
         (lambda t: t.append([], mode="append"), "overwrite()"),
         (lambda t: t.merge([], keys="n"), "on="),
+        (lambda t: t.to_pandas(columns=["n"]), "scan(columns="),
+        (lambda t: t.scan().count(where="n = 1"), "scan(where="),
+        (lambda t: t.order_by("n", descending=True), 'order_by("ts DESC")'),
+        (lambda t: t["n"], "scan(columns=['n'])"),
+        (lambda t: t.scan()[["n", "s"]], "scan(columns=['n', 's'])"),
+        (lambda t: t[:5], "head(10)"),
+        (lambda t: list(t), "to_dicts()"),
+        (lambda t: list(t.head(3)), "to_dicts()"),
     ],
 )
 def test_so_is_an_argument(lake, ask, hint):

@@ -370,3 +370,30 @@ def test_who_asks_for_as_of_of_a_plain_table_is_told_of_known_at(lake: tidelake.
         with pytest.raises(Invalid) as refused:
             ask()
         assert "known_at" in str(refused.value.hint)
+
+
+def test_what_may_be_there_already_or_no_longer(lake: tidelake.Lake) -> None:
+    lake.create_schema("a", if_not_exists=True)
+    done = lake.create_schema("A", if_not_exists=True)
+    assert done.operation == "nothing" or str(done).startswith("nothing to do")
+    lake.create_table("a.t", {"x": int})
+    lake.create_view("a.v", "FROM a.t")
+    before = lake.snapshots()[-1].snapshot_id
+    assert lake.drop("a.nope", if_exists=True).snapshot_id == before
+    with pytest.raises(NotFound):
+        lake.drop("a.nope")
+    assert lake.drop_schema("nope", if_exists=True).snapshot_id == before
+    with pytest.raises(Invalid):
+        lake.drop_schema("a", if_exists=True)
+    lake.drop("a.v", if_exists=True)
+    lake.drop("a.t", if_exists=True)
+    with lake.transaction() as tx:
+        tx.create_schema("b", if_not_exists=True)
+        tx.create_schema("b", if_not_exists=True)
+        tx.create_table("b.t", {"x": int})
+        tx.drop("b.t", if_exists=True)
+        tx.drop("b.t", if_exists=True)
+        tx.drop_schema("b", if_exists=True)
+        tx.drop_schema("b", if_exists=True)
+    lake.drop_schema("a", if_exists=True)
+    assert lake.schemas() == ["main"]

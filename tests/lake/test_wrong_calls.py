@@ -1,6 +1,8 @@
 """Calls that make no sense end in errors of ours, which say what to do."""
 
+import numpy
 import pandas as pd
+import polars
 import pytest
 
 import tidelake
@@ -41,6 +43,54 @@ CALLS = {
         "two columns are called 'k'",
     ),
     "a calendar of nothing": (lambda _: tidelake.Calendar(), "a calendar needs a rule"),
+    "a text to order by that is a way": (
+        lambda lake: lake.table("t").order_by("-v").to_dicts(),
+        "no column '-v' to order by",
+    ),
+    "a condition among columns": (
+        lambda lake: lake.table("t").scan("v > 3").count(),
+        "no column 'v > 3'",
+    ),
+    "a condition for a key": (
+        lambda lake: lake.table("t").merge([{"k": "a", "v": 1}], on="s.k = t.k"),
+        "on='s.k = t.k' is a condition",
+    ),
+    "a column to compute with": (
+        lambda lake: lake.table("t").update({"v": tidelake.col("v") + 1}),
+        r"col\('v'\) can be compared, and not computed with",
+    ),
+    "two columns to compare": (
+        lambda lake: lake.table("t").scan(where=tidelake.col("v") > tidelake.col("w")),
+        "only be compared with a value",
+    ),
+    "columns in a dict": (
+        lambda lake: lake.table("t").append({"k": ["a", "b"], "v": [1, 2]}),
+        r"row 1: column 'k': \['a', 'b'\] \(list\) is not text",
+    ),
+    "arrays in a dict": (
+        lambda lake: lake.table("t").append({"v": numpy.array([1, 2])}),
+        "row 1: column 'v'",
+    ),
+    "columns in a dict for a new table": (
+        lambda lake: lake.append("new", {"k": ["a", "b"], "v": [1, 2]}, create=True),
+        "one row with lists, or columns",
+    ),
+    "the same with rows=True": (
+        lambda lake: lake.create_table("new", {"v": numpy.array([1, 2])}, rows=True),
+        "one row with lists, or columns",
+    ),
+    "a snapshot for its number": (
+        lambda lake: lake.table("t").known_at(lake.snapshots()[-1]),
+        "known_at=a Snapshot is neither",
+    ),
+    "minutes or months": (
+        lambda lake: lake.expire(older_than="1h30m", dry_run=True),
+        "may be minutes or months",
+    ),
+    "an option that is a Polars frame": (
+        lambda lake: lake.set_option(polars.DataFrame({"id": [1]}), 1),
+        "set_option\\(\\) cannot take name=",
+    ),
     "a column that is not there": (
         lambda lake: lake.table("t").scan(columns=["typo"]).count(),
         "no column 'typo'",
@@ -54,6 +104,57 @@ def test_wrong_calls_are_told_in_our_words(lake, call):
     with pytest.raises(TidelakeError, match=message) as refused:
         do(lake)
     assert refused.value.hint
+
+
+def test_hints_say_what_to_write(lake):
+    def hint_of(name):
+        with pytest.raises(TidelakeError) as refused:
+            CALLS[name][0](lake)
+        return refused.value.hint
+
+    assert 'order_by("v DESC")' in hint_of("a text to order by that is a way")
+    assert "where=" in hint_of("a condition among columns")
+    assert '"1h30min" or "1h30mo"' in hint_of("minutes or months")
+    assert "pyarrow.table" in hint_of("columns in a dict")
+    assert "snapshot_id" in hint_of("a snapshot for its number")
+    assert 'where="v > w"' in hint_of("two columns to compare")
+
+
+def test_of_many_columns_the_nearest_are_named(lake):
+    wide = lake.create_table("wide", {f"column_{n}": int for n in range(200)})
+    with pytest.raises(NotFound) as refused:
+        wide.scan(["colum_17"]).count()
+    assert "column_17" in refused.value.hint
+    assert "(200 in all)" in refused.value.hint
+    assert len(refused.value.hint) < 500
+    lake.drop("wide")
+
+
+def test_fields_of_structs_by_brackets(lake):
+    t = lake.create_table("nested", 'a STRUCT(b STRUCT("c.d" INTEGER, e INTEGER))')
+    t.append([{"a": {"b": {"c.d": n, "e": -n}}} for n in range(3)])
+    assert t.scan(where=tidelake.col("a")["b"]["e"] == -2).count() == 1
+    assert t.scan(where=tidelake.col("a")["b"]["c.d"] > 0).count() == 2
+    for wrong in (lambda: tidelake.col("a")[0], lambda: [*tidelake.col("a")]):
+        with pytest.raises((Invalid, TypeError)):
+            wrong()
+    lake.drop("nested")
+
+
+def test_order_by_takes_a_list_too(lake):
+    t = lake.table("t")
+    assert t.order_by(["v DESC", "k"]).to_dicts() == t.order_by("v DESC", "k").to_dicts()
+
+
+def test_a_tolerance_of_numpy_is_a_span(lake):
+    facts = lake.create_table("f", "k INT, ts TIMESTAMP, v INT", key="k", event_time="ts")
+    facts.append([{"k": 1, "ts": "2024-01-01T00:00:00", "v": 7}])
+    at = pd.to_datetime(["2024-01-01T00:30", "2024-01-01T02:00"])
+    left = pd.DataFrame({"k": [1, 1], "at": at})
+    for span in (numpy.timedelta64(1, "h"), pd.Timedelta("1h"), "1h"):
+        joined = tidelake.asof_join(left, facts, left_time="at", tolerance=span).to_dicts()
+        assert sorted(str(row["v"]) for row in joined) == ["7", "None"]
+    lake.drop("f")
 
 
 def test_a_typo_is_not_found_whoever_counts(lake):

@@ -119,3 +119,8 @@ def test_settings_do_not_show_what_they_hold():
 
 def test_blanks_around_an_address_do_not_matter():
     assert parse_url(" postgresql://u@h/db\n") == parse_url("postgresql://u@h/db")
+
+
+def test_of_a_very_long_text_it_is_known_soon_enough() -> None:
+    for text in ("x" * 300_000, "x" * 300_000 + ":5432/lake", "x " * 150_000):
+        assert mask_secrets(text) == text

@@ -148,7 +148,7 @@ def test_parameters_skip_files_too(lake: tidelake.Lake) -> None:
         ("SELECT ?", "x", "neither a list nor a dict"),
         ("SELECT ?", 5, "neither a list nor a dict"),
         ("SELECT ?", {1, 2}, "neither a list nor a dict"),
-        ("SELECT ?", [[1, 2]], r"parameter 1: \[1, 2\] \(list\)"),
+        ("SELECT ?", [[[1, 2]]], r"parameter 1: \[1, 2\] \(list\)"),
         ("SELECT $x", {"x": object}, "parameter x: "),
         ("SELECT $x", {"x": Decimal("NaN")}, "parameter x: NaN"),
         ("SELECT $x", {"x": "\ud800"}, "parameter x: .* Unicode"),
@@ -257,3 +257,51 @@ def test_in_a_transaction(lake: tidelake.Lake) -> None:
         tx.sql("INSERT INTO t VALUES (?, ?)", [4, "four"])
         assert tx.sql("SELECT s FROM t WHERE i = ?", [4]).count() == 1
     assert rows(lake, "SELECT s FROM t WHERE i = ?", [4]) == [("four",)]
+
+
+@pytest.mark.parametrize("given", [[1, 3], (3, 1), {1, 3}, range(1, 4, 2), [], [None, 3]])
+@pytest.mark.parametrize(
+    "condition",
+    ["id IN ?", "id NOT IN ?", "id = ANY(?)", "list_contains(?, id)", "len([x FOR x IN ?]) = id"],
+)
+def test_a_list_means_what_it_means_in_duckdb(
+    reading: tidelake.Lake, condition: str, given: Any
+) -> None:
+    query = f"SELECT id FROM t WHERE {condition} ORDER BY id"
+    with duckdb.connect() as duck:
+        duck.execute("CREATE TABLE t AS SELECT unnest([1, 2, 3, 4, NULL]) AS id")
+        expected = duck.execute(query, [list(given)]).fetchall()
+    rows = reading.sql("SELECT unnest([1, 2, 3, 4, NULL]) AS id").to_arrow()
+    reading.append("of_lists", rows, create=True)
+    found = reading.sql(query.replace("FROM t", "FROM of_lists"), [given]).to_dicts()
+    reading.drop("of_lists")
+    assert [(row["id"],) for row in found] == expected
+
+
+def test_lists_stand_beside_other_values(lake: tidelake.Lake) -> None:
+    t = lake.create_table("few", "id BIGINT, s VARCHAR")
+    t.append([{"id": n, "s": EVIL[n]} for n in range(5)])
+    for where, given in {
+        "id > ? AND id IN ? AND id < ?": [1, [1, 2, 3, 4], 4],
+        "id > $1 AND id IN $2 AND id < $3": [1, [1, 2, 3, 4], 4],
+        "id IN $1 AND id > $2 AND id < $3": [[1, 2, 3, 4], 1, 4],
+        "id IN $ids AND id > $low AND id < $high": {"ids": [1, 2, 3, 4], "low": 1, "high": 4},
+        "s IN $texts AND id IN $ids": {
+            "texts": [EVIL[n % len(EVIL)] for n in (2, 3)],
+            "ids": [2, 3],
+        },
+    }.items():
+        assert lake.sql(f"SELECT id FROM few WHERE {where}", given).count() == 2, where
+    assert lake.sql("UPDATE few SET s = ? WHERE id IN ?", ["x", [0, 1]]).updated == 2
+    assert lake.sql("DELETE FROM few WHERE id IN ? AND s = ?", [[0, 1, 2], "x"]).deleted == 2
+    for wrong in ([[1], 2], [[[1]]], [[object()]], []):
+        with pytest.raises(Invalid):
+            lake.sql("SELECT * FROM few WHERE id IN ?", wrong).count()
+
+
+def test_a_list_after_in_skips_files(lake: tidelake.Lake) -> None:
+    t = lake.create_table("apart", "id BIGINT")
+    for begin in (0, 100, 200):
+        t.append([{"id": begin + n} for n in range(30)])
+    (told,) = lake.sql("EXPLAIN SELECT * FROM apart WHERE id IN ?", [[101, 102]]).to_dicts()
+    assert (told["files"], told["total_files"]) == (1, 3)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", shell_complete=lake_names.tables)
 @click.option("--dry-run", is_flag=True, help="Say what would be dropped, and drop nothing.")
+@click.option("--if-exists", is_flag=True, help="One that is not there is no error.")
 @commit_options
 @global_options
 @pass_options
-def drop(options: Options, name: str, dry_run: bool, terms: CommitTerms) -> None:
+def drop(options: Options, name: str, dry_run: bool, if_exists: bool, terms: CommitTerms) -> None:
     """Drop a table or a view. NAME stays readable with --known-at, and `undrop` brings it back.
 
     \b
@@ -30,14 +31,17 @@ def drop(options: Options, name: str, dry_run: bool, terms: CommitTerms) -> None
         tidelake drop prices --message "no longer delivered"
     """
     if not dry_run:
-        options.write(lambda lake: lake.drop(name, **terms))
+        options.write(lambda lake: lake.drop(name, if_exists=if_exists, **terms))
         return
     with options.lake() as lake:
         is_view = _is_view(lake, name)
-        rows = None if is_view else lake.table(name).count()
+        is_there = is_view or not if_exists or lake.exists(name)
+        rows = lake.table(name).count() if is_there and not is_view else None
     if options.as_json:
-        kind = "view" if is_view else "table"
+        kind = ("view" if is_view else "table") if is_there else None
         render.document({"dry_run": True, "name": name, "kind": kind, "rows": rows})
+    elif not is_there:
+        render.line(f"there is no {name}: nothing would be dropped")
     elif is_view:
         render.line(f"the view {name} would be dropped")
     else:

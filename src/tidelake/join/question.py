@@ -9,6 +9,7 @@ from tidelake.errors import Invalid
 from tidelake.model import instant
 from tidelake.model.age import as_span
 from tidelake.model.names import quote
+from tidelake.model.numpy_scalar import python_value
 from tidelake.model.schema import Column
 from tidelake.model.types import (
     FLOATS,
@@ -140,6 +141,7 @@ def knowledge_type(column: Column) -> str:
 
 def checked_tolerance(tolerance: object) -> timedelta | int | None:
     """A span of time, or a number for clocks that are numbers."""
+    tolerance = python_value(tolerance)
     if tolerance is None or (isinstance(tolerance, int) and not isinstance(tolerance, bool)):
         if tolerance is not None and tolerance < 0:
             raise Invalid(f"tolerance={tolerance!r} is negative", hint=_TOLERANCE)

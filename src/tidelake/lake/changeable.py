@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Unpack, overload
 
-from tidelake.errors import NotFound
+from tidelake.errors import NotFound, TidelakeWarning
 from tidelake.lake.browsable import Browsable
 from tidelake.lake.table import Table
 from tidelake.model.change import WriteResult
 from tidelake.model.forms import Columns, Data
 from tidelake.model.names import TableName
+from tidelake.model.reflexes import ARGUMENTS
 from tidelake.model.settings import TableSettings
 from tidelake.model.terms import CommitTerms, Purpose, Terms
 
@@ -28,30 +29,48 @@ _NOT_WRITTEN = (
 )
 
 
+def _refuse_values(terms: Mapping[str, object]) -> None:
+    """What is no term was meant for a parameter."""
+    name = next((each for each in terms if each not in CommitTerms.__annotations__), None)
+    if name is not None:
+        told = ARGUMENTS.get(name, f"values go into parameters={{{name!r}: …}}")
+        raise TypeError(f"sql() takes no {name!r} (hint: {told})")
+
+
 class Changeable(Browsable):
     """Every call is a commit of its own, on terms that it takes by name (`once`, `expected`,
     `author`, `message`), or part of the transaction that it is called on."""
 
-    def create_schema(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Create a schema, such as `analytics` in `analytics.prices`."""
-        from tidelake.write import definitions
+    def create_schema(
+        self, name: str, *, if_not_exists: bool = False, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
+        """Create a schema, such as `analytics` in `analytics.prices`. One that is there already is
+        an error; with `if_not_exists` it is left as it is."""
+        from tidelake.write import definitions, presence
 
-        return self._write(
-            "create_schema", name, terms, lambda tx: definitions.create_schema(tx, name)
-        )
+        def create(tx: DraftSession) -> WriteResult:
+            done = if_not_exists and presence.has_schema(tx, name)
+            return definitions.DONE if done else definitions.create_schema(tx, name)
+
+        return self._write("create_schema", name, terms, create)
 
     def drop_schema(
-        self, name: str, *, cascade: bool = False, **terms: Unpack[CommitTerms]
+        self,
+        name: str,
+        *,
+        cascade: bool = False,
+        if_exists: bool = False,
+        **terms: Unpack[CommitTerms],
     ) -> WriteResult:
-        """Drop a schema; with `cascade`, also all that is in it."""
-        from tidelake.write import definitions
+        """Drop a schema; with `cascade`, also all that is in it. One that is not there is an
+        error, unless `if_exists`."""
+        from tidelake.write import definitions, presence
 
-        return self._write(
-            "drop_schema",
-            name,
-            terms,
-            lambda tx: definitions.drop_schema(tx, name, cascade=cascade),
-        )
+        def drop(tx: DraftSession) -> WriteResult:
+            done = if_exists and not presence.has_schema(tx, name)
+            return definitions.DONE if done else definitions.drop_schema(tx, name, cascade=cascade)
+
+        return self._write("drop_schema", name, terms, drop)
 
     def create_table(
         self,
@@ -81,7 +100,7 @@ class Changeable(Browsable):
         if rows and not (if_not_exists and self.exists(name)):
             schema, data = columns.columns_in(self, schema)
         elif rows is None and columns.has_rows(schema):
-            warnings.warn(_NOT_WRITTEN.format(name=name), stacklevel=3)
+            warnings.warn(_NOT_WRITTEN.format(name=name), TidelakeWarning, stacklevel=3)
         order = creation.Creation(parsed, schema, wish, data, if_not_exists)
         self._write("create_table", parsed, terms, order.run)
         return self.table(name)
@@ -134,13 +153,21 @@ class Changeable(Browsable):
             ),
         )
 
-    def drop(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
-        """Drop a table or a view. Its past stays readable."""
-        from tidelake.write import definitions
+    def drop(
+        self, name: str, *, if_exists: bool = False, **terms: Unpack[CommitTerms]
+    ) -> WriteResult:
+        """Drop a table or a view. Its past stays readable. One that is not there is an error,
+        unless `if_exists`."""
+        from tidelake.write import definitions, presence
 
         parsed = self.session.namespace.parse(name)
         self.session.namespace.check_own(parsed)
-        return self._write("drop", parsed, terms, lambda tx: definitions.drop(tx, parsed))
+
+        def drop(tx: DraftSession) -> WriteResult:
+            done = if_exists and not presence.has_either(tx, parsed)
+            return definitions.DONE if done else definitions.drop(tx, parsed)
+
+        return self._write("drop", parsed, terms, drop)
 
     def undrop(
         self,
@@ -208,7 +235,7 @@ class Changeable(Browsable):
         `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
         id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
         not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
-        `:name`).
+        `:name`); one of them may be a list itself, for `IN ?` or `= ANY(?)`.
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
@@ -217,11 +244,12 @@ class Changeable(Browsable):
         A type checker takes what is called without terms for a query, and with one, such as
         `message=`, for a write.
         """
-        from tidelake.sql.parameters import Bindings
+        from tidelake.sql.parameters import Bindings, with_lists
         from tidelake.sql.procedure import is_call
         from tidelake.sql.run import run
 
-        beside = Bindings(parameters, as_of, known_at)
+        _refuse_values(terms)
+        query, beside = with_lists(query, Bindings(parameters, as_of, known_at))
         if is_call(query):
             from tidelake.lake.procedures import call
 

@@ -5,6 +5,7 @@ What files hold that are to become a table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ def columns_in(lake: Browsable, data: Columns | Data) -> tuple[tuple[Column, ...
     if isinstance(data, LazyRows):
         own = getattr(data, "schema", None)
         return columns_of(own if isinstance(own, Schema) else data.column_types()), data
+    _refuse_columns_of_lists(data)
     files = _as_files(data)
     if files is not None:
         work = lake.session.local.workbench()
@@ -63,6 +65,21 @@ def columns_in(lake: Browsable, data: Columns | Data) -> tuple[tuple[Column, ...
             hint="create the table first: lake.create_table(name, {column: type})",
         )
     return found, rows
+
+
+def _refuse_columns_of_lists(data: object) -> None:
+    """A dict is one row, as everywhere; but one of lists alone is what frames are made of. Where no
+    table says which it is, it must be said."""
+    if isinstance(data, Mapping) and data and all(_is_several(each) for each in data.values()):
+        raise Invalid(
+            "a dict of lists may be one row with lists, or columns with a value for each row",
+            hint="pyarrow.table({…}) or polars.DataFrame({…}) are columns; [{…}] is one row",
+        )
+
+
+def _is_several(value: object) -> bool:
+    shape = getattr(value, "shape", ())
+    return isinstance(value, list | tuple | range) or (isinstance(shape, tuple) and shape != ())
 
 
 def _as_files(data: object) -> SourceFiles | None:

@@ -19,7 +19,7 @@ from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.file import DataFile
 from tidelake.model.misfit import naming_misfits
 from tidelake.model.predicate import Predicate
-from tidelake.model.reflexes import OF_TABLES, with_hints
+from tidelake.model.reflexes import OF_TABLES
 from tidelake.model.schema import Schema
 from tidelake.model.settings import Settings
 from tidelake.model.table import PartitionSpec, SortKey, TableInfo
@@ -131,7 +131,6 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         """All data files of the table at this moment."""
         return self.scan().files()
 
-    @with_hints
     def scan(
         self,
         columns: Sequence[str] | None = None,

@@ -18,8 +18,8 @@ _SCHEME = re.compile(
 )
 """A user may be called as a scheme is: `postgres:` after slashes is one."""
 _USER = re.compile(r"[\w.-]+")
-_PORT = re.compile(r"(?P<host>[^/?#:\s]*):(?!\d*(?:[/?#]|$)).*", re.DOTALL)
-_VALUE = re.compile(r"([\w%+.-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"[^\"]*\"?|[^\s&;]*)")
+_PORT = re.compile(r"(?<![^/?#:\s])(?P<host>[^/?#:\s]*):(?!\d*(?:[/?#]|$)).*", re.DOTALL)
+_VALUE = re.compile(r"(?<![\w%+.-])([\w%+.-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\"[^\"]*\"?|[^\s&;]*)")
 _HARMLESS = {
     *("dbname", "database", "db", "host", "hostaddr", "port", "user", "schema", "sslmode"),
     *("connect_timeout", "charset", "application_name", "data_path", "metadata_schema"),

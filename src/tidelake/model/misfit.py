@@ -23,12 +23,12 @@ from typing import (
 )
 
 from tidelake.errors import Invalid, TidelakeError
+from tidelake.model.reflexes import ARGUMENTS, OF_READS
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
-_FAILURES = (TypeError, ValueError, AttributeError, OverflowError)
 _WORDS: Mapping[object, str] = {
     bool: "True or False",
     int: "a whole number",
@@ -48,13 +48,27 @@ def with_misfits_named(function: Callable[P, R]) -> Callable[P, R]:
             return function(*places, **names)
         except TidelakeError:
             raise
-        except _FAILURES as error:
+        except Exception as error:
+            _name_argument(function, names, error)
             told = _misfit(function, places, names)
             if told is None:
                 raise
             raise told from error
 
     return call
+
+
+def _name_argument(
+    function: Callable[..., Any], names: Mapping[str, Any], error: Exception
+) -> None:
+    """An argument of another library is told what takes its place here."""
+    if not isinstance(error, TypeError):
+        return
+    said = f"{function.__name__}() got an unexpected keyword argument"
+    guessed = next((name for name in names if f"{said} {name!r}" in str(error)), "")
+    told = ARGUMENTS.get(guessed) or OF_READS.get(guessed)
+    if told is not None:
+        raise TypeError(f"{function.__name__}() takes no {guessed!r} (hint: {told})") from None
 
 
 def naming_misfits(face: C) -> C:

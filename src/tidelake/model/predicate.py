@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tidelake.errors import Invalid
 from tidelake.model.literal import Value, plain, sql_literal
 from tidelake.model.names import quote
+from tidelake.model.reflexes import OF_COLUMNS, Guessable
 
 OPERATORS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
@@ -196,10 +197,11 @@ class Opaque(Predicate):
         return self.names
 
 
-class Ref:
+class Ref(Guessable):
     """A column by name; comparing it makes a Predicate."""
 
     __slots__ = ("name",)
+    _reflexes = ("col(…)", OF_COLUMNS)
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str) -> None:
@@ -248,8 +250,32 @@ class Ref:
     def like(self, pattern: str) -> Predicate:
         return Like(self.name, pattern)
 
+    def __getitem__(self, field: str) -> Ref:
+        """A field of a struct: `col("who")["name"]` is `col("who.name")`."""
+        if not isinstance(field, str):
+            raise Invalid(
+                f"{self!r}[{field!r}] is no field of a struct",
+                hint=f'write it as SQL: where="{self.name}[…] = …"',
+            )
+        return Ref(f"{self.name}.{field if field.isidentifier() else quote(field)}")
+
+    __iter__ = None  # or Python would ask for fields by number
+
     def __bool__(self) -> NoReturn:
         raise Invalid(f"column {self.name!r} is not a condition", hint="compare it: col(…) == True")
+
+    if not TYPE_CHECKING:
+
+        def _computed(self, *_: object) -> NoReturn:
+            raise Invalid(
+                f"{self!r} can be compared, and not computed with",
+                hint=f'write it as SQL: where="{self.name} + 1 > 5", or'
+                f' update({{"{self.name}": "{self.name} + 1"}})',
+            )
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _computed
+        __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __neg__ = __pow__ = _computed
+        __abs__ = __and__ = __or__ = __invert__ = _computed
 
     def __repr__(self) -> str:
         return f"col({self.name!r})"
@@ -264,7 +290,10 @@ class Ref:
                 hint="use is_null() or is_not_null()",
             )
         if isinstance(value, Ref):
-            raise Invalid("a column can only be compared with a value", hint="use SQL text")
+            raise Invalid(
+                "a column can only be compared with a value",
+                hint=f'write it as SQL: where="{self.name} > {value.name}"',
+            )
         return plain(value)
 
 

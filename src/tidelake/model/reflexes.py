@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from tidelake import errors
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def _by_name(told: Mapping[str, str]) -> dict[str, str]:
@@ -128,24 +124,44 @@ OF_MODULE = _by_name(
         "tidelake.errors.TidelakeError": "TidelakeError Error LakeError TidelakeException",
     }
 )
+OF_COLUMNS = _by_name(
+    {
+        ".is_null()": "isnull isna is_none isNull",
+        ".is_not_null()": "notnull notna is_not_none isNotNull",
+        '.starts_with("a")': "startswith startsWith",
+        ".is_in([1, 2])": "in_ isIn one_of",
+        '.like("%a%")': "contains rlike regexp match",
+        '.order_by("ts DESC"), of a table or a scan': "desc asc",
+        "conditions in SQL: where=\"lower(name) = 'a'\"": "str dt cast alias lower upper abs round"
+        " year month day date length strip",
+    }
+)
 ARGUMENTS = {
     "limit": "take them of what comes: .limit(10)",
     "n": "take them of what comes: .limit(10)",
     "order_by": 'order what comes: .order_by("ts DESC")',
+    **dict.fromkeys(["desc", "descending", "ascending", "reverse"], 'order_by("ts DESC")'),
     **dict.fromkeys(["filter", "filters", "row_filter", "predicate"], "where="),
     **dict.fromkeys(["select", "selected_fields", "column"], "columns="),
     **dict.fromkeys(["version", "snapshot_id", "snapshot", "at", "timestamp"], "known_at="),
     **dict.fromkeys(["primary_key", "keys", "pk"], "create_table() takes key=, merge() on="),
     **dict.fromkeys(["partition", "partitioned_by", "partitioning", "partitions"], "partition_by="),
     **dict.fromkeys(["sort", "sorted_by", "order", "cluster_by"], "sort_by="),
-    **dict.fromkeys(["exist_ok", "exists_ok"], "if_not_exists=True"),
     **dict.fromkeys(["mode", "replace"], "append() adds rows, overwrite() replaces them"),
     **dict.fromkeys(["when_matched", "when_not_matched"], "merge_builder(…) has clauses"),
     **dict.fromkeys(["commit_message", "comment", "msg"], "message="),
     **dict.fromkeys(["user", "committer"], "author="),
-    "schema_mode": "evolve(add=…) first",
+    **dict.fromkeys(["schema_mode", "merge_schema", "mergeSchema"], "evolve(add=…) first"),
+    **dict.fromkeys(["exist_ok", "exists_ok", "if_not_exist"], "if_not_exists=True"),
+    **dict.fromkeys(["missing_ok", "if_exist", "ignore_if_not_exists"], "if_exists=True"),
+    **dict.fromkeys(["params", "args", "values", "bind"], "parameters="),
 }
 """Arguments of other libraries, by what takes their place."""
+OF_READS = {
+    "columns": 'scan(columns=["a", "b"]) first',
+    "where": 'scan(where="a > 5") first',
+}
+"""Those of ours that only `scan` has."""
 
 
 class Guessable:
@@ -163,6 +179,19 @@ class Guessable:
             raise no_such_name(f"a {kind.__name__}", name, _spelled(it, known.get(name)), self)
 
 
+def not_subscriptable(rows: object, wanted: object) -> TypeError:
+    """For those who think of a frame, or of a cursor."""
+    kind = type(rows).__name__
+    if isinstance(wanted, str | list | tuple):
+        named = [wanted] if isinstance(wanted, str) else list(wanted)
+        hint = f"scan(columns={named!r}), or to_pandas()[{wanted!r}]"
+    elif isinstance(wanted, slice):
+        hint = "head(10) has the first rows; order_by(…) gives them an order"
+    else:
+        hint = "for row in …to_dicts(); to_batches() is a stream"
+    return TypeError(f"a {kind} has no columns or rows to take by [ ] (hint: {hint})")
+
+
 def no_such_name(whose: str, name: str, instead: str | None, of: object) -> AttributeError:
     """An error for a name that is not there. Python adds a name that looks like it."""
     hint = f" (hint: {instead})" if instead else ""
@@ -175,20 +204,3 @@ def _spelled(it: str, instead: str | None) -> str | None:
         return None
     parts = f" {instead}".replace(" .", f" {it}.")
     return parts[1:]
-
-
-def with_hints(function: Callable[P, R]) -> Callable[P, R]:
-    """A method that says of an argument of other libraries what it takes in its place."""
-
-    @wraps(function)
-    def call(*places: P.args, **names: P.kwargs) -> R:
-        try:
-            return function(*places, **names)
-        except TypeError as error:
-            guessed = next((name for name in names if f"argument '{name}'" in str(error)), "")
-            if guessed not in ARGUMENTS:
-                raise
-            said = f"{function.__name__}() takes no {guessed!r} (hint: {ARGUMENTS[guessed]})"
-            raise TypeError(said) from None
-
-    return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.errors import NotFound
 from tidelake.model.names import fold, quote
+from tidelake.model.nearest import near_names
 from tidelake.model.reflexes import OF_SCHEMAS, Guessable
 from tidelake.model.types import DUCKDB_NAMES
 
@@ -27,6 +29,7 @@ and its snapshot once more, for tables with columns of those names, and when its
 ROW_ID_FIELD = 2147483540
 ROW_SNAPSHOT_FIELD = 2147483539
 
+_CONDITION = re.compile(r"[<>=]")
 NESTED = frozenset({"struct", "list", "map"})
 
 
@@ -107,7 +110,10 @@ class Schema(Guessable, Drawable):
         exact = [c for c in same if c.name == name]
         if found := (exact or same):
             return found[0]
-        raise NotFound(f"no column {name!r}", hint=f"there are: {', '.join(self.names)}")
+        hint = f"there are: {near_names(name, self.names)}"
+        if _CONDITION.search(name):
+            hint += "; a condition goes into where="
+        raise NotFound(f"no column {name!r}", hint=hint)
 
     def __str__(self) -> str:
         return "\n".join(

@@ -50,6 +50,7 @@ _ISO = re.compile(
     r"(?:T(?=\d)(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<min>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?",
     re.ASCII,
 )
+_DOUBTFUL = re.compile(r"(?<=[\d.])\s*m(?![a-zA-Z])", re.ASCII)
 _LEAST_DIGITS = 18
 """Numbers with more are a mistake."""
 
@@ -103,10 +104,10 @@ class Span:
     def check_certain(self, value: object, name: str) -> None:
         """For what cannot be undone: it must not be possible to take months for minutes."""
         if self.is_doubtful:
-            number = str(value).strip().rstrip("m").rstrip() if _is_one_part(value) else "5"
+            minutes, months = (_DOUBTFUL.sub(unit, str(value).strip()) for unit in ("min", "mo"))
             raise Invalid(
                 f"{name}={value!r} may be minutes or months, and what goes does not come back",
-                hint=f'write "{number}min" or "{number}mo"',
+                hint=f'write "{minutes}" or "{months}"',
             )
 
 
@@ -121,11 +122,6 @@ def _nanoseconds(span: timedelta) -> int:
     """Those of pandas count these too."""
     rest = getattr(span, "nanoseconds", 0)
     return int(span // timedelta(microseconds=1)) * _US + int(rest)
-
-
-def _is_one_part(value: object) -> bool:
-    found = _PART.fullmatch(value.strip()) if isinstance(value, str) else None
-    return found is not None
 
 
 def _parts(text: str) -> list[tuple[str, str, str]] | None:

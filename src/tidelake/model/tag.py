@@ -36,10 +36,7 @@ def parse_moment(value: object) -> int | datetime | str:
     tag; text may be any, and `now` less or plus a span."""
     found: object = from_now(python_value(value))
     if isinstance(found, bool) or not isinstance(found, int | date | str) or found != found:
-        raise Invalid(
-            f"known_at={value!r} is neither a snapshot id nor a time, nor a tag",
-            hint='give a number, a datetime, or a text such as "now - 1h"',
-        )
+        raise _no_moment(value)
     if isinstance(found, date) and not isinstance(found, datetime):
         return datetime.combine(found, time())
     if not isinstance(found, str):
@@ -50,6 +47,15 @@ def parse_moment(value: object) -> int | datetime | str:
         return datetime.fromisoformat(found)
     except ValueError:
         return found
+
+
+def _no_moment(value: object) -> Invalid:
+    """Snapshots, entries of a log, tags and results know which one they are."""
+    given = f"a {type(value).__name__}" if hasattr(value, "snapshot_id") else repr(value)
+    hint = 'give a number, a datetime, or a text such as "now - 1h"'
+    if hasattr(value, "snapshot_id"):
+        hint = "give its number: known_at(it.snapshot_id)"
+    return Invalid(f"known_at={given} is neither a snapshot id nor a time, nor a tag", hint=hint)
 
 
 def checked_name(name: object, what: str = "tag") -> str:

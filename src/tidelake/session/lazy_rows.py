@@ -19,7 +19,7 @@ from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, split_dotted
 from tidelake.model.numpy_scalar import python_value
 from tidelake.model.predicate import Predicate
-from tidelake.model.reflexes import OF_ROWS, Guessable
+from tidelake.model.reflexes import OF_ROWS, Guessable, not_subscriptable
 from tidelake.session.session import Session
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class LazyRows(Guessable, Drawable):
         asked = self._asked()
         return dict(self._default_engine().described(asked.sql, asked.tables, asked.parameters))
 
-    def order_by(self, *columns: str) -> Excerpt:
+    def order_by(self, *columns: str | Sequence[str]) -> Excerpt:
         """The rows in an order: of a column, or of several, each with `DESC` and `NULLS FIRST` if
         wanted. Nulls come last otherwise."""
         return Excerpt(self).order_by(*columns)
@@ -111,6 +111,12 @@ class LazyRows(Guessable, Drawable):
         """The rows as a stream of Arrow's C interface, which Polars, pandas, DuckDB, pyarrow and
         Tidelake's own writes take as it is."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, wanted: object) -> object:
+            """For those who think of a frame, or of a cursor: rows are not read one by one."""
+            raise not_subscriptable(self, wanted)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts, with the values that Arrow has for Python."""
@@ -189,12 +195,15 @@ class Excerpt(LazyRows):
         self._order = order
         self._most = most
 
-    def order_by(self, *columns: str) -> Excerpt:
-        if not columns or not all(isinstance(each, str) and each.strip() for each in columns):
+    def order_by(self, *columns: str | Sequence[str]) -> Excerpt:
+        listed = [[each] if isinstance(each, str) else each for each in columns]
+        named = [name for each in listed if isinstance(each, list | tuple) for name in each]
+        whole = all(isinstance(each, list | tuple) for each in listed)
+        if not named or not whole or not all(isinstance(n, str) and n.strip() for n in named):
             raise Invalid(
                 f"order_by{columns!r} names no column", hint='order_by("symbol", "ts DESC")'
             )
-        return Excerpt(self if self._most is not None else self._rows, columns, None)
+        return Excerpt(self if self._most is not None else self._rows, tuple(named), None)
 
     def limit(self, rows: int) -> Excerpt:
         wanted = python_value(rows)
@@ -279,7 +288,10 @@ def _order_sql(given: str, names: Sequence[str]) -> str:
     parts = None if is_name else _ORDER.fullmatch(given.strip())
     written = _column_sql(parts["name"] if parts else given, names)
     if written is None:
-        raise NotFound(f"no column {given!r} to order by", hint=f"there are: {', '.join(names)}")
+        hint = f"there are: {', '.join(names)}"
+        if given.startswith("-") and _column_sql(given[1:], names) is not None:
+            hint = f'order_by("{given[1:]} DESC")'
+        raise NotFound(f"no column {given!r} to order by", hint=hint)
     way = (parts["way"] or "asc") if parts else "asc"
     nulls = (parts["nulls"] or "last") if parts else "last"
     return f"{written} {way.upper()} NULLS {nulls.upper()}"

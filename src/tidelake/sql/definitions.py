@@ -9,7 +9,7 @@ from tidelake.engine.declare.columns import columns_of
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.model.change import WriteResult
 from tidelake.model.evolve import find
-from tidelake.model.names import TableName, fold, quote
+from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 from tidelake.session.drafting import DraftSession
 from tidelake.sql.parameters import NOTHING, Bindings
@@ -18,6 +18,7 @@ from tidelake.sql.words import Words
 from tidelake.write import definitions
 from tidelake.write import rows as writes
 from tidelake.write.definitions import DONE
+from tidelake.write.presence import has, has_schema
 
 Operation = Callable[["DraftSession"], WriteResult]
 Alteration = Callable[["DraftSession", TableName], WriteResult]
@@ -59,7 +60,7 @@ def _create_schema(words: Words) -> Operation:
     name = words.parts()[-1]
 
     def create(tx: DraftSession) -> WriteResult:
-        if tolerant and fold(name) in _schemas(tx):
+        if tolerant and has_schema(tx, name):
             return DONE
         return definitions.create_schema(tx, name)
 
@@ -79,7 +80,7 @@ def _create_table(words: Words, beside: Bindings, *, replaces: bool = False) -> 
         beside.refuse("CREATE TABLE")
 
     def create(tx: DraftSession) -> WriteResult:
-        exists = _exists(tx, "table", name)
+        exists = has(tx, "table", name)
         if tolerant and exists:
             return DONE
         query = None if select is None else written_query(tx, select, beside)
@@ -119,7 +120,7 @@ def _create_view(words: Words, *, replaces: bool = False) -> Operation:
     select = words.rest()
 
     def create(tx: DraftSession) -> WriteResult:
-        if tolerant and _exists(tx, "view", name):
+        if tolerant and has(tx, "view", name):
             return DONE
         return definitions.create_view(
             tx, name, select, columns=columns, replaces=replaces, check=check_view
@@ -139,10 +140,10 @@ def _drop(kind: str) -> Callable[[Words], Operation]:
         words.take("RESTRICT")
 
         def drop(tx: DraftSession) -> WriteResult:
-            if _exists(tx, kind, name):
+            if has(tx, kind, name):
                 return definitions.drop(tx, name)
             other = "view" if kind == "table" else "table"
-            if _exists(tx, other, name):
+            if has(tx, other, name):
                 raise Invalid(f"{name} is a {other}", hint=f"DROP {other.upper()} {name}")
             if tolerant:
                 return DONE
@@ -160,7 +161,7 @@ def _drop_schema(words: Words) -> Operation:
     words.take("RESTRICT")
 
     def drop(tx: DraftSession) -> WriteResult:
-        if tolerant and fold(name) not in _schemas(tx):
+        if tolerant and not has_schema(tx, name):
             return DONE
         return definitions.drop_schema(tx, name, cascade=cascade)
 
@@ -178,7 +179,7 @@ def _alter_table(words: Words) -> Operation:
         raise words.strange(f"expected one of {', '.join(_ALTERATIONS)}")
 
     def alter(tx: DraftSession) -> WriteResult:
-        return DONE if tolerant and not _exists(tx, "table", name) else change(tx, name)
+        return DONE if tolerant and not has(tx, "table", name) else change(tx, name)
 
     return alter
 
@@ -270,16 +271,6 @@ def _comment_on_column(words: Words) -> Operation:
     words.expect("IS")
     comment = words.string()
     return lambda tx: definitions.evolve(tx, name, {"comment": {quote(column): comment}})
-
-
-def _exists(tx: DraftSession, kind: str, name: TableName) -> bool:
-    with tx.reading() as reader:
-        return tx.view.find(reader, tx.base, kind, name) is not None
-
-
-def _schemas(tx: DraftSession) -> set[str]:
-    with tx.reading() as reader:
-        return {fold(schema.name) for schema in tx.view.schemas(reader, tx.base)}
 
 
 def _has_column(tx: DraftSession, name: TableName, path: str) -> bool:

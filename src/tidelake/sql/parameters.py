@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.model.literal import Value, plain, sql_literal
 from tidelake.model.moment import from_now
+from tidelake.syntax.tokens import Edit, Token, apply_edits, tokens
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -65,6 +66,64 @@ class Bindings:
 
 
 NOTHING = Bindings()
+
+
+def with_lists(text: str, beside: Bindings) -> tuple[str, Bindings]:
+    """The statement with its lists written into it, and what is still to be given beside it: as
+    `(1, 2)` after IN, where that means the same and skips files, as DuckDB's `[1, 2]` elsewhere,
+    as in `[x FOR x IN ?]`."""
+    given = beside.parameters
+    if not isinstance(text, str) or isinstance(given, str | bytes):
+        return text, beside
+    if isinstance(given, Mapping):
+        named = {str(name): value for name, value in given.items()}
+    else:
+        values = given if isinstance(given, Sequence) else ()
+        named = {str(at): value for at, value in enumerate(values, 1)}
+    lists = {name: found for name, value in named.items() if (found := _listed(value)) is not None}
+    if not lists:
+        return text, beside
+    words = tokens(text)
+    marks = [word for word in words if word.kind == "parameter"]
+    unnamed = {mark.start: str(at) for at, mark in enumerate(marks, 1) if mark.text == "?"}
+    places = [(mark, unnamed.get(mark.start, mark.text[1:])) for mark in marks]
+    used = {name for _, name in places} & lists.keys()
+    edits = [_list_edit(mark, name, lists[name], words) for mark, name in places if name in used]
+    left = _without(given, used, shift=bool(unnamed)) if given is not None else None
+    return apply_edits(text, edits), replace(beside, parameters=left)
+
+
+def _listed(value: object) -> list[object] | None:
+    """The values of a list, a set, an array or a column of a frame; None if it is none of these."""
+    if isinstance(value, list | tuple | set | frozenset | range):
+        return list(value)
+    shape = getattr(value, "shape", None)
+    one = isinstance(shape, tuple) and len(shape) == 1
+    return list(value) if one and isinstance(value, Iterable) else None
+
+
+def _list_edit(mark: Token, name: str, values: list[object], words: Sequence[Token]) -> Edit:
+    found = [_value(name, each) for each in values]
+    before = [word.word for word in words if word.end < mark.start]
+    compared = before[-1:] == ["IN"] and "FOR" not in (before[-3:-2] + before[-5:-4])
+    written = ", ".join(map(sql_literal, found))
+    plain_in = compared and found and None not in found
+    return Edit(mark.start, mark.end + 1, f"({written})" if plain_in else f"[{written}]")
+
+
+def _without(
+    given: Sequence[object] | Mapping[str, object], used: set[str], *, shift: bool
+) -> Given:
+    """Numbers after a list that is gone are smaller by one where `?` has them, and stay where they
+    are written."""
+    if isinstance(given, Mapping):
+        return {name: value for name, value in given.items() if str(name) not in used}
+    left = [(str(at) in used, value) for at, value in enumerate(given, 1)]
+    if shift:
+        return [value for gone, value in left if not gone]
+    while left and left[-1][0]:
+        left.pop()
+    return [None if gone else value for gone, value in left]
 
 
 def parameter_values(statement: ParameterizedStatement, given: Given) -> dict[str, Value]:

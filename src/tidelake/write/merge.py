@@ -142,6 +142,7 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
         found = [column for column in schema if column.id in ids]
     else:
         listed = [on] if isinstance(on, str) or not isinstance(on, Iterable) else on
+        _refuse_conditions(listed, schema)
         found = [schema.column(name) for name in listed]
     if not found or len({column.id for column in found}) != len(found):
         raise Invalid(
@@ -151,6 +152,15 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
         if column.is_nested:
             raise Invalid(f"cannot merge by {column.name!r}, a {column.type}")
     return found
+
+
+def _refuse_conditions(on: Iterable[object], schema: Iterable[Column]) -> None:
+    for name in on:
+        if isinstance(name, str) and "=" in name and name not in {c.name for c in schema}:
+            raise Invalid(
+                f"on={name!r} is a condition, and on= takes names of columns that both sides have",
+                hint='merge(df, on="id"); for other conditions lake.sql("MERGE INTO …")',
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ def _typed(column: Column, value: Any) -> Any:
             return _date(value)
         if column.type == "uuid" and isinstance(value, str | UUID):
             return UUID(str(value))
-    except ValueError:
+    except (ValueError, TypeError):  # of a class, `__index__` is there and cannot be asked
         pass
     raise Invalid(
         f"{value!r} is not a value of the entity column {column.name!r}",

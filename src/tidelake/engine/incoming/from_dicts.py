@@ -238,12 +238,18 @@ def _converted(
             continue
         try:
             found.append(convert(value))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise Invalid(
-                f"{_spot(field, number, at, place)}: {error}",
-                hint=f"the column is {field.column.duckdb_type}",
+                f"{_spot(field, number, at, place)}: {error}", hint=_type_hint(field.column, value)
             ) from error
     return found
+
+
+def _type_hint(column: Column, value: object) -> str:
+    """Who gives a list where one value is wanted may mean a whole column."""
+    hint = f"the column is {column.duckdb_type}"
+    several = isinstance(value, list | tuple) or bool(getattr(value, "shape", None))
+    return f"{hint}; a dict is one row: pyarrow.table({{…}}) takes columns" if several else hint
 
 
 def _spot(field: _Field, number: int | None, at: int, place: str) -> str:
