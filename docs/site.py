@@ -8,6 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
+SELDOM = "---\nsearch:\n  boost: 0.3\n---\n\n"
+"""Stands before pages that a search should find after all others."""
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 LINKED = ("LICENSE", "examples")
@@ -27,6 +29,8 @@ def gather(folder: Path) -> None:
             shutil.copytree(path, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(path, folder / name)
+    for page in (*folder.glob("docs/design/*.md"), folder / "CHANGELOG.md"):
+        page.write_text(SELDOM + page.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 if __name__ == "__main__":
