@@ -8,9 +8,12 @@ import shutil
 import sys
 from pathlib import Path
 
+SELDOM = "---\nsearch:\n  boost: 0.3\n---\n\n"
+"""Stands before design notes and LAST, which a search should find after all other pages."""
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 LINKED = ("LICENSE", "examples")
+LAST = ("CHANGELOG.md", "docs/benchmarks.md", "docs/format.md")
 
 
 def gather(folder: Path) -> None:
@@ -27,6 +30,8 @@ def gather(folder: Path) -> None:
             shutil.copytree(path, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(path, folder / name)
+    for page in (*folder.glob("docs/design/*.md"), *(folder / name for name in LAST)):
+        page.write_text(SELDOM + page.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
+from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL
+from textwrap import dedent
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -35,8 +37,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 console = Console(highlight=False)
-PIPELINE = (pipeline.run, pipeline.refine, pipeline.query)
+Code = Callable[..., Any] | tuple[str, str]
+"""A function that is shown, or a text and the language that it is in."""
+PIPELINE = (pipeline.run, pipeline.refine, ("-- REFINE" + dedent(pipeline.REFINE), "sql"))
+READERS = (questions.of_tidelake, questions.of_duckdb, questions.of_delta)
 CLOSINGS = [f"delivery {number}" for number in range(1, DELIVERIES + 1)]
+STEPS = count(1)
 
 
 def main() -> None:
@@ -47,6 +53,7 @@ def main() -> None:
     wanted = parser.parse_args()
     began = perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="tidelake-demo-"))
+    introduce(wanted.symbols, wanted.days)
     spark = start_spark(wanted.engine, folder)
     market = Market(wanted.symbols, wanted.days)
     catalog, data_path = f"sqlite:///{folder}/lake.db", f"{folder}/data"
@@ -58,6 +65,17 @@ def main() -> None:
         right = tell_questions(desk, market, folder)
     farewell(folder, perf_counter() - began)
     sys.exit(0 if right else 1)
+
+
+def introduce(symbols: int, days: int) -> None:
+    for line in (
+        f"A vendor sells prices: {symbols} symbols, each minute of {days} days. They come as CSV",
+        "files in four deliveries, with the faults of every feed: gaps, doubles, late files,",
+        "corrections. A pipeline puts them into a lake, and then the lake is asked. Nine steps",
+        "show the code, what came out, and how long it took.",
+    ):
+        say(line)
+    console.print()
 
 
 def start_spark(wanted: str, folder: Path) -> SparkSession | None:
@@ -76,49 +94,85 @@ def start_spark(wanted: str, folder: Path) -> SparkSession | None:
 def tell_pipeline(
     lake: tidelake.Lake, market: Market, incoming: Path, spark: SparkSession | None
 ) -> None:
-    with step("Files come four times a year, and a pipeline takes them", *PIPELINE):
+    with step(
+        "A pipeline takes each delivery",
+        "It takes each file once, sets bad records apart, corrects prices, and makes daily bars.",
+        *PIPELINE,
+    ):
         pipeline.set_up(lake, HOLIDAYS)
-        show(take_all(lake, market, incoming, spark))
-    with step("Two clocks: what was the price, and what did we think it was?", questions.price_of):
+        take_all(lake, market, incoming, spark)
+        say("A last run finds no new files, and does nothing.")
+    with step(
+        "Two clocks: what was the price, and what did we think it was?",
+        f"Delivery 2 corrects the last hour of {SYMBOLS[0]} in delivery 1. Both answers stay.",
+        questions.price_of,
+    ):
         show(restated(lake, market.quarter(1)[-1]))
 
 
 def tell_questions(lake: tidelake.Lake, market: Market, folder: Path) -> bool:
     """The other questions need no Spark. Has everything agreed that should?"""
     days = market.quarter(1)
-    with step("Bad records are set apart, each with its reason", questions.bad_records):
+    with step(
+        "Bad records are set apart, each with its reason",
+        "Some cannot be read, others cannot be true. Nothing is lost.",
+        questions.bad_records,
+    ):
         for row in questions.bad_records(lake):
             say(", ".join(str(value) for value in list(row.values())[:-1]))
             say(f"  → {row['reason']}")
-    with step("Is it complete, and what came late?", questions.what_came_late):
+    with step(
+        "Is it complete, and what came late?",
+        "The catalog knows which minutes are there, and the hours of the exchange.",
+        questions.what_came_late,
+    ):
         show_late(lake, days)
-    with step("A training set that leaks nothing", questions.training_sets):
+    with step(
+        "A training set that leaks nothing",
+        "Each label names the snapshot that it could see. Without that, later corrections leak in.",
+        questions.training_sets,
+    ):
         show(leaks(lake, days))
-    with step("A rollup keeps a state, so that history may grow", questions.roll_up):
+    with step(
+        "A rollup keeps reads fast as history grows",
+        "It keeps the last price of each symbol at one moment. Later reads begin there.",
+        questions.roll_up,
+    ):
         same = show_rollup(lake, market)
-    with step("Compaction changes no past, and that is proven", questions.compact_and_prove):
+    with step(
+        "Compaction changes no past, and that is proven",
+        "Small files become large ones. A hash of each snapshot is the same before and after.",
+        questions.compact_and_prove,
+    ):
         proven = show_proof(lake)
-    readers = (questions.of_tidelake, questions.of_duckdb, questions.of_delta)
-    with step("DuckDB and readers of Delta see the same", *readers):
+    with step(
+        "DuckDB and readers of Delta see the same",
+        "DuckDB reads the lake by itself, delta-rs the Delta log beside the table.",
+        *READERS,
+    ):
         agreed = show_agreement(lake, folder)
-    with step("There is a page, too", "tidelake ui --port 0 --no-browser"):
+    with step(
+        "The lake in a browser",
+        "Both clocks, history, coverage and SQL, on a page of this machine.",
+        ("tidelake ui --port 0 --no-browser", "bash"),
+    ):
         show_page(folder, days[-1])
     return same and proven and agreed
 
 
 @contextmanager
-def step(title: str, *code: Callable[..., Any] | str) -> Iterator[None]:
-    """A title, the code that does it, what is printed meanwhile, and what it took."""
+def step(title: str, about: str, *code: Code) -> Iterator[None]:
+    """A title, what it is about, the code, what is printed meanwhile, and what it took."""
     console.print()
-    console.rule(f"[bold]{title}", align="left")
+    console.rule(f"[bold]{next(STEPS)} of 9. {title}", align="left")
+    say(f"{about}\n")
     for each in code:
-        text, language = (
-            (each, "bash") if isinstance(each, str) else (inspect.getsource(each), "python")
-        )
+        text, language = each if isinstance(each, tuple) else (inspect.getsource(each), "python")
         style = {"theme": "ansi_dark", "background_color": "default", "word_wrap": True}
         console.print(Syntax(text.rstrip() + "\n", language, **style))
     began = perf_counter()
-    yield
+    with console.status("running"):
+        yield
     console.print(f"  [dim]took {perf_counter() - began:.1f} s[/]")
 
 
@@ -137,17 +191,24 @@ def show(rows: questions.Rows) -> None:
 
 def take_all(
     lake: tidelake.Lake, market: Market, incoming: Path, spark: SparkSession | None
-) -> questions.Rows:
-    told = []
+) -> None:
+    """Every delivery is told as soon as it is done."""
+    names = ("files", "rows", "unreadable", "rejected", "new", "corrected")
+    tell("", (*names, "seconds"))
     for number, closing in enumerate(CLOSINGS, start=1):
         market.deliver(number, incoming)
         began = perf_counter()
         done = pipeline.run(lake, f"{incoming}/*.csv", spark)
         lake.tag(closing)
-        seconds = f"{perf_counter() - began:.1f}"
-        told.append({"": closing, **done, "seconds": seconds})
-    again = dict.fromkeys(done, 0) | pipeline.run(lake, f"{incoming}/*.csv", spark)
-    return [*told, {"": "once more", **again, "seconds": ""}]
+        tell(closing, (*(done[name] for name in names), f"{perf_counter() - began:.1f}"))
+    again = pipeline.run(lake, f"{incoming}/*.csv", spark)
+    tell("once more", [again.get(name, 0) for name in names])
+
+
+def tell(name: str, values: Iterable[object]) -> None:
+    """A line of a table that grows while somebody looks on."""
+    cells = (f"{each:,}" if isinstance(each, int) else str(each) for each in values)
+    console.print(f" {name:<10}" + "".join(f"{each:>11}" for each in cells), soft_wrap=True)
 
 
 def restated(lake: tidelake.Lake, day: date) -> questions.Rows:

@@ -202,7 +202,7 @@ def test_the_tree_of_the_architecture_is_that_of_the_source():
     assert [floor for floor in known if floor] == floors
 
 
-@pytest.mark.parametrize(("page", "most"), zip(GUIDES, (120, 80), strict=True))
+@pytest.mark.parametrize(("page", "most"), list(zip(GUIDES, (120, 80), strict=True)))
 def test_the_pages_for_developers_stay_short(page, most):
     assert page.read_text().count("\n") <= most
 

@@ -33,7 +33,7 @@ def commands(group: click.Group, module: str = "") -> Iterator[tuple[str, click.
             yield from commands(command, home)
 
 
-@pytest.mark.parametrize(("module", "command"), commands(main))
+@pytest.mark.parametrize(("module", "command"), list(commands(main)))
 def test_a_command_is_in_the_module_of_its_name(module: str, command: click.Command) -> None:
     assert command.callback is not None
     assert command.callback.__module__ == module

@@ -201,10 +201,15 @@ def test_a_table_older_than_what_is_left_refuses_to_guess(lake):
     table.append([fact(5, 5)])
     lake.expire(keep_last=1)
     assert [answer(table, known) for known in (second, last + 2)] == [2, 5]
-    for lost in (second - 1, last, times[second] + timedelta(microseconds=1), DAY):
+    for lost in (second - 1, last, times[second] + timedelta(microseconds=1)):
         with pytest.raises(Invalid, match="have been expired") as refused:
             answer(table, lost)
         assert "tag" in refused.value.hint
+    with (
+        pytest.warns(TidelakeWarning, match="every left row is from before"),
+        pytest.raises(Invalid, match="have been expired"),
+    ):
+        answer(table, DAY)
     assert answer(table, times[second]) == 2
 
 

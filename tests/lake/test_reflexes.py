@@ -212,6 +212,8 @@ def test_a_frame_gives_columns_and_it_is_said_that_its_rows_stay_behind(
         assert lake.create_table("whole", frame, rows=True, key="n").to_dicts() == ROWS
         assert len(lake.create_table("whole", frame, rows=True, if_not_exists=True)) == 3
         assert len(lake.create_table("schema", pa.schema([("n", pa.int32())]))) == 0
+        with pytest.raises(Invalid):  # nothing was taken, so there is nothing to warn of
+            lake.create_table("whole", frame)
     assert lake["whole"].key == ("n",)
 
 

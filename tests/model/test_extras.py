@@ -85,3 +85,15 @@ except tidelake.errors.Unsupported as error:
     said = without([missing], code, ADDRESSES[extra], str(tmp_path))
     assert f"needs the Python package {missing}" in said
     assert f"pip install 'tidelake[{extra}]'" in said
+
+
+def test_spark_needs_one_and_the_error_names_it() -> None:
+    code = """
+try:
+    import tidelake.spark
+except tidelake.errors.Unsupported as error:
+    print(error)
+"""
+    said = without(["pyspark"], code)
+    assert "tidelake.spark needs the Python package pyspark" in said
+    assert "pip install 'tidelake[spark]'" in said

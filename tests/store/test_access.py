@@ -11,6 +11,7 @@ import pytest
 from tidelake.engine.local.object_stores import allow_remote
 from tidelake.errors import Invalid, Unsupported
 from tidelake.store.access import StoreAccess
+from tidelake.store.files import Store
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server
@@ -33,6 +34,41 @@ def test_each_store_takes_its_own() -> None:
     assert s3.client == {"allow_http": True, "timeout": "5s"}
     assert s3.retry == {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
     assert StoreAccess.of("https", options).config == {}
+
+
+def test_the_name_of_the_store_may_stand_before_every_option() -> None:
+    options = {
+        "AWS_ALLOW_HTTP": "true",
+        "aws_timeout": "5s",
+        "aws_max_retries": 1,
+        "aws_http1_only": "true",
+        "azure_read_timeout": "9s",
+    }
+    s3, azure = (StoreAccess.of(scheme, options) for scheme in ("s3", "az"))
+    assert s3.config == azure.config == {}
+    assert s3.client == {"allow_http": True, "timeout": "5s", "http1_only": "true"}
+    assert s3.retry == {"max_retries": 1}
+    assert azure.client == {"allow_http": False, "read_timeout": "9s"}
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "said"),
+    [
+        ("az://c/x", {}, "Account must be specified"),
+        ("gs://b/x", {"google_service_account": "/not/there.json"}, "No such file"),
+        ("s3://b/x", {"timeout": "soon"}, "soon"),
+    ],
+)
+def test_what_no_store_can_be_opened_with(
+    place: str, options: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AZURE_")]:
+        monkeypatch.delenv(name)
+    with pytest.raises(
+        Invalid, match=f"cannot be reached with these storage_options.*{said}"
+    ) as no:
+        Store(options).exists(place)
+    assert no.value.hint
 
 
 def test_no_key_is_shown() -> None:
@@ -83,8 +119,6 @@ def test_odd_names(connection: duckdb.DuckDBPyConnection, s3_server: "S3Server")
     place = f"s3://{s3_server.new_bucket()}/a#b %20ü.parquet"
     connection.execute(f"COPY (SELECT 7 AS n) TO '{place}'")
     assert connection.execute(f"FROM read_parquet('{place}')").fetchall() == [(7,)]
-    from tidelake.store.files import Store
-
     assert Store(s3_server.storage_options).exists(place)
 
 

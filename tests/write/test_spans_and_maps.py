@@ -27,8 +27,7 @@ MAPS = [
 
 def test_durations_come_back(lake):
     given = pl.DataFrame({"i": range(len(SPANS)), "d": SPANS})
-    table = lake.create_table("t", given)
-    table.append(given)
+    table = lake.create_table("t", given, rows=True)
     assert table.to_polars().sort("i").equals(given)
     frame = table.to_pandas().sort_values("i", ignore_index=True)
     assert str(frame["d"].dtype) == "timedelta64[us]"

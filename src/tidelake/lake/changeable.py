@@ -99,10 +99,11 @@ class Changeable(Browsable):
         data = None
         if rows and not (if_not_exists and self.exists(name)):
             schema, data = columns.columns_in(self, schema)
-        elif rows is None and columns.has_rows(schema):
-            warnings.warn(_NOT_WRITTEN.format(name=name), TidelakeWarning, stacklevel=3)
+        unwritten = rows is None and columns.has_rows(schema)
         order = creation.Creation(parsed, schema, wish, data, if_not_exists)
         self._write("create_table", parsed, terms, order.run)
+        if unwritten:
+            warnings.warn(_NOT_WRITTEN.format(name=name), TidelakeWarning, stacklevel=3)
         return self.table(name)
 
     def append(

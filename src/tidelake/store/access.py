@@ -8,9 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from tidelake.errors import Invalid
-from tidelake.store.schemes import PREFIXES, kind_of
+from tidelake.store.schemes import PREFIXES, StoreKind, kind_of
 
-_CLIENT = ("timeout", "connect_timeout", "proxy_url", "user_agent")
+_CLIENT = (
+    *("timeout", "connect_timeout", "read_timeout", "pool_idle_timeout", "pool_max_idle_per_host"),
+    *("proxy_url", "proxy_ca_certificate", "proxy_excludes", "root_certificate", "user_agent"),
+    *("allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses"),
+)
 _RETRY = ("max_retries", "retry_timeout")
 _YES = ("true", "1", "yes")
 
@@ -26,11 +30,11 @@ class StoreAccess:
 
     @classmethod
     def of(cls, scheme: str, options: Mapping[str, Any]) -> StoreAccess:
-        known = {key.lower(): value for key, value in options.items()}
+        kind = kind_of(scheme)
+        known = {_plain(key.lower(), kind): value for key, value in options.items()}
         client: dict[str, Any] = {"allow_http": _is_yes(known.pop("allow_http", ""))}
         client |= {key: str(known.pop(key)) for key in _CLIENT if key in known}
         retry = {key: _number(key, known.pop(key)) for key in _RETRY if key in known}
-        kind = kind_of(scheme)
         others = tuple(prefix for prefix in PREFIXES if kind is None or prefix != kind.prefix)
         config = {key: value for key, value in known.items() if not key.startswith(others)}
         return cls({} if kind is None else config, client, _retry_config(retry))
@@ -40,6 +44,12 @@ class StoreAccess:
         """As obstore takes them."""
         given: dict[str, Any] = {"client_options": self.client, **self.config}
         return given | ({"retry_config": self.retry} if self.retry else {})
+
+
+def _plain(key: str, kind: StoreKind | None) -> str:
+    """What is asked of every store, such as `aws_allow_http`, without the store's name."""
+    bare = key if kind is None else key.removeprefix(kind.prefix)
+    return bare if bare in ("allow_http", *_CLIENT, *_RETRY) else key
 
 
 def _is_yes(said: object) -> bool:

@@ -38,6 +38,28 @@ def reporting(verb: str, uri: str) -> Iterator[None]:
         raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
 
 
+@contextmanager
+def opening(root: str) -> Iterator[None]:
+    """Storage options that a store cannot be opened with are Invalid."""
+    from obstore.exceptions import BaseError, UnknownConfigurationKeyError
+
+    shown = mask_secrets(root)
+    try:
+        yield
+    except UnknownConfigurationKeyError as error:
+        raise Invalid(
+            f"storage_options has a key that {root.partition('://')[0]}:// does not know:"
+            f" {str(error).partition(chr(10))[0]}",
+            hint="give keys of another store with its name before them: aws_…, google_…, azure_…",
+        ) from error
+    except (BaseError, ValueError) as error:
+        said = without_secrets(str(error).partition("\n")[0], root)
+        raise Invalid(
+            f"{shown} cannot be reached with these storage_options: {said}",
+            hint="give the account and its keys, in storage_options or in the environment",
+        ) from error
+
+
 def _nameless(shown: str) -> Invalid:
     name = shown if len(shown) < _SHOWN else f"{shown[:_SHOWN]}…"
     return Invalid(f"{name!r} cannot be the name of a file", hint="is it short, and without NUL?")

@@ -19,7 +19,7 @@ from tidelake.model.ownership import lies_within
 from tidelake.model.sandbox import Confinement
 from tidelake.model.tuning import Tuning
 from tidelake.store.access import StoreAccess
-from tidelake.store.failures import reporting
+from tidelake.store.failures import opening, reporting
 from tidelake.store.glob import glob_regex
 from tidelake.store.local_files import create_file, replace_file
 from tidelake.store.schemes import check_scheme
@@ -311,7 +311,6 @@ class Store:
         return self._open(uri)
 
     def _open(self, uri: str) -> tuple[Any, str]:
-        from obstore.exceptions import UnknownConfigurationKeyError
         from obstore.store import from_url
 
         _ORIGIN.check(uri)
@@ -322,15 +321,8 @@ class Store:
         if root in self._opened:
             return self._opened[root], self._key(uri)
         access = StoreAccess.of(scheme, self._options)
-        try:
+        with opening(root):
             store = self._opened[root] = from_url(root, **access.arguments)
-        except UnknownConfigurationKeyError as error:
-            raise Invalid(
-                f"storage_options has a key that {scheme}:// does not know:"
-                f" {str(error).partition(chr(10))[0]}",
-                hint="give keys of another store with its name before them: aws_…, google_…,"
-                " azure_…",
-            ) from error
         return store, self._key(uri)
 
 
