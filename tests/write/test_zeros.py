@@ -11,7 +11,9 @@ import pytest
 from tidelake.testing.place import Place
 
 VALUES = [0.0, -0.0, 1.5, -1.5, -0.0, 0.0]
-ROWS = [{"id": n, "v": VALUES[n % 6], "l": [VALUES[n % 6], VALUES[n % 5]]} for n in range(600)]
+ROWS: list[dict[str, Any]] = [
+    {"id": n, "v": VALUES[n % 6], "l": [VALUES[n % 6], VALUES[n % 5]]} for n in range(600)
+]
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.float64()), ("l", pa.list_(pa.float64()))])
 
 
