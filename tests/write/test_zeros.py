@@ -11,7 +11,9 @@ import pytest
 from tidelake.testing.place import Place
 
 VALUES = [0.0, -0.0, 1.5, -1.5, -0.0, 0.0]
-ROWS = [{"id": n, "v": VALUES[n % 6], "l": [VALUES[n % 6], VALUES[n % 5]]} for n in range(600)]
+ROWS: list[dict[str, Any]] = [
+    {"id": n, "v": VALUES[n % 6], "l": [VALUES[n % 6], VALUES[n % 5]]} for n in range(600)
+]
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.float64()), ("l", pa.list_(pa.float64()))])
 
 
@@ -52,3 +54,19 @@ def test_what_is_rewritten_keeps_its_zeros(place: Place) -> None:
         table.compact()
         wanted = [{**row, "v": -row["v"]} if row["id"] < 100 else row for row in ROWS]
         assert signs(table.scan().to_arrow().to_pylist()) == signs(wanted)
+
+
+@pytest.mark.parametrize("partition_by", [[], ["bucket(2, id)"]])
+def test_what_is_sorted_by_them_keeps_its_zeros(place: Place, partition_by: list[str]) -> None:
+    with place.open() as lake:
+        table = lake.create_table(
+            "t", "id BIGINT, v DOUBLE, l DOUBLE[]", sort_by=["v", "l"], partition_by=partition_by
+        )
+        for start in (0, 300):
+            table.append(pa.Table.from_pylist(ROWS[start : start + 300], SCHEMA))
+        assert signs(table.scan().to_arrow().to_pylist()) == signs(ROWS)
+        table.compact()
+        assert signs(table.scan().to_arrow().to_pylist()) == signs(ROWS)
+        for file in place.folder.rglob("ducklake-*.parquet"):
+            values = pq.read_table(file)["v"].to_pylist()
+            assert values == sorted(values)

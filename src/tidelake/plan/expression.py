@@ -108,16 +108,20 @@ def _tree(written: str, text: str) -> Node:
         ) from None
 
 
-def sort_sql(key: SortKey) -> str:
+def sort_sql(key: SortKey, *, apart: bool = False) -> str:
     """A key to sort by, which others may have written into the catalog: nothing but an expression
-    over one row, and its way."""
+    over one row, and its way. What is sorted by a bare column has that column from DuckDB's keys,
+    in which -0.0 is 0.0: `apart`, the key is a copy."""
     check_stored(key.expression, "the sort key")
     if key.direction not in _WAYS or key.nulls not in _NULLS:
         raise Corrupt(
             f"the catalog sorts by {key.expression!r} {key.direction} {key.nulls}",
             hint="declare it anew: t.set_sorting([…])",
         )
-    return f"({key.expression}) {key.direction} {key.nulls.replace('_', ' ')}"
+    value = f"({key.expression})"
+    if apart:
+        value = f"CASE WHEN {value} IS NOT NULL THEN {value} END"
+    return f"{value} {key.direction} {key.nulls.replace('_', ' ')}"
 
 
 def default_sql(text: str) -> str:

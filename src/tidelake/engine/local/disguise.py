@@ -17,7 +17,7 @@ def is_misled(plan: ScanPlan, file: DataFile) -> bool:
     return not ours and any(column.type in FLOATS for column in plan.columns)
 
 
-def sought(column: Column, value: str, *, misled: bool) -> str:
+def seekable_sql(column: Column, value: str, *, misled: bool) -> str:
     """The value as conditions may look for it; `misled` if the file is. DuckDB looks for the text
     of a blob in bloom filters, which hold its bytes, and misses it."""
     if column.type == "blob":
@@ -25,7 +25,7 @@ def sought(column: Column, value: str, *, misled: bool) -> str:
     return _computed(value) if misled and column.type in FLOATS else value
 
 
-def unrounded(plan: ScanPlan, column: Column, value: str) -> str:
+def exact_sql(plan: ScanPlan, column: Column, value: str) -> str:
     """Where a file has a narrower type, DuckDB rounds to it what a column is compared with: 0.4
     would find a whole 0. Of columns that were not there from the beginning the former types may
     have been forgotten."""

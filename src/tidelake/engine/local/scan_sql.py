@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from tidelake.engine.local.disguise import is_misled, sought, unrounded
+from tidelake.engine.local.disguise import exact_sql, is_misled, seekable_sql
 from tidelake.engine.local.reshape import Source, by_id, missing_sql, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.file import DataFile, InlinedRows, MappedField
@@ -184,7 +184,7 @@ def group_branch(plan: ScanPlan, group: ScanGroup, deletes: str | None) -> str:
     if any(file.is_partial_at(plan.snapshot_id) for file in group.files):
         where = f" WHERE {lineage[ROW_SNAPSHOT]} <= {plan.snapshot_id}"
     misled = any(is_misled(plan, file) for file in group.files)
-    named = {c.name: sought(c, columns[c.name], misled=misled) for c in plan.columns}
+    named = {c.name: seekable_sql(c, columns[c.name], misled=misled) for c in plan.columns}
     named |= {name: lineage[name] for name in _virtual(plan)}
     chosen = ", ".join(f"{expression} AS {quote(name)}" for name, expression in named.items())
     return f"SELECT {chosen} FROM {source}{where}"
@@ -201,7 +201,7 @@ def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict
     read = [*widest, _ROW_ID, _ROW_SNAPSHOT]
     fields = ", ".join(_schema_entry(column) for column in read)
     columns = {
-        column.name: unrounded(plan, column, _narrowed(column, wide, f'f."c{column.id}"'))
+        column.name: exact_sql(plan, column, _narrowed(column, wide, f'f."c{column.id}"'))
         for column, wide in zip(plan.columns, read, strict=False)
     }
     lineage = _lineage(group, f'f."c{ROW_ID_FIELD}"', f'f."c{ROW_SNAPSHOT_FIELD}"')

@@ -274,7 +274,8 @@ def _sorted(sql: str, target: Target) -> str:
 
 
 def _order(target: Target) -> list[str]:
-    return [sort_sql(key) for key in target.sorting if key.dialect == "duckdb"]
+    apart = _has(target, FLOATS)
+    return [sort_sql(key, apart=apart) for key in target.sorting if key.dialect == "duckdb"]
 
 
 def _options(target: Target, carried: Carried, *, dictionaries: bool = True) -> list[str]:
