@@ -1,6 +1,7 @@
 """Groups: each table is one member's, and what is committed of it is given once."""
 
 import random
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from tidelake.errors import Conflict, Invalid, NotFound
 from tidelake.history.allotment import Allotment
 from tidelake.history.consumer_group import GroupMember
 from tidelake.history.group_records import Share
+from tidelake.model.changes_made import touched_tables
 from tidelake.testing.place import Place
 
 KINDS = ["sqlite", "duckdb", "postgresql", "mariadb"]
@@ -315,3 +317,27 @@ def check_copies(lake: tidelake.Lake, tables: tuple[str, ...]) -> None:
             assert end <= begin, steps
             if end < begin:  # what it went on over while it had nothing to do
                 assert lake.table(name).changes(since=end, until=begin).count() == 0
+
+
+def test_a_poll_looks_at_each_commit_once(tmp_path: Path) -> None:
+    """However many tables the group follows."""
+    tables, commits = 30, 40
+    looks = 0
+
+    def watch(frame: Any, event: str, _: object) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code is touched_tables.__code__
+
+    with Place.at("sqlite", tmp_path).open() as lake:
+        with lake.transaction() as tx:
+            for number in range(tables):
+                tx.create_table(f"t{number}", {"i": "int64"})
+        for number in range(commits):
+            lake.table(f"t{number % tables}").append([{"i": number}])
+        with lake.consumer_group("g") as member:
+            sys.setprofile(watch)
+            try:
+                assert member.poll() is not None
+            finally:
+                sys.setprofile(None)
+    assert commits <= looks <= 3 * commits

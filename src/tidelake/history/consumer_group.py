@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -81,6 +82,42 @@ class _Scene:
         places = [each.snapshot_id for each in self.open_shares(start)]
         whole = [place for place in places if place is not None]
         return min(whole, default=self.head) if whole == places else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Happenings:
+    """Snapshots, oldest first, by the tables that they touch. Each is looked at once, however many
+    tables there are."""
+
+    ids: Sequence[int]
+    touching: Mapping[int, Sequence[int]]
+
+    @classmethod
+    def of(cls, found: Sequence[Snapshot]) -> _Happenings:
+        touching: dict[int, list[int]] = {}
+        for each in found:
+            for table_id in touched_tables(each.changes):
+                touching.setdefault(table_id, []).append(each.snapshot_id)
+        return cls([each.snapshot_id for each in found], touching)
+
+    def has(self, snapshot_id: int | None) -> bool:
+        if snapshot_id is None:
+            return False
+        at = bisect_left(self.ids, snapshot_id)
+        return at < len(self.ids) and self.ids[at] == snapshot_id
+
+    def from_on(self, place: int) -> Sequence[int]:
+        return self.ids[bisect_left(self.ids, place) :]
+
+    def is_whole_from(self, place: int) -> bool:
+        """Whether none is missing between a place and the last."""
+        count = len(self.ids) - bisect_left(self.ids, place)
+        return count > 0 and count == self.ids[-1] - place + 1
+
+    def to_a_table(self, life: TableLife, place: int | None, end: int) -> list[int]:
+        """Those after a place, up to an end."""
+        own = {*self.touching.get(life.table_id, ()), *filter(self.has, life.begins)}
+        return sorted(each for each in own if each <= end and (place is None or each > place))
 
 
 class GroupMember(Holder):
@@ -175,10 +212,11 @@ class GroupMember(Holder):
             return None, []
         first = mine[0].snapshot_id
         found = snapshots.after(reader, None if first is None else first - 1)
-        for place in {each.snapshot_id for each in mine} - {None}:
-            there = {each.snapshot_id for each in found if each.snapshot_id >= (place or 0)}
-            check_there(reader, self.name, place or 0, there)
-        ends = {each: self._end_of(scene, each, found, most) for each in mine}
+        happened = _Happenings.of(found)
+        for place in {each.snapshot_id or 0 for each in mine if each.snapshot_id is not None}:
+            if not happened.is_whole_from(place):
+                check_there(reader, self.name, place, set(happened.from_on(place)))
+        ends = {each: self._end_of(scene, each, happened, most) for each in mine}
         batch = next((each for each, end in ends.items() if end is not None), None)
         passed = [each for each, end in ends.items() if end is None]
         behind = [each for each in passed if each.snapshot_id != scene.head]
@@ -187,22 +225,16 @@ class GroupMember(Holder):
         return self._batch(reader, batch, ends[batch] or 0, found), behind
 
     def _end_of(
-        self, scene: _Scene, share: Share, found: Sequence[Snapshot], most: int | None
+        self, scene: _Scene, share: Share, happened: _Happenings, most: int | None
     ) -> int | None:
         """Where the next batch of a table ends; None if nothing has happened to it."""
         life, place = scene.lives[share.table_id], share.snapshot_id
         if self._begins(share):
-            if self._whole_at.get(share.table_id) not in {each.snapshot_id for each in found}:
+            if not happened.has(self._whole_at.get(share.table_id)):
                 self._whole_at[share.table_id] = scene.head
             return self._whole_at[share.table_id]
         end = scene.head if life.end is None else life.end
-        touching = [
-            each.snapshot_id
-            for each in found
-            if (place is None or each.snapshot_id > place)
-            and each.snapshot_id <= end
-            and (each.snapshot_id in life.begins or share.table_id in touched_tables(each.changes))
-        ]
+        touching = happened.to_a_table(life, place, end)
         if not touching and place is not None:
             return None
         return end if most is None or len(touching) <= most else touching[most - 1]
