@@ -31,7 +31,7 @@ class Registration:
 def is_written(path: str) -> bool:
     """Whether a file is called as DuckDB and Tidelake call data and delete files that they
     write."""
-    return _WRITTEN.fullmatch(path.rpartition("/")[2]) is not None
+    return "ducklake-" in path and _WRITTEN.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_marked(path: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tidelake.catalog.commit import inline_tables
-from tidelake.catalog.commit.entries import Entries
+from tidelake.catalog.commit.entries import STATISTICS, Entries
 from tidelake.catalog.commit.table_statistics import TableStatistics, widen_columns
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.database.dialect import Dialect
@@ -141,14 +141,13 @@ def add_file(
 
 def _describe(entries: Entries, file: NewFile, table_id: int, file_id: int) -> None:
     """What is in a data file: its statistics, and the values that its partition has."""
-    statistics = entries.rows["ducklake_file_column_stats", _STATISTICS]
-    statistics += [(file_id, table_id, *facts) for facts in file.columns]
+    entries.facts.append((file_id, table_id, file.columns))
     for variant in file.variants:
         entries.add(
             "ducklake_file_variant_stats",
             variant_path=variant.path,
             shredded_type=variant.shredded_type,
-            **dict(zip(_STATISTICS, (file_id, table_id, *variant.facts), strict=True)),
+            **dict(zip(STATISTICS, (file_id, table_id, *variant.facts), strict=True)),
         )
     for index, value in enumerate(file.partition_values or ()):
         entries.add(
@@ -176,19 +175,6 @@ _DATA_FILE = (
     "mapping_id",
     "partial_max",
 )
-_STATISTICS = (
-    "data_file_id",
-    "table_id",
-    "column_id",
-    "column_size_bytes",
-    "value_count",
-    "null_count",
-    "min_value",
-    "max_value",
-    "contains_nan",
-    "extra_stats",
-)
-"""After the ids of the file and the table, they are those of ColumnFacts."""
 
 
 def _add_mapping(entries: Entries, table_id: int, mapping: Sequence[MappedField]) -> int:

@@ -8,12 +8,29 @@ inside the commit's own transaction.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tidelake.catalog.annex import Annexes, Rows
 from tidelake.catalog.database.database import Writer
+from tidelake.model.change import ColumnFacts
+
+STATISTICS = (
+    "data_file_id",
+    "table_id",
+    "column_id",
+    "column_size_bytes",
+    "value_count",
+    "null_count",
+    "min_value",
+    "max_value",
+    "contains_nan",
+    "extra_stats",
+)
+"""After the ids of the file and the table, they are those of ColumnFacts."""
+_FILES_AT_ONCE = 5_000
+"""Of so many files the rows of statistics are made at once: those of all need much memory."""
 
 
 @dataclass(slots=True)
@@ -53,6 +70,7 @@ class Entries:
     creates: list[str] = field(default_factory=list)
     statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     rows: Rows = field(default_factory=lambda: defaultdict(list))
+    facts: list[tuple[int, int, Sequence[ColumnFacts]]] = field(default_factory=list)
 
     @property
     def snapshot_id(self) -> int:
@@ -99,7 +117,12 @@ class Entries:
         ]
 
     def write(self, writer: Writer) -> None:
+        """All of them, now that the snapshot is there."""
         for sql, parameters in self.statements:
             writer.execute(sql, **parameters)
         for (table, columns), rows in self.rows.items():
             writer.insert_values(table, columns, rows)
+        for start in range(0, len(self.facts), _FILES_AT_ONCE):
+            some = self.facts[start : start + _FILES_AT_ONCE]
+            found = [(file_id, table_id, *each) for file_id, table_id, of in some for each in of]
+            writer.insert_values("ducklake_file_column_stats", STATISTICS, found)

@@ -70,7 +70,7 @@ def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
     """Whether a file's own footer must be read to know which of its fields is which."""
     if file.mapping_id is not None:
         return True
-    return any(column.id in plan.reshaped for column in plan.columns)
+    return bool(plan.reshaped) and any(column.id in plan.reshaped for column in plan.columns)
 
 
 def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[ScanGroup]:

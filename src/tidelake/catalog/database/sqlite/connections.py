@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -34,6 +34,9 @@ Parameters = Mapping[str, object]
 _SHRINK = ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 _ROWS_AT_ONCE, _VALUES_AT_ONCE = 50, 900
 """In one statement; the oldest SQLite takes 999 values."""
+_TIMES = 90
+"""If a statement runs so often, it is found out what all its rows share."""
+_PLAIN_NUMBER = 1 << 53
 _THREADS = min(4, os.cpu_count() or 1)
 """That read many rows at once."""
 Kind = TypeVar("Kind")
@@ -169,22 +172,51 @@ class KeptSession:
 
 def _insert(
     table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
-) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
     """Statements, and the values for each time that they run. A statement for many rows takes half
-    as long for each of them."""
-    at_once = max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(columns)))
+    as long for each of them; so does one that says itself what all of very many share."""
+    names = tuple(columns)
+    marks = ("?",) * len(names)
+    at_once = max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(names)))
     whole = len(rows) - len(rows) % at_once
-    if whole:
-        starts = range(0, whole, at_once)
-        parts = [tuple(chain.from_iterable(rows[n : n + at_once])) for n in starts]
-        yield _insert_of(table, tuple(columns), at_once), parts
+    for start in range(0, whole, at_once * _TIMES):
+        some = rows[start : min(start + at_once * _TIMES, whole)]
+        if len(some) == at_once * _TIMES:
+            yield _insert_alike(table, names, some, at_once)
+        else:
+            starts = range(0, len(some), at_once)
+            parts = [tuple(chain.from_iterable(some[n : n + at_once])) for n in starts]
+            yield _insert_of(table, names, marks, at_once), parts
     if whole < len(rows):
-        yield _insert_of(table, tuple(columns), 1), [tuple(row) for row in rows[whole:]]
+        yield _insert_of(table, names, marks, 1), [tuple(row) for row in rows[whole:]]
+
+
+def _insert_alike(
+    table: str, columns: tuple[str, ...], rows: Sequence[Sequence[object]], at_once: int
+) -> tuple[str, list[tuple[object, ...]]]:
+    by_column = list(zip(*rows, strict=True))
+    marks = tuple(map(_mark, by_column))
+    bound = [cells for cells, mark in zip(by_column, marks, strict=True) if mark == "?"]
+    values = chain.from_iterable(zip(*bound, strict=True))
+    each, times = at_once * len(bound), len(rows) // at_once
+    return _insert_of(table, columns, marks, at_once), [
+        tuple(islice(values, each)) for _ in range(times)
+    ]
+
+
+def _mark(cells: Sequence[object]) -> str:
+    """What a statement says for a column: the value itself if all are NULL, or one number."""
+    first = cells[0]
+    if first is not None and (type(first) is not int or abs(first) > _PLAIN_NUMBER):
+        return "?"
+    if cells.count(first) < len(cells) or len(set(map(type, cells))) > 1:
+        return "?"
+    return "NULL" if first is None else str(first)
 
 
 @lru_cache(maxsize=256)
-def _insert_of(table: str, columns: tuple[str, ...], rows: int) -> str:
-    one = f"({', '.join('?' * len(columns))})"
+def _insert_of(table: str, columns: tuple[str, ...], marks: tuple[str, ...], rows: int) -> str:
+    one = f"({', '.join(marks)})"
     return f"{insert_into(table, columns)} {', '.join([one] * rows)}"
 
 
