@@ -70,8 +70,22 @@ def write(lake: tidelake.Lake, **options: Any) -> None:
     t.update({"v": "v * 2", "s": "coalesce(s, 'was null')"}, where="id % 3 = 0")
     t.update({"s": "'some'"}, where="id < 103")
     t.update({"s": "'one'"}, where="id = 7")
+    t.append(rows(range(2_000, 2_050)))
+    t.delete("id % 13 = 5")
+    t.delete("id BETWEEN 2000 AND 2099")
+    t.delete("id = 8 OR id = 501")
+    t.append(rows(range(2_100, 2_103)))
+    t.delete("id IN (2101, 9, 12)")
+    t.update({"s": "'catalog too'"}, where="id = 2102 OR id % 17 = 4")
+    t.delete("id = -1")
+    t.update({"s": "'none'"}, where="id = -1")
     with lake.transaction() as tx:
         staged = tx.table("t")
+        staged.delete("id IN (301, 302)")
+        staged.delete("id IN (303, 304) OR id = 601")
+        staged.delete("id % 19 = 1 AND id < 350")
+        staged.delete("id IN (310, 311)")
+        staged.update({"s": "'zeroth'"}, where="id % 5 = 1")
         staged.update({"s": "'first'"}, where="id % 5 = 0")
         staged.update({"s": "'second'"}, where="id % 10 = 0")
         staged.merge(rows(range(300, 700, 5), 3), on="id")
@@ -137,6 +151,53 @@ def test_few_jobs_are_run(tmp_path: Path, spark: Any) -> None:
             assert t.merge(frame, on="id").rows == 2_000
         with jobs(spark, "update") as update:
             assert t.update({"v": "v + 1"}, where="id % 10 = 3").updated == 600
-        assert t.count() == 6_000
+        with jobs(spark, "delete") as delete:
+            assert t.delete("id % 10 = 4").deleted == 600
+        with jobs(spark, "nothing") as nothing:
+            assert t.delete("id % 10 = 4").deleted == 0
+        assert t.count() == 5_400
     assert len(merge) <= 8
-    assert len(update) <= 3
+    assert len(update) == len(delete) == len(nothing) == 1
+
+
+def test_what_is_too_much_for_one_task_is_done_by_many(tmp_path: Path, spark: Any) -> None:
+    """The same rows, whether the first task takes them or gives up."""
+    with Place.at("sqlite", tmp_path / "lake").open(engine="spark", spark=spark) as lake:
+        lake.set_option("parquet_row_group_size", 5)
+        t = lake.create_table("t", DDL)
+        for first in range(0, 800, 400):
+            t.append(rows(range(first, first + 400)))
+        assert t.delete("id % 2 = 0").deleted == 400
+        t.rollback(to=lake.snapshots()[-2].snapshot_id)
+        assert t.delete("id < 321").deleted == 321
+        assert t.update({"s": "'many'"}, where="id < 364").updated == 43
+        assert t.update({"s": "'few'"}, where="id BETWEEN 350 AND 379").updated == 30
+        assert t.count() == 479
+        assert t.scan(where="s = 'many'").count() == 29
+        assert t.scan(where="s = 'few'").count() == 30
+        assert lake.verify(deep=True).ok
+
+
+def test_tasks_that_each_see_some_files(tmp_path: Path, spark: Any) -> None:
+    """What each leaves for the catalog is few for all of them together, else in delete files."""
+    here, there = (Place.at("sqlite", tmp_path / name) for name in ("here", "there"))
+    for place in (here, there):
+        with place.open() as lake:
+            t = lake.create_table("t", DDL)
+            for first in range(0, 800, 20):
+                t.append(rows(range(first, first + 20)))
+            t.append(rows(range(900, 903)))
+    ways = (here.open(), there.open(engine="spark", spark=spark))
+    for where, count in {
+        "id IN (1, 2, 799)": 3,
+        "id % 20 = 3 AND (id < 160 OR id >= 640 OR id = 901)": 16,
+        "id % 20 = 4 OR id = 902": 41,
+        "id BETWEEN 30 AND 790": 709,
+    }.items():
+        assert [lake.table("t").delete(where).deleted for lake in ways] == [count, count]
+        left = [canonical.rows(lake.table("t").to_arrow()) for lake in ways]
+        assert left[0] == left[1]
+        assert layout(ways[0]) == layout(ways[1]), where
+    assert ways[1].verify(deep=True).ok
+    for lake in ways:
+        lake.close()

@@ -176,9 +176,16 @@ class Job(AbstractContextManager["Job"], Protocol):
         """What `do` finds out about the rows of a query, where they are: as many answers as there
         are places with rows."""
 
-    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer | None:
+    def meet(
+        self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
+    ) -> Answer | None:
         """What `do` makes of relations that have few rows: they are brought to one place, where it
-        finds them under their names. None if it was not asked, as there are no rows."""
+        finds them under their names. None if it was not asked, as there are no rows. Of a relation
+        that has more rows than `most` it need not find all, but more than that."""
+
+    def pieces(self, plan: ScanPlan) -> list[ScanPlan] | None:
+        """What tasks can read of a plan by themselves, for `run`: each has all rows of some files,
+        or those of the catalog. None if rows are computed here, or tasks cannot read them."""
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]

@@ -103,6 +103,11 @@ class WrittenFiles:
     deletes: list[NewDeleteFile]
     files: list[tuple[NewFile, ...]]
 
+    @property
+    def paths(self) -> list[str]:
+        files = [file.path for files in self.files for file in files]
+        return [*(delete.path for delete in self.deletes), *files]
+
     def stage(self, tx: DraftSession, draft: TableDraft) -> list[NewFile]:
         tx.wrote([delete.path for delete in self.deletes])
         staging.take_deletes(draft, self.deletes)

@@ -47,9 +47,9 @@ class FakeJob(Closable):
         return (NewFile(path, len(rows), bytes=1, footer_size=1, columns=facts),)
 
     scan = relation = deletions = define = number = gather = pick = hold = keep = take = _unasked
-    columns = shapes = reading = rows = catalog_rows = over = meet = run = delete = beside = (
-        _unasked
-    )
+    columns = shapes = reading = rows = catalog_rows = over = meet = pieces = run = delete = (
+        beside
+    ) = _unasked
 
 
 def _facts(column_id: int, values: Sequence[Any]) -> ColumnFacts:

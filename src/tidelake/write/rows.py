@@ -24,9 +24,9 @@ from tidelake.plan.expression import expression_sql
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.where import as_where
 from tidelake.session import staging
+from tidelake.session.departure import Departure
 from tidelake.session.draft import TableDraft
 from tidelake.session.drafting import DraftSession
-from tidelake.session.exchange import Arrival, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.staging import POINTERS
 from tidelake.write.assignment import Assignment, pairs, parse_assignment, without_rows
@@ -214,8 +214,8 @@ def clear(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
 def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
     """Stage the deletion of all rows that a plan finds."""
     with tx.job(f"cannot delete from {draft.after.name}") as job:
-        job.hold("doomed", f"SELECT * FROM {job.relation('target', plan).sql} AS t")
-        return staging.remove(tx, draft, job, "doomed", plan)
+        count, _ = Departure("doomed").stage(tx, draft, job, plan)
+        return count
 
 
 def delete(tx: DraftSession, name: TableName, where: Where) -> WriteResult:
@@ -249,16 +249,11 @@ def update(
     with tx.job(f"cannot update {name}") as job:
         empty = without_rows(((c.name, c) for c in schema), "t")
         found = wanted.checked(job, schema, empty, str(name))
-        job.hold("changed", f"SELECT * FROM {job.relation('target', plan).sql} AS t")
-        gone = staging.by_file(job, "changed")
-        updated = sum(gone.values())
         chosen = ", ".join(
             f"{found.get(c.id, f't.{quote(c.name)}')} AS {quote(c.name)}" for c in schema
         )
         sql = f"SELECT {chosen}, {ROW_NUMBER} FROM {wanted.over('changed AS t')}"
-        coming = (Arrival(sql, updated, numbered=True),)
-        found_rows = Exchange(plan, ("changed",), "changed", gone, coming)
-        files = found_rows.run(tx, draft, job)
+        updated, files = Departure("changed", sql).stage(tx, draft, job, plan)
     check_nulls(draft, files)
     return result(files, rows=updated, updated=updated, operation="update")
 

@@ -1,5 +1,6 @@
 """The same bad input, on the local engine and on executors: the same error, in the same words."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -91,6 +92,41 @@ def test_what_a_dataframe_cannot_compute(spark: Any, place: Place) -> None:
         message, hint = told(Invalid, partial(table.append, rows))
         assert message.endswith("a Python function of the DataFrame failed: KeyError: 1")
         assert hint
+
+
+def test_a_job_that_is_cancelled(spark: Any, place: Place) -> None:
+    from threading import Thread
+
+    from pyspark.sql.functions import udf
+
+    def late(value: int) -> int:
+        time.sleep(60)
+        return value
+
+    found: list[BaseException] = []
+
+    def append(table: tidelake.Table, rows: Any) -> None:
+        try:
+            table.append(rows)
+        except BaseException as error:
+            found.append(error)
+
+    with place.open() as lake:
+        table = lake.create_table("t", "id BIGINT")
+        slow = spark.range(0, 4, 1, 2).select(udf(late, "bigint")("id").alias("id"))
+        before = set(spark.sparkContext.statusTracker().getActiveJobsIds())
+        thread = Thread(target=append, args=(table, slow))
+        thread.start()
+        while not set(spark.sparkContext.statusTracker().getActiveJobsIds()) - before:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        spark.sparkContext.cancelAllJobs()
+        thread.join()
+        assert table.count() == 0
+    (error,) = found
+    assert isinstance(error, TidelakeError)
+    assert error.message.startswith("cannot append to main.t: its job was cancelled: ")
+    assert "\n" not in error.message
 
 
 READS: dict[str, Callable[[tidelake.Table], object]] = {

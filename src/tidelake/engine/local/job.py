@@ -269,9 +269,19 @@ class LocalJob(Closable):
         """What `do` finds out about the rows of a query."""
         return [self._run(lambda: do(self._work, sql))]
 
-    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer:  # noqa: ARG002
+    def meet(
+        self,
+        names: Sequence[str],  # noqa: ARG002
+        do: Callable[[Workbench], Answer],
+        *,
+        most: int | None = None,  # noqa: ARG002
+    ) -> Answer:
         """What `do` makes of relations: all are in one place."""
         return self._run(lambda: do(self._work))
+
+    def pieces(self, plan: ScanPlan) -> None:  # noqa: ARG002
+        """None: rows are computed here."""
+        return
 
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]

@@ -16,6 +16,9 @@ _OURS = re.compile(r"tidelake\.errors\.([A-Z]\w+): ([^\n]*?)(?: \(hint: ([^\n]*)
 _BEYOND = re.compile(r"Class (\S*Codec) was not found|\[(UNKNOWN_PRIMITIVE_TYPE_IN_VARIANT)\]")
 _LACKS = re.compile(r"No module named '(tidelake|duckdb|pyarrow)")
 _DATA = re.compile(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] ([^\n]*?)SQLSTATE: 22\w+")
+_CANCELLED = re.compile(
+    r"\[(?:SPARK_JOB_CANCELLED|OPERATION_CANCELED)\] ([^\n]*?)(?:SQLSTATE|\n|$)"
+)
 _OWN_FRAME = "/tidelake/engine/"
 SHIP = (
     "give the executors the environment of the driver: pack it (venv-pack, conda-pack) and name it"
@@ -83,6 +86,10 @@ def _unreadable(doing: str, kind: str, text: str) -> errors.Corrupt:
 def _refused(doing: str, error: Exception) -> errors.TidelakeError | None:
     """What Spark says of a statement, and of what callers' own DataFrames compute."""
     text = str(error)
+    if cancelled := _CANCELLED.search(text):
+        return errors.TidelakeError(
+            f"{doing}: its job was cancelled: {cancelled[1].strip()}", hint="run it again"
+        )
     if "[SCALAR_SUBQUERY_TOO_MANY_ROWS]" in text:
         return errors.Invalid(
             f"{doing}: a subquery that stands for a value gives more than one row",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -85,3 +86,8 @@ def empty_table(schema: t.StructType, place: str) -> pa.Table:
                 hint="cast it to another type first",
             ) from None
     return pa.schema(fields).empty_table()
+
+
+def in_microseconds(column: Column) -> Column:
+    """As Spark's timestamps are; values with more digits are refused one by one."""
+    return replace(column, type="timestamp") if column.type == "timestamp_ns" else column

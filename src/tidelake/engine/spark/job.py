@@ -29,7 +29,7 @@ from tidelake.engine.spark.beside import pieces_of, read_pieces
 from tidelake.engine.spark.clusters import cluster_rows
 from tidelake.engine.spark.errors import translate_spark_errors
 from tidelake.engine.spark.executors import check_executors
-from tidelake.engine.spark.frames import as_arrow, empty_table
+from tidelake.engine.spark.frames import as_arrow, empty_table, in_microseconds
 from tidelake.engine.spark.handover import big_batches, hand_over
 from tidelake.engine.spark.job_names import naming
 from tidelake.engine.spark.meeting import Union
@@ -38,6 +38,7 @@ from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
 from tidelake.engine.spark.settings import allow_times
+from tidelake.engine.spark.state_tasks import slices_of_scan
 from tidelake.engine.spark.tasks import (
     FACTS,
     ROWS,
@@ -180,7 +181,7 @@ class SparkJob(Closable):
                 self._relations.add(name, Relation(data, columns))
             names = frozenset(column.name for column in columns)
             return columns, IncomingData(f"SELECT * FROM {quote(name)}", names, True)
-        columns = tuple(map(_in_microseconds, columns))
+        columns = tuple(map(in_microseconds, columns))
         return columns, self.bring(name, data, columns, table)
 
     def shapes(self, sql: str) -> tuple[DataShape, ...]:
@@ -220,7 +221,7 @@ class SparkJob(Closable):
             return held.count()
 
     def _held(self, name: str, sql: str) -> DataFrame:
-        with self._on_executors():
+        with self._on_executors(), big_batches(self._frames.spark):
             found = self._relations.of(sql)
             held = found.frame.localCheckpoint()
             self._relations.add(name, replace(found, frame=held))
@@ -290,6 +291,11 @@ class SparkJob(Closable):
             few = few and len(by_id) <= _FILES_OF_A_TASK
             return _answers(doomed.coalesce(1) if few else doomed.repartition(ROW_FILE), write)
 
+    def pieces(self, plan: ScanPlan) -> list[ScanPlan] | None:
+        """None if tasks have no way to the files."""
+        with self._translated():
+            return [*slices_of_scan(plan)] if self._frames.tasks_can_read([plan]) else None
+
     def run(
         self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
     ) -> Iterator[Answer]:
@@ -311,10 +317,12 @@ class SparkJob(Closable):
 
             return _answers(found.frame, answer)
 
-    def meet(self, names: Sequence[str], do: Callable[[Workbench], Answer]) -> Answer | None:
+    def meet(
+        self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
+    ) -> Answer | None:
         """What `do` makes of relations that have few rows, all brought to one task."""
         with self._on_executors():
-            meeting, rows = Union.of({name: self._in_one_task(name) for name in names})
+            meeting, rows = Union.of({name: self._in_one_task(name, most) for name in names})
             query = self._relations.executors.query(rows, f"SELECT * FROM {ROWS}")
 
             def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -322,12 +330,13 @@ class SparkJob(Closable):
 
             return next(iter(_answers(rows.frame, answer)), None)
 
-    def _in_one_task(self, name: str) -> Relation:
-        """A relation that is computed by as many tasks as it needs, and then in one partition."""
+    def _in_one_task(self, name: str, most: int | None) -> Relation:
+        """A relation that many tasks compute, then in one partition: `most` rows and one more."""
         found = self._relations.of(f"SELECT * FROM {quote(name)}")
-        is_held = name in self._held_names
-        frame = found.frame.coalesce(1) if is_held else found.frame.repartition(1)
-        return replace(found, frame=frame)
+        if most is not None:
+            return replace(found, frame=found.frame.limit(most + 1))
+        alone = found.frame.coalesce if name in self._held_names else found.frame.repartition
+        return replace(found, frame=alone(1))
 
     def pick(self, name: str, sql: str, choose: Callable[[Workbench, str], str]) -> None:
         """A relation of what `choose` makes of the query: each task has it choose of its own
@@ -378,19 +387,13 @@ class SparkJob(Closable):
         """For what runs our Python there."""
         with self._translated():
             check_executors(self._frames.spark)
-            with big_batches(self._frames.spark):
-                yield
+            yield
 
 
 def _answers(frame: DataFrame, ask: _Ask) -> list[Any]:
     """What our Python says of the rows, each task of its own."""
     rows = name_by_place(frame)
     return hand_over(rows, lambda each: unpickle_all(each.mapInArrow(ask, FACTS).collect()))
-
-
-def _in_microseconds(column: Column) -> Column:
-    """As Spark's timestamps are; values with more digits are refused one by one."""
-    return replace(column, type="timestamp") if column.type == "timestamp_ns" else column
 
 
 _JOB: type[Job] = SparkJob

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from tidelake.engine.spark.tasks import RowsQuery
 from tidelake.engine.spark.types import is_exact
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
-from tidelake.plan.spark_literal import backtick
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidelake.model.names import TableName
     from tidelake.model.schema import Column
 
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 HINT = (
     "run it on a lake opened with engine='local', or read the tables with to_spark() and use"
     " Spark's own functions"
@@ -70,25 +71,34 @@ class Executors:
 
 
 def name_by_place(frame: DataFrame) -> DataFrame:
-    """The columns by place: Spark's functions on Arrow fail on some names."""
-    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    """The columns by place if one of their names is odd: Spark's functions on Arrow fail on some.
+    What has to be named anew, Spark has to analyse anew."""
+    names = [field.name for field in frame.schema]
+    if all(map(_PLAIN.fullmatch, names)) and len({fold(name) for name in names}) == len(names):
+        return frame
+    return frame.toDF(*(f"c{place}" for place in range(len(names))))
 
 
 def as_columns(frame: DataFrame, columns: Sequence[Column]) -> Relation:
     """Rows that Spark has computed, under the names and in the types that DuckDB would give."""
-    frame = name_by_place(frame)
-    wanted = [
+    names = [column.name for column in columns]
+    fields = list(frame.schema)
+    kinds = [
         nullable([column])[0].dataType.simpleString() if is_exact(column) else None
         for column in columns
     ]
-    chosen = [
-        backtick(f.name)
-        if kind in (None, f.dataType.simpleString())
-        else f"CAST({backtick(f.name)} AS {kind}) AS {backtick(f.name)}"
-        for f, kind in zip(frame.schema, wanted, strict=True)
+    alike = [
+        kind in (None, field.dataType.simpleString())
+        for field, kind in zip(fields, kinds, strict=True)
     ]
-    names = [column.name for column in columns]
-    return Relation(frame.selectExpr(*chosen).toDF(*names), tuple(columns))
+    if all(alike) and [field.name for field in fields] == names:
+        return Relation(frame, tuple(columns))
+    named = [f"c{place}" for place in range(len(names))]
+    chosen = [
+        name if is_alike else f"CAST({name} AS {kind}) AS {name}"
+        for name, kind, is_alike in zip(named, kinds, alike, strict=True)
+    ]
+    return Relation(frame.toDF(*named).selectExpr(*chosen).toDF(*names), tuple(columns))
 
 
 def unsupported_on_spark(what: str) -> Unsupported:

@@ -1,0 +1,230 @@
+"""All rows that a plan finds leave a table, and others may come in their place.
+
+Where to ask is dear, this is done where the rows are: by tasks that read the files themselves, each
+some of them; else by one that is brought all rows, if they are few. Only if that is too much are
+the rows kept first, and then counted, written and deleted one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
+
+from tidelake.engine import Job
+from tidelake.engine.parquet.delete_files import write_delete_file
+from tidelake.model.change import NewDeleteFile, NewFile
+from tidelake.model.file import DataFile
+from tidelake.model.schema import ROW_FILE
+from tidelake.plan.scan import ScanPlan
+from tidelake.plan.target import Target
+from tidelake.session import staging
+from tidelake.session.draft import TableDraft
+from tidelake.session.drafting import DraftSession
+from tidelake.session.exchange import FILES_OF_A_TASK, Arrival, Exchange, WrittenFiles
+from tidelake.session.single_task import (
+    Settlement,
+    SingleTask,
+    can_flush,
+    is_for_one_task,
+    is_for_tasks,
+)
+
+if TYPE_CHECKING:
+    from tidelake.engine.local.workbench import Workbench
+
+_TARGET = "target"
+_BYTES_FOR_ONE = 64 * 1024 * 1024
+"""Of files in which one task looks for rows that others come for: they are to be in one file."""
+_PIECES = 1_000
+"""Of what is more, every task would have to be told too much."""
+_POINTERS, _ROWS_THERE, _POINTERS_THERE = 8, 8, 64
+"""For each row that one task is brought at most: so many if only pointers to them are, and so many
+if it reads the files itself."""
+_LOOKED_AT = 64
+"""For each row that a task is brought."""
+_Each = TypeVar("_Each")
+_Outcome = tuple[int, list[NewFile]]
+_Positions = list[tuple[DataFile, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """The rows leave. If there is a query over the relation `found`, which has them all, its rows
+    come `instead`, with their numbers."""
+
+    found: str
+    instead: str | None = None
+
+    def stage(self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan) -> _Outcome:
+        """Stage all of it; how many rows leave, and the files that others came in."""
+        is_done, done = self._where_files_are(tx, draft, job, plan)
+        if done is not None:
+            return done
+        sql = f"SELECT * FROM {job.relation(_TARGET, plan).sql} AS t"
+        if not is_done and self._is_soon_found(draft, job, plan):
+            job.define(self.found, sql)
+            if (done := self._in_one_place(tx, draft, job, plan)) is not None:
+                return done
+        job.hold(self.found, sql)
+        if self.instead is None:
+            return staging.remove(tx, draft, job, self.found, plan), []
+        gone = staging.by_file(job, self.found)
+        count = sum(gone.values())
+        coming = (Arrival(self.instead, count, numbered=True),)
+        exchange = Exchange(plan, (self.found,), self.found, gone, coming)
+        return count, exchange.run(tx, draft, job)
+
+    def _most(self, draft: TableDraft) -> int:
+        """How many rows one task is brought."""
+        return draft.target.row_group_rows * (_POINTERS if self.instead is None else 1)
+
+    def _is_soon_found(self, draft: TableDraft, job: Job, plan: ScanPlan) -> bool:
+        """Whether the rows may be for one task, and to look for them once more if they are not
+        takes less than to keep them in any case."""
+        if job.in_process or not is_for_one_task(draft, plan):
+            return False
+        return sum(map(staging.live, plan.files)) <= _LOOKED_AT * self._most(draft)
+
+    def _in_one_place(
+        self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan
+    ) -> _Outcome | None:
+        """Have the rows brought to one task; None, and nothing is staged, if they are too many."""
+        tx.announce()
+        most = self._most(draft)
+        task = _Gathered(self, SingleTask.of(tx, draft, plan), most)
+        answer = job.meet((self.found,), task.run, most=most)
+        if answer is None:
+            return 0, []
+        return self._staged(tx, draft, plan, answer[0])
+
+    def _where_files_are(
+        self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan
+    ) -> tuple[bool, _Outcome | None]:
+        """Have tasks read the files, if they can: whether that was tried, and what came of it;
+        None, and nothing is staged, if it was too much."""
+        pieces = job.pieces(plan) if is_for_tasks(draft, plan) else None
+        if pieces is None or len(pieces) > _PIECES:
+            return False, None
+        if not pieces:
+            return True, (0, [])
+        if self.instead is None:
+            pieces = [part for piece in pieces for part in _of_few_files(piece)]
+        elif sum(file.bytes for file in plan.files) <= _BYTES_FOR_ONE:
+            pieces = [replace(plan, pruned=())]
+        else:
+            return False, None
+        tx.announce()
+        most = _POINTERS_THERE if self.instead is None else _ROWS_THERE
+        task = _InPlace(self, draft.target.row_group_rows * most)
+        tasks = [(piece, SingleTask.of(tx, draft, piece)) for piece in pieces]
+        answers = [answer for (answer,) in job.run(tasks, task.run)]
+        found = [answer for answer in answers if answer is not None]
+        if len(found) < len(answers):
+            tx.discard([path for done in found for path in done.written.paths])
+            return True, None
+        settled = found[0] if len(found) == 1 else _together(tx, draft, job, plan, found)
+        return True, self._staged(tx, draft, plan, settled)
+
+    def _staged(
+        self, tx: DraftSession, draft: TableDraft, plan: ScanPlan, done: Settlement | None
+    ) -> _Outcome | None:
+        if done is None or not can_flush(tx, draft, done):
+            return None
+        return sum(done.gone.values()), done.stage(tx, draft, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A task that has all rows in the relation."""
+
+    departure: Departure
+    single: SingleTask
+    most: int
+
+    def run(self, work: Workbench) -> tuple[Settlement | None]:
+        """None in it, and nothing done, if they are too many."""
+        found, instead = self.departure.found, self.departure.instead
+        gone: dict[int | None, int] = dict(
+            work.connection.execute(
+                f"SELECT {ROW_FILE}, count(*) FROM {found} GROUP BY {ROW_FILE}"
+            ).fetchall()
+        )
+        count = sum(gone.values())
+        if count > self.most:
+            return (None,)
+        coming = () if instead is None else (Arrival(instead, count, numbered=True),)
+        return (self.single.settle(work, found, gone, coming),)
+
+
+@dataclass(frozen=True, slots=True)
+class _InPlace:
+    """Tasks that read all rows of some files."""
+
+    departure: Departure
+    most: int
+
+    def run(self, work: Workbench, piece: tuple[ScanPlan, SingleTask]) -> tuple[Settlement | None]:
+        plan, single = piece
+        work.define(_TARGET, plan)
+        kept = f"CREATE TEMP TABLE {self.departure.found} AS SELECT * FROM {_TARGET} AS t"
+        work.connection.execute(kept)
+        return _Gathered(self.departure, single, self.most).run(work)
+
+
+def _of_few_files(piece: ScanPlan) -> list[ScanPlan]:
+    """The same, each with no more files than a task writes delete files for."""
+    parts = [replace(piece, files=tuple(part), inlined=()) for part in _in_parts(piece.files)]
+    return parts or [piece]
+
+
+def _in_parts(each: Sequence[_Each]) -> list[list[_Each]]:
+    starts = range(0, len(each), FILES_OF_A_TASK)
+    return [list(each[start : start + FILES_OF_A_TASK]) for start in starts]
+
+
+def _together(
+    tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan, found: Sequence[Settlement]
+) -> Settlement:
+    """What tasks have done that each saw some of the files. Each may have left a few positions for
+    the catalog; if they are not few together, they go to delete files too."""
+    gone = {file: count for done in found for file, count in done.gone.items()}
+    positions = [position for done in found for position in done.positions]
+    deletes = [delete for done in found for delete in done.written.deletes]
+    written = WrittenFiles(deletes, [files for done in found for files in done.written.files])
+    partly = [(file, position) for file, position in positions if file is not None]
+    if len(partly) > draft.options.inline_rows or (partly and deletes):
+        files = {file.id: file for file in plan.files}
+        listed: _Positions = [
+            (files[file], tuple(position for _, position in rows))
+            for file, rows in groupby(sorted(partly), itemgetter(0))
+        ]
+        try:
+            for more in job.run(_in_parts(listed), _Left(draft.target, draft.stamp).run):
+                deletes += more
+        except BaseException:
+            tx.discard(written.paths)
+            raise
+        positions = [(file, position) for file, position in positions if file is None]
+    return Settlement(
+        gone, written, tuple(k for done in found for k in done.kept), tuple(positions)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Writes delete files for positions that are known."""
+
+    target: Target
+    stamp: int
+
+    def run(self, work: Workbench, piece: _Positions) -> list[NewDeleteFile]:
+        work.reach([self.target.path, *(file.path for file, _ in piece)])
+        return [
+            write_delete_file(
+                work, self.target, file, f"SELECT unnest({list(gone)}) AS pos", self.stamp
+            )
+            for file, gone in piece
+        ]
