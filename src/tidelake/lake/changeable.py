@@ -144,12 +144,13 @@ class Changeable(Browsable):
         from tidelake.write import definitions
 
         parsed = self.session.namespace.parse(name)
+        names = [columns] if isinstance(columns, str) else columns
         return self._write(
             "create_view",
             parsed,
             terms,
             lambda tx: definitions.create_view(
-                tx, parsed, sql, columns=columns, replaces=replace, check=check_view
+                tx, parsed, sql, columns=names, replaces=replace, check=check_view
             ),
         )
 

@@ -131,7 +131,7 @@ class Owner(Changeable):
             self.session.pinned if known_at is None else self._snapshot(known_at),
             None if as_of is None else as_moment(as_of),
             column,
-            None if tenants is None else tuple(tenants),
+            None if tenants is None else _several(tenants),
         )
         return AcrossTenants(self.session, request)
 
@@ -170,7 +170,7 @@ class Owner(Changeable):
             where,
             grounds,
             dry_run=dry_run,
-            looked_at=data_sets,
+            looked_at=_several(data_sets),
         )
 
     def erasures(self) -> list[Erasure]:
@@ -203,3 +203,8 @@ class Owner(Changeable):
 
         self.session.namespace.check_whole("audit")
         return audit_trail(self.session, since=since, until=until, action=action, limit=limit)
+
+
+def _several(names: Sequence[str]) -> tuple[str, ...]:
+    """One name is not its letters."""
+    return (names,) if isinstance(names, str) else tuple(names)
