@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Unpack, overload
 
 from tidelake.errors import NotFound, TidelakeWarning
@@ -175,7 +175,7 @@ class Changeable(Browsable):
         name: str,
         *,
         as_: str | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Bring back a dropped table or view: the last one of this name, or the one that had the
@@ -207,7 +207,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
     ) -> Query: ...
 
     @overload
@@ -217,7 +217,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult: ...
 
@@ -227,7 +227,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> object:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.lake.changeable import Changeable
@@ -26,7 +26,7 @@ class Owner(Changeable):
     def consumer(
         self,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         *,
         tables: Sequence[str] | None = None,
@@ -46,7 +46,7 @@ class Owner(Changeable):
     def consumer_group(
         self,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         *,
         tables: Sequence[str] | None = None,
@@ -116,7 +116,7 @@ class Owner(Changeable):
         column: str = "tenant",
         tenants: Sequence[str] | None = None,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
     ) -> AcrossTenants:
         """Read the tables of one name of all tenants, or of those named, as one table. The first
         column names the tenant. Columns go by name, with a type that holds all values. A condition
@@ -135,7 +135,7 @@ class Owner(Changeable):
         )
         return AcrossTenants(self.session, request)
 
-    def _snapshot(self, moment: int | str | datetime) -> int:
+    def _snapshot(self, moment: int | str | date) -> int:
         with self.session.reading() as reader:
             return self.session.resolve(reader, moment).snapshot_id
 
@@ -191,8 +191,8 @@ class Owner(Changeable):
     def audit(
         self,
         *,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         action: str | None = None,
         limit: int | None = None,
     ) -> AuditTrail:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.engine.row_source import RowSource
@@ -119,7 +119,7 @@ class Scope:
         )
         return plan_read(replace(early, as_of=as_of), asked), timed
 
-    def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
+    def moved(self, reader: Reader, moment: int | str | date | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
