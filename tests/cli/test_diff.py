@@ -34,5 +34,18 @@ def test_a_difference_that_cannot_be_told(tidelake):
     assert error["kind"] == "NotFound"
 
 
+def test_who_begins_with_the_table_is_told_the_order(tidelake):
+    for words, hint in {
+        ("prices", "1", "4"): "tidelake diff 1 4 prices",
+        ("prices", "1"): "tidelake diff 1 now prices",
+        ("1", "prices"): "tidelake diff 1 now prices",
+        ("prices",): "tidelake diff A B prices",
+    }.items():
+        told = tidelake("diff", *words, ok=False).stderr
+        assert "prices is a table" in told
+        assert f"hint: {hint}\n" in told
+    assert "prices" in tidelake("diff", "4", "now", "prices").stdout
+
+
 def _log(tidelake):
     return tidelake.json("log")["snapshots"]

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidelake.cli import main
+from tidelake.cli.reflexes import COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,26 @@ def test_help_says_what_can_be_typed():
         if command.help and "Example:" in command.help:
             assert f"    tidelake {name}" in text
         assert not re.search(r'"[^"\n]*\$', text), "the shell would put something in its place"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["ls"], "tidelake tables"),
+        (["select", "1"], 'tidelake sql "SELECT …"'),
+        (["vacuum"], "tidelake expire, then tidelake cleanup"),
+        (["upsert", "t"], "tidelake merge TABLE FILES --on KEY"),
+        (["nonsense"], "tidelake --help"),
+    ],
+)
+def test_a_command_of_another_program_is_told_what_it_is_here(words, hint):
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 1
+    assert result.stderr == f"error: No such command {words[0]!r}.\nhint: {hint}\n"
+
+
+def test_what_stands_for_another_name_is_there():
+    for name, told in COMMANDS.items():
+        assert name not in main.commands
+        for said in re.findall(r"tidelake (\w+)", told):
+            assert said in main.commands, told

@@ -62,6 +62,12 @@ PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
             '--new-columns add adds it, "ignore" passes over it',
             'new_columns="add" adds it, "ignore" passes over it',
         ),
+        (
+            'expire(older_than="7 days"), expire(keep_last=100), or set the option',
+            "tidelake expire --older-than '7 days', tidelake expire --keep-last 100,"
+            " or set the option",
+            "CALL expire('7 days'), CALL expire(keep_last => 100), or set the option",
+        ),
         ("correct the data", "correct the data", "correct the data"),
         (None, None, None),
     ],

@@ -19,7 +19,7 @@ OTHER_NAMES = {"import": "import_delta"}
 
 SHARED = {
     *("checks", "lake_names", "program", "render", "sections", "shell", "watch"),
-    *("coverage_options", "file_options", "row_options"),
+    *("coverage_options", "file_options", "reflexes", "row_options"),
 }
 """What is no command: what several of them share, and how they print."""
 

@@ -10,7 +10,7 @@ import tidelake
 from tests.cli.conftest import Tidelake
 from tests.cli.screen import Screen, screen
 from tidelake.cli.shell import loop, terminal
-from tidelake.cli.shell.statements import is_complete, script, split
+from tidelake.cli.shell.statements import command_within, is_complete, script, split
 
 LONG = "SELECT sum(a.range * b.range) FROM range(2000000) a, range(2000000) b"
 
@@ -73,6 +73,19 @@ def test_statements_are_answered_and_written(shell, url):
         assert lake.log(1)[0].author == "ann"
 
 
+def test_a_command_within_a_statement_leaves_what_was_typed(shell):
+    with shell() as here:
+        ready(here)
+        here.type("SELECT symbol || '!' AS s")
+        here.type("\\known_at 2")
+        here.wait("tidelake [known at 2]>")
+        here.wait("SELECT symbol || '!' AS s")
+        answer(here, "FROM prices;", "ACME!")
+        here.type("SELECT 1")
+        here.type("\\q")
+        assert here.end() == 0
+
+
 def test_both_clocks_stand_in_the_prompt_and_hold_until_they_are_reset(shell):
     with shell() as here:
         ready(here)
@@ -119,7 +132,8 @@ class _Hasty:
     def __init__(self, *_: object) -> None:
         self._lines = iter([f"{LONG};"])
 
-    def prompt(self, _text: str) -> str:
+    def prompt(self, _text: str, default: str = "") -> str:
+        assert default == ""
         line = next(self._lines, None)
         if line is None:
             raise EOFError
@@ -265,3 +279,11 @@ def test_where_a_statement_ends(text, found, rest):
 def test_a_command_is_complete_in_itself():
     assert is_complete("\\as_of 2024-01-01")
     assert not is_complete("select '\\as_of")
+    assert is_complete("select 1\n\\timing")
+    assert command_within("select 1\n  from t\n\\timing on") == (
+        "select 1\n  from t",
+        "\\timing on",
+    )
+    assert command_within("select 'a\n\\timing") is None
+    assert command_within("select 1;\n\\timing") is None
+    assert command_within("\\timing") is None

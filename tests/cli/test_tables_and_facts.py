@@ -52,11 +52,21 @@ def test_facts_are_declared_put_and_ended_in_one_snapshot_each(facts):
     assert facts("scan", "q", "--as-of", "2024-01-01", ok=False).exit_code == 1
 
 
+def test_a_key_may_stand_alone(facts):
+    """For merges; of a table of facts it goes with the event time."""
+    facts("declare", "n", "--key", "i", "--message", "m")
+    assert facts.json("show", "n")["key"] == ["i"]
+    facts("declare", "q", "--event-time", "ts", "--key", "k", "--tombstone", "gone")
+    told = facts("declare", "q", "--key", "v", ok=False).stderr
+    assert "--key goes with --event-time ts" in told
+    assert facts.json("show", "q")["event_time"] == "ts"
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ["declare", "q"],
-        ["declare", "q", "--key", "k"],
+        ["declare", "q", "--tombstone", "gone"],
         ["declare", "q", "--entity", "k"],
         ["declare", "q", "--bucket", "1h", "--no-coverage"],
         ["put", "q", "{"],

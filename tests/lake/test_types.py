@@ -155,6 +155,13 @@ def ask(lake: tidelake.Lake) -> None:
         left_time="at", tolerance="1d",
     )
     lake.freeze("training", joined)
+    lake.known_at(date(2024, 1, 1)).tables()
+    t.diff(date(2024, 1, 1), "now - 1d")
+    lake.expire(older_than=date(2024, 1, 1))
+    t.order_by(["price DESC"]).limit(3)
+    t.scan(where=tidelake.col("a")["b"] > 3)
+    lake.sql("SELECT 1 WHERE 1 IN ?", [[1, 2]])
+    lake.drop("prices", if_exists=True)
     ok = bool(tidelake.is_compatible("a INT", t))
     tidelake.ingest(lake, "raw", Path("raw"), types={"a": int}, csv={"header": True}, key="a")
     with lake.transaction(message="two") as tx:
@@ -177,6 +184,8 @@ WRONG = {
     't.history(["a"])': "arg-type",
     'tidelake.connect("sqlite:///x.db", spark="local")': "arg-type",
     "t.coverage(start=1.5)": "arg-type",
+    't["price"]': "index",
+    'tidelake.col("a") + 1': "operator",
 }
 
 

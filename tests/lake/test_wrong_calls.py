@@ -91,6 +91,18 @@ CALLS = {
         lambda lake: lake.set_option(polars.DataFrame({"id": [1]}), 1),
         "set_option\\(\\) cannot take name=",
     ),
+    "no address": (
+        lambda _: tidelake.connect("sqlite:///nowhere.db", storage_options="x"),
+        r"connect\(\) cannot take storage_options='x'",
+    ),
+    "a setting of CSV that there is not": (
+        lambda lake: tidelake.ingest(lake, "t", "no/*.csv", csv={"sep": ";"}),
+        "csv= takes no 'sep'",
+    ),
+    "a tenant that is not there": (
+        lambda lake: lake.across_tenants("t", tenants="acme"),
+        "there is no tenant 'acme'",
+    ),
     "a column that is not there": (
         lambda lake: lake.table("t").scan(columns=["typo"]).count(),
         "no column 'typo'",
@@ -174,3 +186,25 @@ def test_the_calendars_that_there_are_can_be_made():
     assert tidelake.Calendar.weekdays() & tidelake.Calendar.sessions("09:00", "17:00")
     with pytest.raises(Invalid):
         tidelake.Calendar("mon-fri")
+
+
+def test_a_query_whose_table_is_gone_says_so_each_time(lake):
+    lake.create_table("brief", "v INT").append([{"v": 1}])
+    queries = [lake.sql("FROM brief"), lake.sql("SELECT max(b.v) AS v FROM t, brief b")]
+    assert queries[0].count() == 1
+    lake.drop("brief")
+    for query in queries:
+        for _ in range(2):
+            with pytest.raises(NotFound, match=r"there is no table main\.brief"):
+                query.count()
+            with pytest.raises(NotFound, match=r"there is no table main\.brief"):
+                query.column_types()
+    lake.undrop("brief")
+    assert [query.count() for query in queries] == [1, 1]
+    lake.drop("brief")
+
+
+def test_one_name_is_not_its_letters(lake):
+    lake.create_view("letters", "SELECT v FROM t", columns="xy")
+    assert lake.sql("FROM letters").column_names() == ["xy"]
+    lake.drop("letters")

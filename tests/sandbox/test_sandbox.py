@@ -206,9 +206,11 @@ def test_only_files_of_the_lake_are_opened(written: Place, tmp_path: Path) -> No
         ):
             with pytest.raises(Denied, match="outside of the places"):
                 reach()
-    places = Sandbox(places=[str(tmp_path)])
-    with tidelake.connect(written.url, sandbox=places) as lake:
-        assert lake.table("u").to_arrow()["id"].to_pylist() == [1]
+    for named in ([str(tmp_path)], str(tmp_path), tmp_path):
+        places = Sandbox(places=named)  # type: ignore[arg-type]
+        assert places.places == (str(tmp_path),)
+        with tidelake.connect(written.url, sandbox=places) as lake:
+            assert lake.table("u").to_arrow()["id"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize("path", ["../../outside.parquet", "/etc/passwd", "a/../../../x", "x\0y"])
@@ -283,9 +285,13 @@ def test_nonsense_is_refused(written: Place, given: object) -> None:
 
 
 def test_limits_must_leave_room() -> None:
-    for limits in ({"memory": 1}, {"seconds": 0}, {"rows": 0}):
+    nan = float("nan")
+    for limits in ({"memory": 1}, {"seconds": 0}, {"rows": 0}, {"seconds": nan}, {"memory": "1GB"}):
         with pytest.raises(Invalid, match="no limits to work within"):
             Sandbox(**limits)  # type: ignore[arg-type]
+    for places in ([1], 5, None):
+        with pytest.raises(Invalid, match="names no folders"):
+            Sandbox(places=places)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("confined", [False, True])

@@ -110,3 +110,51 @@ def test_wrong_statements_end_in_errors_of_ours(lake: tidelake.Lake, kind: str) 
         except Exception as error:
             raw.append((statement, repr(error)))
     assert raw == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "instead"),
+    [
+        ("UPDATE t SET v = s.v FROM o AS s WHERE t.id = s.id", "SELECT id, v FROM o"),
+        ("DELETE FROM t USING o AS s WHERE t.id = s.id", "SELECT id FROM o"),
+        ("INSERT OR REPLACE INTO t VALUES (1, 7)", "(1, 7)"),
+        ("INSERT INTO t VALUES (1, 7) ON CONFLICT DO NOTHING", "(1, 7)"),
+    ],
+)
+def test_the_merge_that_a_hint_shows_does_it(tmp_path: Path, statement: str, instead: str) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        t = lake.create_table("t", "id INT, v INT")
+        t.append([{"id": 1, "v": 1}, {"id": 2, "v": 2}])
+        lake.append("o", [{"id": 1, "v": 9}], create=True)
+        with pytest.raises(TidelakeError) as refused:
+            lake.sql(statement)
+        assert refused.value.hint is not None
+        merge = refused.value.hint.replace("SELECT …", instead).replace("VALUES …", "VALUES (1, 7)")
+        lake.sql(merge)
+        after = {row["id"]: row["v"] for row in t.to_dicts()}
+        assert after in ({1: 9, 2: 2}, {2: 2}, {1: 7, 2: 2})
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("DELETE FROM n WHERE id IN (SELECT 1)", "MERGE INTO t USING"),
+        ("VACUUM", "CALL compact('t')"),
+        ("OPTIMIZE n", "CALL compact('t')"),
+        ("RESTORE TABLE n TO VERSION AS OF 1", "CALL rollback('t', 3)"),
+        ("DESCRIBE HISTORY n", "FROM snapshots('t')"),
+        ("SHOW CREATE TABLE n", "DESCRIBE t"),
+        ("FROM 'some.parquet'", "FROM read_parquet('some.parquet')"),
+        ("SELECT * FROM 'folder/*.CSV'", "FROM read_csv('folder/*.CSV')"),
+        ("FROM information_schema.tables", "SHOW TABLES"),
+        ("USE main", "analytics.prices"),
+    ],
+)
+def test_statements_of_other_systems_are_told_what_there_is(
+    tmp_path: Path, statement: str, hint: str
+) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        lake.create_table("n", "id INT")
+        with pytest.raises(TidelakeError) as refused:
+            lake.sql(statement)
+        assert hint in str(refused.value.hint)

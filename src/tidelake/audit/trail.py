@@ -60,8 +60,8 @@ class AuditTrail(list[AuditEvent], Tabular, DrawableReport):
 def audit_trail(
     session: Session,
     *,
-    since: str | datetime | None,
-    until: str | datetime | None,
+    since: str | date | None,
+    until: str | date | None,
     action: str | None,
     limit: int | None,
 ) -> AuditTrail:
@@ -83,7 +83,7 @@ def audit_trail(
         )
 
 
-def _moment(given: str | datetime | None, name: str) -> datetime | None:
+def _moment(given: str | date | None, name: str) -> datetime | None:
     if given is None:
         return None
     found = from_now(python_value(given))

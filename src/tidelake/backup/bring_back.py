@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -97,7 +97,7 @@ class Backup:
             create.equip(database)
 
     def bring_rewound(
-        self, aside: Session, database: Database, to: int | str | datetime, *, force: bool
+        self, aside: Session, database: Database, to: int | str | date, *, force: bool
     ) -> None:
         """The files, and the catalog as it is when all tables have been brought back to a moment,
         into an empty database. `aside` has the catalog already, in a place that nobody knows."""

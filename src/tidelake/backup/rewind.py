@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from functools import partial
 
 from tidelake.catalog.database.database import Reader, Writer
@@ -40,7 +40,7 @@ class _Contents:
         )
 
 
-def rewind(session: Session, to: int | str | datetime) -> int:
+def rewind(session: Session, to: int | str | date) -> int:
     """Give tables, views and schemas the names, columns, settings and rows that they had; how many
     snapshots that took. What has come since is dropped, and stays in the past."""
     with session.reading() as reader:

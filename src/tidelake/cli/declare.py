@@ -22,7 +22,7 @@ _BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
 @click.command()
 @click.argument("table", shell_complete=lake_names.tables)
 @click.option("--event-time", metavar="X", help="Since when a fact holds; with --key.")
-@click.option("--key", metavar="A,B", help="The key of facts.")
+@click.option("--key", metavar="A,B", help="The key, of facts or of merges.")
 @click.option("--tombstone", metavar="X", help="The boolean column that ends a key.")
 @click.option("--valid-to", metavar="X", help="Until when a fact holds, where it is not null.")
 @click.option("--knowledge-time", metavar="X", help="When a row became known.")
@@ -68,7 +68,7 @@ def _check(given: dict[str, Any]) -> None:
     if not any(value not in (None, False, ()) for value in given.values()):
         raise click.UsageError("Nothing to declare: give --event-time, --bucket or another.")
     for name in _BESIDE_EVENT_TIME:
-        if given[name] and not given["event_time"]:
+        if name != "key" and given[name] and not given["event_time"]:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --event-time")
     for name in ("entity", "clock", "overlap"):
         if given[name] and not given["bucket"]:
@@ -90,6 +90,10 @@ def _declare(table: Table, given: dict[str, Any]) -> None:
         if "key" in beside:
             beside["key"] = split_columns(beside["key"])
         table.set_event_time(given["event_time"], **beside)
+    elif given["key"]:
+        if table.event_time is not None:
+            raise click.UsageError(f"--key goes with --event-time {table.event_time}")
+        table.set_event_time(None, key=split_columns(given["key"]))
     if given["bucket"] or given["no_coverage"]:
         table.set_coverage(
             given["bucket"],

@@ -18,7 +18,7 @@ from tidelake.cli.program import (
 )
 from tidelake.cli.render.stream import print_rows
 from tidelake.cli.row_options import limit_option
-from tidelake.errors import NotFound
+from tidelake.errors import Invalid, NotFound, TidelakeError
 from tidelake.model.names import TableName
 
 if TYPE_CHECKING:
@@ -72,12 +72,34 @@ def diff(
         _print_late(options, a, limit, **late)
         return
     with options.lake() as lake:
+        _refuse_order(lake, a, b, table)
         if table is None:
             _print_lake(lake.diff(a, b), options.as_json)
         elif rows:
             print_rows(_of_table(lake, table, a, b).rows, limit, options.as_json)
         else:
             _print_table(_of_table(lake, table, a, b), options.as_json)
+
+
+def _refuse_order(lake: Lake, a: str, b: str | None, table: str | None) -> None:
+    """Who begins with the table, or leaves a snapshot out, is told the order."""
+    named = next((each for each in (a, b) if each is not None and _is_table(lake, each)), None)
+    if named is not None:
+        given = [each for each in (a, b, table) if each is not None and each != named]
+        moments = [*given, "now"][:2] if given else ["A", "B"]
+        raise Invalid(
+            f"{named} is a table, and it comes after two snapshots",
+            hint=f"tidelake diff {' '.join(moments)} {named}",
+        )
+
+
+def _is_table(lake: Lake, word: str) -> bool:
+    if word.isdecimal() or any(tag.name == word for tag in lake.tags()):
+        return False
+    try:
+        return lake.exists(word)
+    except TidelakeError:  # a time
+        return False
 
 
 def _check(b: str | None, table: str | None, rows: bool, late: Mapping[str, Any]) -> None:

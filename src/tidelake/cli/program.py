@@ -188,6 +188,14 @@ class Commands(MutableMapping[str, click.Command]):
         return len(self._loaders)
 
 
+class OtherNameError(click.UsageError):
+    """A command of another program; `told` is the one that there is."""
+
+    def __init__(self, name: str, told: str) -> None:
+        super().__init__(f"No such command {name!r}.")
+        self.told = told
+
+
 class Program(click.Group):
     """Ends with `error: …` and a hint where something went wrong, never with a traceback."""
 
@@ -202,6 +210,16 @@ class Program(click.Group):
                     for name in names
                 ]
                 formatter.write_dl(told)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """What other programs call a command is told what it is here."""
+        from tidelake.cli.reflexes import COMMANDS
+
+        if args and args[0] in COMMANDS and args[0] not in self.commands:
+            raise OtherNameError(args[0], COMMANDS[args[0]])
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         extra["standalone_mode"] = False
@@ -218,6 +236,8 @@ class Program(click.Group):
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")
             sys.exit(0)
+        except OtherNameError as error:
+            _report(error.format_message(), error.told, "Usage", 1, as_json)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "tidelake"
             _report(error.format_message(), f"{path} --help", "Usage", 1, as_json)

@@ -5,7 +5,7 @@ answer is complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date
 from functools import partial
 from itertools import chain, islice
 from operator import and_, or_, sub
@@ -33,7 +33,7 @@ from tidelake.model.misfit import naming_misfits
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Known = int | str | datetime
+Known = int | str | date
 """A snapshot id, a time or a tag."""
 Gap = tuple[int, int, Entity]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Protocol
 
 from tidelake.engine.row_source import RowSource
@@ -51,12 +51,12 @@ class Recipe(Protocol):
     def as_of(self) -> str | None: ...
 
     @property
-    def known_at(self) -> int | str | datetime | None: ...
+    def known_at(self) -> int | str | date | None: ...
 
     def ready(self, tx: DraftSession, /) -> Ingredients: ...
 
 
-def snapshot_of(tx: DraftSession, known_at: int | str | datetime | None) -> Snapshot:
+def snapshot_of(tx: DraftSession, known_at: int | str | date | None) -> Snapshot:
     """The snapshot that is read, for a tenant the newest of its own up to then."""
     with tx.reading() as reader:
         if known_at is not None:
@@ -82,7 +82,7 @@ class OfSql:
         return as_of_text(self.given.as_of)
 
     @property
-    def known_at(self) -> int | str | datetime | None:
+    def known_at(self) -> int | str | date | None:
         return self.given.known_at
 
     def ready(self, tx: DraftSession, /) -> Ingredients:
@@ -105,7 +105,7 @@ class OfQuery:
         return as_of_text(self.query.moments.as_of or self.moments.as_of)
 
     @property
-    def known_at(self) -> int | str | datetime | None:
+    def known_at(self) -> int | str | date | None:
         own = self.query.moments.known_at
         return self.moments.known_at if own is None else own
 
@@ -132,7 +132,7 @@ class OfScan:
         return None if self.source.as_of is None else moment_text(self.source.as_of)
 
     @property
-    def known_at(self) -> int | str | datetime | None:
+    def known_at(self) -> int | str | date | None:
         return self.source.snapshot_id
 
     def ready(self, tx: DraftSession, /) -> Ingredients:
@@ -164,7 +164,7 @@ class OfRows:
 
     lazy: LazyRows
     as_of: str | None = None
-    known_at: int | str | datetime | None = None
+    known_at: int | str | date | None = None
 
     @property
     def text(self) -> str:

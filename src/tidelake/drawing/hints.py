@@ -53,6 +53,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         r"tidelake expire --older-than '\1'",
         r"CALL expire('\1')",
     ),
+    (
+        r"\bexpire\(keep_last=(\d+)\)",
+        r"tidelake expire --keep-last \1",
+        r"CALL expire(keep_last => \1)",
+    ),
     (r"\bevolve\([^()]*\)", "tidelake schema evolve TABLE …", "ALTER TABLE t …"),
     (r"lake\.log\(\)", "tidelake log", "FROM snapshots()"),
     (r"t\.snapshots\(\)", "tidelake log TABLE", "FROM snapshots('t')"),

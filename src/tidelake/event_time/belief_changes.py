@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.catalog.database.database import Reader
@@ -37,7 +37,7 @@ from tidelake.session.source import Source
 if TYPE_CHECKING:
     from tidelake.plan.scan import ScanPlan
 
-Moment = int | str | datetime
+Moment = int | str | date
 
 
 def belief_changes_of(source: Source, since: Moment) -> BeliefChanges:

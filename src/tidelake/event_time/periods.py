@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date
 
 from tidelake.engine import Engine, Reading
 from tidelake.event_time import periods_sql as plan_of
@@ -18,7 +18,7 @@ from tidelake.session.planning import ReadRequest
 from tidelake.session.source import Source
 
 _CHOSEN = "_tidelake_chosen"
-Moment = int | str | datetime
+Moment = int | str | date
 
 
 class Periods(LazyRows):

@@ -8,7 +8,7 @@ knowing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
@@ -130,7 +130,7 @@ def _seen(
 def _place(
     session: Session,
     reader: Reader,
-    moment: int | str | datetime,
+    moment: int | str | date,
     left: Sequence[Snapshot],
     *,
     before: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date
 from typing import Any, Literal, get_args
 
 from tidelake.catalog.database.database import Reader, Writer
@@ -50,7 +50,7 @@ class Batch:
 
 
 def first_place(
-    session: Session, writer: Writer, since: int | str | datetime | None, start: Start
+    session: Session, writer: Writer, since: int | str | date | None, start: Start
 ) -> int | None:
     """Where a new consumer begins; None: it has taken nothing yet."""
     if since is not None:

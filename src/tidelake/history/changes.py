@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import file_history, inlined_data, snapshots
@@ -35,7 +35,7 @@ from tidelake.session.planning import (
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
-Moment = int | str | datetime
+Moment = int | str | date
 
 
 def changes_of(

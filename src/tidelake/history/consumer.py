@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 from tidelake.catalog import own_tables
@@ -30,7 +30,7 @@ class Consumer(Holder):
         self,
         session: Session,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         **wishes: Any,
     ) -> None:
@@ -104,7 +104,7 @@ class Consumer(Holder):
         consumers.move(writer, self.name, batch.until)
         return True
 
-    def seek(self, to: int | str | datetime | None) -> None:
+    def seek(self, to: int | str | date | None) -> None:
         """Go on from another snapshot, time or tag; None: from the beginning."""
         self._check_open()
         with self._session.database.writing() as writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from tidelake.catalog import own_tables
@@ -133,7 +133,7 @@ class GroupMember(Holder):
         self,
         session: Session,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         **wishes: Any,
     ) -> None:
@@ -264,7 +264,7 @@ class GroupMember(Holder):
         groups.move(writer, self.name, batch.table_id, batch.until)
         return True
 
-    def seek(self, to: int | str | datetime | None) -> None:
+    def seek(self, to: int | str | date | None) -> None:
         """Let all tables go on from another snapshot, time or tag; None: from the beginning.
         Refused while others take part."""
         self._check_open()

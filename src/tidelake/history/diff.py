@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ from tidelake.session.planning import TableMeta, mappings_of, plan_all
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
-Moment = int | str | datetime
+Moment = int | str | date
 _FEW = 2_000_000
 
 

@@ -7,7 +7,7 @@ import socket
 import uuid
 from abc import abstractmethod
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, Protocol
 
 from tidelake.catalog.database.database import Writer
@@ -37,7 +37,7 @@ class Holder(Closable):
         self,
         session: Session,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         *,
         tables: Sequence[str] | None = None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 from tidelake.catalog.read import tables as read
@@ -39,7 +39,7 @@ _DELETED = "_tidelake_deleted"
 _PLACE = (ROW_FILE, ROW_POSITION, ROW_NUMBER)
 
 
-def rollback(tx: DraftSession, name: TableName, to: int | str | datetime) -> WriteResult:
+def rollback(tx: DraftSession, name: TableName, to: int | str | date) -> WriteResult:
     """Stage the way back to a snapshot."""
     draft = writes.writable(tx, name)
     then = _then(tx, draft, to)
@@ -78,7 +78,7 @@ class _Then:
     lost: tuple[DataFile, ...] = ()
 
 
-def _then(tx: DraftSession, draft: TableDraft, to: int | str | datetime) -> _Then:
+def _then(tx: DraftSession, draft: TableDraft, to: int | str | date) -> _Then:
     if draft.before is None:
         raise Invalid(
             f"{draft.after.name} is created by this very transaction, so it has no past",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from tidelake.errors import Invalid
@@ -12,7 +12,7 @@ from tidelake.join.question import DIRECTIONS, checked_tolerance
 from tidelake.model.forms import Data
 
 On = str | Sequence[str | tuple[str, str]] | Mapping[str, str]
-Known = int | str | datetime
+Known = int | str | date
 SUFFIX = "_right"
 
 

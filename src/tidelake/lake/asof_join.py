@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from typing import cast
 
 from tidelake.engine.spark_frame import is_spark_frame
@@ -30,7 +30,7 @@ def asof_join(
     *,
     tolerance: timedelta | str | int | None = None,
     direction: str = "backward",
-    known_at: int | str | datetime | None = None,
+    known_at: int | str | date | None = None,
     allow_exact_matches: bool = True,
     suffix: str = SUFFIX,
     age: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import options, snapshots, tags
@@ -158,7 +158,7 @@ class Browsable(Guessable):
                 raise NotFound(f"there is no view {parsed} at snapshot {at}")
             return self.session.view.view_info(reader, at, view_id)
 
-    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> LakeDiff:
+    def diff(self, a: int | str | date, b: int | str | date | None = None) -> LakeDiff:
         """What differs from one snapshot, time or tag to another (None: now), table by table."""
         from tidelake.history.diff import diff_lake
 
@@ -173,7 +173,7 @@ class Browsable(Guessable):
         found = [one for each in self.session.formats for one in each.statuses(self.session)]
         return sorted(found, key=lambda each: (each.table, each.kind))
 
-    def delta_versions(self, known_at: int | str | datetime | None = None) -> dict[str, int | None]:
+    def delta_versions(self, known_at: int | str | date | None = None) -> dict[str, int | None]:
         """The Delta version of each mirrored table that shows it as of a snapshot, the newest
         unless another is given: read at these, several logs agree. None where a log has no such
         version: not yet, or because the mirror began later."""

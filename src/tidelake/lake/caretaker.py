@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ class Caretaker(Publisher):
 
     def expire(
         self,
-        older_than: str | datetime | timedelta | None = None,
+        older_than: str | date | timedelta | None = None,
         keep_last: int | None = None,
         *,
         dry_run: bool = False,
@@ -83,7 +83,7 @@ class Caretaker(Publisher):
 
     def cleanup(
         self,
-        older_than: str | datetime | timedelta | None = None,
+        older_than: str | date | timedelta | None = None,
         *,
         orphans: bool = True,
         dry_run: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Unpack, overload
 
 from tidelake.errors import NotFound, TidelakeWarning
@@ -145,12 +145,13 @@ class Changeable(Browsable):
         from tidelake.write import definitions
 
         parsed = self.session.namespace.parse(name)
+        names = [columns] if isinstance(columns, str) else columns
         return self._write(
             "create_view",
             parsed,
             terms,
             lambda tx: definitions.create_view(
-                tx, parsed, sql, columns=columns, replaces=replace, check=check_view
+                tx, parsed, sql, columns=names, replaces=replace, check=check_view
             ),
         )
 
@@ -175,7 +176,7 @@ class Changeable(Browsable):
         name: str,
         *,
         as_: str | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """Bring back a dropped table or view: the last one of this name, or the one that had the
@@ -207,7 +208,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
     ) -> Query: ...
 
     @overload
@@ -217,7 +218,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult: ...
 
@@ -227,7 +228,7 @@ class Changeable(Browsable):
         parameters: Parameters = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> object:
         """Run one statement. A SELECT gives a query with the same `to_*` methods as a Scan.

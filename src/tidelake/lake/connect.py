@@ -23,6 +23,7 @@ from tidelake.lake.data_path import absolute, check_usable
 from tidelake.lake.guest import as_guest
 from tidelake.lake.lake import Lake
 from tidelake.model.address import mask_secrets
+from tidelake.model.misfit import with_misfits_named
 from tidelake.model.sandbox import Confinement, Sandbox
 from tidelake.model.tag import Tag
 from tidelake.model.tuning import Tuning
@@ -38,6 +39,7 @@ _OWN = ("ducklake_", "tidelake_", "sqlite_")
 _SHOWN = 5
 
 
+@with_misfits_named
 def connect(
     url: str | None = None,
     data_path: str | Path | None = None,

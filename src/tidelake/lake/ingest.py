@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from tidelake.errors import Invalid
 from tidelake.ingestion import run
 from tidelake.ingestion.values import IngestResult, IngestWish
 from tidelake.lake.data_path import absolute
@@ -64,7 +65,7 @@ def ingest(
         changed,
         batch_files,
         batch_bytes,
-        csv if isinstance(csv, CsvFormat) else CsvFormat(**(csv or {})),
+        csv if isinstance(csv, CsvFormat) else _csv_format(csv or {}),
         creation,
     )
     patterns = [paths] if isinstance(paths, str | Path) else list(paths)
@@ -72,3 +73,12 @@ def ingest(
         walls.check(absolute(str(each)) for each in patterns)
     terms = Terms.of({"author": author, "message": message})
     return run.ingest(lake.session, wish, [str(each) for each in patterns], terms)
+
+
+def _csv_format(given: CsvTerms) -> CsvFormat:
+    unknown = [str(name) for name in given if name not in CsvTerms.__annotations__]
+    if unknown:
+        raise Invalid(
+            f"csv= takes no {unknown[0]!r}", hint=f"it takes {', '.join(CsvTerms.__annotations__)}"
+        )
+    return CsvFormat(**given)

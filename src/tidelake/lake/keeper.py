@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
@@ -25,7 +25,7 @@ class Keeper(Owner):
         rows: str | LazyRows,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> DataSet:
         """Keep the rows of a query, a table, a scan or a point-in-time join for ever, under a

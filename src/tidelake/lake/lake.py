@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog import audit
@@ -58,7 +58,7 @@ class Lake(Caretaker, Closable, Drawable):
         message: str | None = None,
         isolation: str = SNAPSHOT,
         once: str | None = None,
-        expected: int | str | datetime | None = None,
+        expected: int | str | date | None = None,
     ) -> Transaction:
         """Several writes in one snapshot, all or nothing. Use it in a `with`, which commits at the
         end; else end it with `commit()` or `rollback()`.
@@ -80,7 +80,7 @@ class Lake(Caretaker, Closable, Drawable):
         tx = DraftSession(self.session, terms=terms, guard=guard, isolation=isolation)
         return Transaction(tx, type(self))
 
-    def known_at(self, moment: int | str | datetime) -> Self:
+    def known_at(self, moment: int | str | date) -> Self:
         """The whole lake as it was known at a snapshot id, a time (UTC if it has no zone), or a
         tag."""
         return type(self)(self.session.known_at(self._snapshot(moment)))
@@ -88,7 +88,7 @@ class Lake(Caretaker, Closable, Drawable):
     def tag(
         self,
         name: str,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         *,
         author: str | None = None,
         message: str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.lake.changeable import Changeable
@@ -26,7 +26,7 @@ class Owner(Changeable):
     def consumer(
         self,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         *,
         tables: Sequence[str] | None = None,
@@ -46,7 +46,7 @@ class Owner(Changeable):
     def consumer_group(
         self,
         name: str,
-        since: int | str | datetime | None = None,
+        since: int | str | date | None = None,
         lease_seconds: float = 60,
         *,
         tables: Sequence[str] | None = None,
@@ -116,7 +116,7 @@ class Owner(Changeable):
         column: str = "tenant",
         tenants: Sequence[str] | None = None,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
     ) -> AcrossTenants:
         """Read the tables of one name of all tenants, or of those named, as one table. The first
         column names the tenant. Columns go by name, with a type that holds all values. A condition
@@ -131,11 +131,11 @@ class Owner(Changeable):
             self.session.pinned if known_at is None else self._snapshot(known_at),
             None if as_of is None else as_moment(as_of),
             column,
-            None if tenants is None else tuple(tenants),
+            None if tenants is None else _several(tenants),
         )
         return AcrossTenants(self.session, request)
 
-    def _snapshot(self, moment: int | str | datetime) -> int:
+    def _snapshot(self, moment: int | str | date) -> int:
         with self.session.reading() as reader:
             return self.session.resolve(reader, moment).snapshot_id
 
@@ -170,7 +170,7 @@ class Owner(Changeable):
             where,
             grounds,
             dry_run=dry_run,
-            looked_at=data_sets,
+            looked_at=_several(data_sets),
         )
 
     def erasures(self) -> list[Erasure]:
@@ -191,8 +191,8 @@ class Owner(Changeable):
     def audit(
         self,
         *,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         action: str | None = None,
         limit: int | None = None,
     ) -> AuditTrail:
@@ -203,3 +203,8 @@ class Owner(Changeable):
 
         self.session.namespace.check_whole("audit")
         return audit_trail(self.session, since=since, until=until, action=action, limit=limit)
+
+
+def _several(names: Sequence[str]) -> tuple[str, ...]:
+    """One name is not its letters."""
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 
 from tidelake.datasets.recipe import OfQuery, OfRows, OfScan, OfSql, Recipe, refuse_two
 from tidelake.errors import Invalid
@@ -23,7 +23,7 @@ def recipe_of(
     session: Session,
     rows: object,
     as_of: str | date | None,
-    known_at: int | str | datetime | None,
+    known_at: int | str | date | None,
 ) -> Recipe:
     """How rows are found, at the moments that they name themselves or else at these."""
     if isinstance(rows, str):
@@ -55,16 +55,14 @@ def _is_own(session: Session, other: Session) -> bool:
     return same and other.namespace.tenant == session.namespace.tenant
 
 
-def _of_query(
-    query: Query, as_of: str | date | None, known_at: int | str | datetime | None
-) -> Recipe:
+def _of_query(query: Query, as_of: str | date | None, known_at: int | str | date | None) -> Recipe:
     own, pinned = query.moments, query.session.pinned
     refuse_two(own.as_of, as_of, "as_of")
     refuse_two(own.known_at if pinned is None else pinned, known_at, "known_at")
     return OfQuery(query, Bindings(None, as_of, pinned if known_at is None else known_at))
 
 
-def _at(source: Source, as_of: str | date | None, known_at: int | str | datetime | None) -> Source:
+def _at(source: Source, as_of: str | date | None, known_at: int | str | date | None) -> Source:
     refuse_two(source.as_of, as_of, "as_of")
     refuse_two(source.snapshot_id, known_at, "known_at")
     moved = source if known_at is None else source.known_at(known_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +28,7 @@ def restore(
     catalog: str | None = None,
     data_path: str | Path | None = None,
     *,
-    to: int | str | datetime | None = None,
+    to: int | str | date | None = None,
     storage_options: Mapping[str, str] | None = None,
     force: bool = False,
 ) -> Lake:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Unpack
 
 from tidelake.drawing.sheet import Sheet
@@ -108,7 +108,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         """Everything that the catalog says about the table at this moment."""
         return self.source.declared()
 
-    def known_at(self, moment: int | str | datetime) -> Table:
+    def known_at(self, moment: int | str | date) -> Table:
         """The table as the lake knew it: at a snapshot id, a time (UTC if it has no zone), or a
         tag."""
         return Table(self.source.known_at(moment))
@@ -137,7 +137,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         where: str | Predicate | None = None,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         require: float | bool | None = None,
     ) -> Scan:
         """A lazy read of some columns and rows; `where` is SQL text or a `col(…)` condition. With
@@ -209,7 +209,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         name: str,
         *,
         as_of: str | date | None = None,
-        known_at: int | str | datetime | None = None,
+        known_at: int | str | date | None = None,
         **terms: Unpack[CommitTerms],
     ) -> Table:
         """Make another table with the same rows, columns and settings, at this table's moments or

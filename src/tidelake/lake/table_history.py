@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.model.event_time import EventTime
@@ -49,8 +49,8 @@ class TableHistory:
 
     def changes(
         self,
-        since: int | str | datetime | None = None,
-        until: int | str | datetime | None = None,
+        since: int | str | date | None = None,
+        until: int | str | date | None = None,
         *,
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
@@ -90,7 +90,7 @@ class TableHistory:
         return Periods(self.source, within)
 
     def versions(
-        self, start: int | str | datetime | None = None, end: int | str | datetime | None = None
+        self, start: int | str | date | None = None, end: int | str | date | None = None
     ) -> Versions:
         """Every version of the rows that the lake held from `start` until before `end` (snapshot
         ids, times or tags; None is no bound), with `known_from` and `known_to`. As of a moment:
@@ -109,7 +109,7 @@ class TableHistory:
         self.source.check_recorded("plane")
         return plane(self.source)
 
-    def changes_of_belief(self, since: int | str | datetime) -> BeliefChanges:
+    def changes_of_belief(self, since: int | str | date) -> BeliefChanges:
         """For a table as of a moment: the keys whose answer has changed since the snapshot, time or
         tag `since`, with the values before and after. Late rows, corrections and deletes change
         answers.
@@ -120,7 +120,7 @@ class TableHistory:
         check_required(self.source)
         return belief_changes_of(self.source, since)
 
-    def diff(self, a: int | str | datetime, b: int | str | datetime | None = None) -> TableDiff:
+    def diff(self, a: int | str | date, b: int | str | date | None = None) -> TableDiff:
         """Compare two snapshots, times or tags; `b` may be older, and None is now. Shows
         declarations, files, and rows by id and value that differ.
         """

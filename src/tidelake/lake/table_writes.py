@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -314,7 +314,7 @@ class TableWrites:
             "set_comment", terms, lambda tx: definitions.set_comment(tx, self.source.name, comment)
         )
 
-    def rollback(self, to: int | str | datetime, **terms: Unpack[CommitTerms]) -> WriteResult:
+    def rollback(self, to: int | str | date, **terms: Unpack[CommitTerms]) -> WriteResult:
         """Bring rows and columns back to a snapshot, a time or a tag. This is one more commit;
         everything since then stays readable.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -59,7 +59,7 @@ class Transaction(Changeable):
         """Rolls back if nothing was committed; the lake stays open."""
         self.session.close()
 
-    def known_at(self, moment: int | str | datetime) -> Changeable:
+    def known_at(self, moment: int | str | date) -> Changeable:
         """The lake as it was committed: without this transaction's own writes."""
         with self.session.reading() as reader:
             snapshot_id = self.session.resolve(reader, moment).snapshot_id

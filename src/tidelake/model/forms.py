@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -104,5 +104,5 @@ OneEntity = Scalar | tuple[Scalar, ...] | Row
 Entities = OneEntity | Collection[OneEntity]
 """What a series is about: the value of one column, a tuple or a dict of several; or many such."""
 
-Known = int | str | datetime
+Known = int | str | date
 """A snapshot: its id, a time (UTC if it has no zone), or a tag."""

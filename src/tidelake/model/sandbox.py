@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tidelake.errors import Denied, Invalid
 from tidelake.model.address import mask_secrets
@@ -13,11 +14,25 @@ from tidelake.model.address import mask_secrets
 _LEAST_MEMORY = 64 * 1024**2
 
 
+def folders(given: object, name: str) -> tuple[str, ...]:
+    """Folders that a caller names. One may stand by itself: its letters are none of them."""
+    if isinstance(given, str | Path):
+        return (str(given),)
+    if not isinstance(given, Iterable) or not all(isinstance(g, str | Path) for g in given):
+        raise Invalid(f"{name}={given!r} names no folders", hint=f'{name}=["/srv/files"]')
+    return tuple(map(str, given))
+
+
+def _is_at_least(given: object, least: float) -> bool:
+    """NaN is not."""
+    return isinstance(given, int | float) and not isinstance(given, bool) and given >= least
+
+
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """The limits of one query: bytes of memory, seconds, and rows of its result. `places` are
     folders beside the lake's data path whose files it may read, such as those of files that were
-    registered there."""
+    registered there; one may stand by itself."""
 
     memory: int = 1024**3
     seconds: float = 60.0
@@ -25,12 +40,14 @@ class Sandbox:
     places: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.memory < _LEAST_MEMORY or self.seconds <= 0 or self.rows < 1:
+        given: tuple[object, ...] = (self.memory, self.seconds, self.rows)
+        least = (_LEAST_MEMORY, 1e-9, 1)
+        if not all(map(_is_at_least, given, least)):
             raise Invalid(
                 f"these are no limits to work within: {self}",
-                hint="give at least 64 MB of memory, some time, and room for a row",
+                hint="give at least 64 MB of memory in bytes, some seconds, and room for a row",
             )
-        object.__setattr__(self, "places", tuple(map(str, self.places)))
+        object.__setattr__(self, "places", folders(self.places, "places"))
 
 
 @dataclass(frozen=True, slots=True)

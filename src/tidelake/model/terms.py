@@ -4,7 +4,7 @@ whose name."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import date
 from typing import TypedDict
 
 from tidelake.errors import Invalid
@@ -24,7 +24,7 @@ class CommitTerms(TypedDict, total=False):
     """
 
     once: str | None
-    expected: int | str | datetime | None
+    expected: int | str | date | None
     author: str | None
     message: str | None
 
@@ -34,7 +34,7 @@ class Terms:
     """The same as a value that has been checked."""
 
     once: str | None = None
-    expected: int | str | datetime | None = None
+    expected: int | str | date | None = None
     author: str | None = None
     message: str | None = None
 

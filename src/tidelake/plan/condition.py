@@ -70,11 +70,14 @@ def refuse_more_than_a_row(node: Node, what: str) -> None:
     refuse_harmful_calls(node, what)
     for each in tree.walk(node):
         if held := _more_than_a_row(each):
-            raise Invalid(
-                f"{what} holds {held}", hint="a condition can only look at the columns of one row"
-            )
+            raise Invalid(f"{what} holds {held}", hint=_OF_A_ROW + _ELSEWHERE.get(held, ""))
 
 
+_OF_A_ROW = "a condition can only look at the columns of one row"
+_ELSEWHERE = {
+    "a subquery": "; SELECT and MERGE INTO t USING (SELECT …) AS s ON t.id = s.id"
+    " can look at other tables",
+}
 _REFUSED = {
     "WINDOW": "a window function",
     "PARAMETER": "a parameter",

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 from typing import NoReturn
 
 from tidelake.catalog.commit import inline_tables
@@ -136,7 +136,7 @@ class DraftSession(Session):
         with self._committed.reading() as reader:
             yield reader
 
-    def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
+    def resolve(self, reader: Reader, moment: int | str | date) -> Snapshot:
         """What is before the base will never be otherwise; all else may be."""
         found = super().resolve(reader, moment)
         if found.snapshot_id >= self.base:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.annex import Annex
@@ -263,7 +263,7 @@ class Session:
             snapshots.check_there(reader, snapshot_id or 0)
         return head, self.at(reader, head) if snapshot_id is None else snapshot_id
 
-    def resolve(self, reader: Reader, moment: int | str | datetime) -> Snapshot:
+    def resolve(self, reader: Reader, moment: int | str | date) -> Snapshot:
         """The snapshot of an id, a time or a tag; for a tenant, one of its own."""
         whole = self.namespace.is_whole
         found = tags.resolve(reader, moment) if whole else self._own(reader, parse_moment(moment))
@@ -274,7 +274,7 @@ class Session:
             )
         return found
 
-    def _own(self, reader: Reader, wanted: int | str | datetime) -> Snapshot:
+    def _own(self, reader: Reader, wanted: int | str | date) -> Snapshot:
         """A number that is not one of its own stands for the one before; whose it is, and whether
         it is anybody's, is not told. Nor is a tag."""
         at: int | None = None

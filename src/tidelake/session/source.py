@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
@@ -116,7 +116,7 @@ class Source:
                 hint="write to the table itself; a row about the past simply has that event time",
             )
 
-    def known_at(self, moment: int | str | datetime) -> Source:
+    def known_at(self, moment: int | str | date) -> Source:
         """The table as the lake knew it at a moment: nothing is in it that is not committed."""
         session, moment = self.session.committed, from_now(moment)
         with self.session.reading() as reader:
@@ -126,7 +126,7 @@ class Source:
             session.table_info(reader, snapshot_id, self.name)
         return replace(self, session=session, snapshot_id=snapshot_id, now=None, known_by=None)
 
-    def before_record(self, reader: Reader, moment: int | str | datetime) -> Source | None:
+    def before_record(self, reader: Reader, moment: int | str | date) -> Source | None:
         """The table at a time before the lake knew of it, if a column of it tells."""
         wanted, session = parse_moment(moment), self.session.committed
         if not isinstance(wanted, datetime):

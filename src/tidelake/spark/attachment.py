@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tidelake.engine.spark.arrow_reader import nullable
@@ -43,7 +43,7 @@ def attach(
     lake: Lake,
     name: str = "lake",
     *,
-    known_at: int | str | datetime | None = None,
+    known_at: int | str | date | None = None,
     as_of: str | date | None = None,
 ) -> Attachment:
     """Make all tables and views of a lake known to `spark.sql`, until `detach()`. What was attached

@@ -31,7 +31,7 @@ from tidelake.sql.scope import Scope
 from tidelake.tenants.across import AcrossRequest, AcrossTenants
 from tidelake.tenants.own_log import lake_log, table_log
 
-Moment = int | str | datetime
+Moment = int | str | date
 
 
 def rows_of(call: Call, seen: Scope, clock: MomentReader) -> RowSource:

@@ -74,12 +74,12 @@ class MomentReader:
                 absent = self.values[found.name] is None
             yield None if absent else replace(clause, moment=moment)
 
-    def system_time(self, clause: MomentClause) -> int | str | datetime:
+    def system_time(self, clause: MomentClause) -> int | str | date:
         """A snapshot id, a time or a tag."""
         value = self._settled(clause)
         if isinstance(value, date) and not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day)
-        if isinstance(value, bool) or not isinstance(value, int | str | datetime):
+        if isinstance(value, bool) or not isinstance(value, int | str | date):
             raise Invalid(f"{clause.written} names no moment", hint=_LITERALLY)
         if clause.kind == "version" and isinstance(parse_moment(value), datetime):
             raise Invalid(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,7 +38,7 @@ class Bindings:
 
     parameters: Given = None
     as_of: str | date | None = None
-    known_at: int | str | datetime | None = None
+    known_at: int | str | date | None = None
 
     def __post_init__(self) -> None:
         """What is told from now on is told from when the statement was given."""

@@ -88,6 +88,10 @@ def _known_completeness(source: Source) -> float | None:
         return None
 
 
+_NEVER = -1
+"""A snapshot that there is not."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineQuery:
     """What an engine is asked: a SELECT over plans, and the values of its parameters. If it is
@@ -125,6 +129,7 @@ class Query(LazyRows):
         self._given = asked, values, beside
         self._written = written
         self._explained = explained
+        self._at = _NEVER
         self._find_tables()
 
     def _find_tables(self) -> None:
@@ -168,7 +173,11 @@ class Query(LazyRows):
         with self.session.reading() as reader:
             at = self.session.at(reader)
         if at != self._at or self.session.committed is not self.session:
-            self._find_tables()
+            try:
+                self._find_tables()
+            except BaseException:
+                self._at = _NEVER  # it is half of one and half of another: look again next time
+                raise
 
     def _start(self, beside: Bindings) -> Scope:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
@@ -251,6 +260,7 @@ class Query(LazyRows):
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
         it is an EXPLAIN."""
+        self._look_again()
         engine = self.session.engine_name
         return [
             replace(explain(plan, engine), completeness=_known_completeness(self._sources[name]))
@@ -296,6 +306,7 @@ class Query(LazyRows):
         return [name for name, _ in self._described()]
 
     def _described(self) -> list[tuple[str, Any]]:
+        self._look_again()
         return self.session.engine.described(self._sql, self.tables, self._parameters)
 
     def rows_for(self, columns: Sequence[Column]) -> object:

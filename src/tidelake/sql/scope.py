@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
+from pathlib import PurePath
 
 from tidelake.catalog.database.database import Reader
 from tidelake.engine.row_source import RowSource
-from tidelake.errors import NotFound
+from tidelake.errors import NotFound, TidelakeError
 from tidelake.event_time.periods import Periods
 from tidelake.event_time.state import plan_read, plan_state
 from tidelake.event_time.values.ranges import SystemRange, ValidRange
 from tidelake.event_time.versions import Versions
 from tidelake.model.event_time import EventTime
-from tidelake.model.names import DEFAULT_SCHEMA, TableName
+from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.table import ViewInfo
@@ -119,7 +120,7 @@ class Scope:
         )
         return plan_read(replace(early, as_of=as_of), asked), timed
 
-    def moved(self, reader: Reader, moment: int | str | datetime | None) -> Scope:
+    def moved(self, reader: Reader, moment: int | str | date | None) -> Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
@@ -155,4 +156,21 @@ class Scope:
                 return name, None
             if (view_id := self.session.view.find(reader, self.at, "view", name)) is not None:
                 return name, self.session.view.view_info(reader, self.at, view_id)
-        raise self.session.view.unknown(reader, self.at, name)
+        raise _with_hint(self.session.view.unknown(reader, self.at, name), own, called)
+
+
+_READERS = {
+    **dict.fromkeys((".parquet", ".pq"), "read_parquet"),
+    **dict.fromkeys((".csv", ".tsv"), "read_csv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "read_json"),
+}
+
+
+def _with_hint(error: TidelakeError, schema: str, called: str) -> TidelakeError:
+    """For names that DuckDB knows and a lake does not: files, and tables of its own."""
+    function = _READERS.get(PurePath(called).suffix.casefold())
+    if fold(schema) in ("information_schema", "pg_catalog"):
+        error.hint = "SHOW TABLES, DESCRIBE t and FROM table_files('t') tell what there is"
+    elif function is not None and isinstance(error, NotFound):
+        error.hint = f"a file is read by FROM {function}('{called}'); {error.hint}"
+    return error

@@ -24,6 +24,8 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE")
 _INSTEAD = {
     **dict.fromkeys(_TRANSACTION, "with lake.transaction() as tx: tx.sql(…)"),
     "TRUNCATE": "DELETE FROM the table",
+    "VACUUM": "CALL compact('t'), then CALL expire('7 days') and CALL cleanup()",
+    "USE": "write the schema before the table: analytics.prices",
     "COPY": "lake.sql(…) with to_arrow(), to_pandas() or to_batches(), and write those",
 }
 

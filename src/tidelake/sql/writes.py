@@ -237,6 +237,18 @@ _REFUSED = {
 }
 
 
+_MERGE = {
+    "FROM": "MERGE INTO t USING (SELECT …) AS s ON t.id = s.id"
+    " WHEN MATCHED THEN UPDATE SET v = s.v",
+    "USING": "MERGE INTO t USING (SELECT …) AS s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    **dict.fromkeys(
+        ("OR REPLACE", "OR IGNORE", "ON CONFLICT"),
+        "MERGE INTO t USING (VALUES …) AS s(id, v) ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v)",
+    ),
+}
+
+
 def _refuse_clauses(statement: WriteStatement, verb: str) -> None:
     """For what DuckDB can do and a lake cannot."""
     words = ["", *(token.word for token in statement.top()), ""]
@@ -244,7 +256,9 @@ def _refuse_clauses(statement: WriteStatement, verb: str) -> None:
         for refused in _REFUSED[verb]:
             said = f"{word} {after}" if " " in refused else word
             if said == refused and before not in ("DISTINCT", "."):
-                raise Unsupported(f"{verb} with {refused} is not supported", hint=HINT)
+                raise Unsupported(
+                    f"{verb} with {refused} is not supported", hint=_MERGE.get(refused, HINT)
+                )
 
 
 def _filled_in(query: str, columns: Sequence[Column], name: TableName) -> str:

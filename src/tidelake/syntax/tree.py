@@ -29,6 +29,16 @@ _NOWHERE = 2**64 - 1
 _ONE = "write one condition or expression in DuckDB's SQL, such as x > 5 AND y = 'a'"
 
 
+_OTHERS = {
+    "OPTIMIZE": "CALL compact('t') merges files",
+    "RESTORE": "CALL rollback('t', 3) brings a snapshot back",
+    "SHOW": "SHOW TABLES and DESCRIBE t tell what there is",
+    "DESCRIBE": "DESCRIBE t tells the columns, FROM snapshots('t') the history",
+    "ANALYZE": "statistics are kept with every write",
+}
+"""Statements of other systems."""
+
+
 class NotSelect(Unsupported):
     """DuckDB can read it, and it is something else than a query that its parser would show."""
 
@@ -36,9 +46,16 @@ class NotSelect(Unsupported):
 def select(text: str) -> Node:
     """The tree of one query. Raises what DuckDB says if it cannot read it, NotSelect if it can
     and does not show it."""
-    ((found,),) = _parsed([text], "cannot read the SQL", "write one query in DuckDB's SQL")
+    ((found,),) = _parsed([text], "cannot read the SQL", _in_duckdb(text))
     node: Node = found["node"]
     return node
+
+
+def _in_duckdb(text: str) -> str:
+    """What statements of other systems are called here."""
+    first = (text.split(None, 1) or [""])[0].upper()
+    said = "write one query in DuckDB's SQL"
+    return f"{said}; {_OTHERS[first]}" if first in _OTHERS else said
 
 
 def expression(text: str) -> Node:

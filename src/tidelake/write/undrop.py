@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import dropped_tables as revival
@@ -25,7 +25,7 @@ def undrop(
     tx: DraftSession,
     name: TableName,
     new: TableName,
-    known_at: int | str | datetime | None,
+    known_at: int | str | date | None,
     check: Check,
 ) -> WriteResult:
     """Stage the return of what was called so, under that name or another; `check` is for what a
@@ -59,7 +59,7 @@ def _view(tx: DraftSession, found: DroppedObject, name: TableName, check: Check)
 
 
 def _found(
-    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | date | None
 ) -> DroppedObject:
     gone = [
         each for kind in ("table", "view") for each in revival.dropped_by_name(reader, kind, name)
@@ -77,7 +77,7 @@ def _found(
 
 
 def _nothing(
-    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | datetime | None
+    tx: DraftSession, reader: Reader, name: TableName, known_at: int | str | date | None
 ) -> TidelakeError:
     then = "" if known_at is None else f" of {known_at}"
     if any(read.find(reader, tx.base, kind, name) is not None for kind in ("table", "view")):

@@ -118,7 +118,7 @@ def _tag(row: Row) -> Tag:
 def _unknown(reader: Reader, name: str) -> NotFound:
     return NotFound(
         f"known_at={name!r} is neither a snapshot id nor a time, and no tag has that name",
-        hint="write a number, a time such as 2024-03-20T12:00:00+00:00, or a tag;"
+        hint="write a number, a time such as 2024-03-20T12:00:00+00:00 or 'now - 1d', or a tag;"
         f" {_there_are(reader)}",
     )
 

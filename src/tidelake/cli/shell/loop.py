@@ -18,7 +18,7 @@ from tidelake.cli.shell.clocks import Clocks
 from tidelake.cli.shell.names import Names
 from tidelake.cli.shell.pager import paging
 from tidelake.cli.shell.settings import Settings
-from tidelake.cli.shell.statements import script
+from tidelake.cli.shell.statements import command_within, script
 from tidelake.drawing import hints
 from tidelake.errors import Invalid, TidelakeError
 from tidelake.lake.lake import Lake
@@ -39,19 +39,22 @@ class Shell:
         told = str(self.settings.clocks)
         return f"tidelake [{told}]> " if told else "tidelake> "
 
-    def run(self, text: str) -> None:
-        """All that has been typed: a command, or statements. The first error ends it."""
+    def run(self, text: str) -> str:
+        """All that has been typed: a command, or statements. The first error ends it. What is
+        given back is a statement that is not ended, within which a command was typed."""
         said = text.strip()
-        if said.startswith("\\") or said.lower() in commands.BARE:
+        within = command_within(text)
+        if said.startswith("\\") or said.lower() in commands.BARE or within is not None:
             with _in_one_line(Clocks()), paging():
-                commands.run(self.settings, said)
-            return
+                commands.run(self.settings, said if within is None else within[1])
+            return "" if within is None else f"{within[0]}\n"
         for statement in script(text):
             with _in_one_line(self.settings.clocks) as is_done:
                 self._answer(statement)
             self.names.forget()
             if not is_done():
-                return
+                break
+        return ""
 
     def _answer(self, statement: str) -> None:
         from tidelake.sql.run import is_query
@@ -103,16 +106,18 @@ def run(shell: Shell) -> None:
 
     ask = new_prompt(LakeCompleter(shell.names, lambda: commands.COMMANDS))
     render.line(f"{shell.lake.url}. \\help tells what can be typed, \\quit leaves.")
+    begun = ""
     while True:
         try:
             with _late_interrupts() as came:
-                typed = ask.prompt(shell.prompt)
+                typed = ask.prompt(shell.prompt, default=begun)
+            begun = ""
             with _in_one_line(Clocks()):
                 if came:
                     raise KeyboardInterrupt
-                shell.run(typed)
+                begun = shell.run(typed)
         except KeyboardInterrupt:
-            continue
+            begun = ""
         except EOFError:
             return
 

@@ -27,6 +27,18 @@ def script(text: str) -> list[str]:
     return [*found, rest] if rest else found
 
 
+def command_within(text: str) -> tuple[str, str] | None:
+    """A command on the last line of a statement that is not ended, after what goes before it; None
+    if there is none, as inside of quotes."""
+    before, _, last = text.rpartition("\n")
+    if not last.lstrip().startswith("\\") or not split(before)[1]:
+        return None
+    is_open = any(token.kind == "sign" and token.text in _OPEN_QUOTES for token in tokens(before))
+    return None if is_open else (before, last.strip())
+
+
 def is_complete(text: str) -> bool:
     """Whether nothing is missing at the end: it is empty, a command, or ends with its `;`."""
-    return not text.strip() or text.lstrip().startswith("\\") or not split(text)[1]
+    if not text.strip() or text.lstrip().startswith("\\"):
+        return True
+    return not split(text)[1] or command_within(text) is not None

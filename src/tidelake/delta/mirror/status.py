@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from tidelake.catalog import own_tables
 from tidelake.catalog.database.database import Reader
@@ -69,7 +69,7 @@ def unseen_commit_times(reader: Reader, mirror: Mirror) -> Iterator[datetime]:
             yield snapshot.time
 
 
-def delta_versions(session: Session, moment: int | str | datetime | None) -> dict[str, int | None]:
+def delta_versions(session: Session, moment: int | str | date | None) -> dict[str, int | None]:
     """Which Delta version of every mirrored table shows it as of a snapshot; None where that is
     not in the log (yet)."""
     store = session.local.store

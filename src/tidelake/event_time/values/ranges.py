@@ -59,8 +59,8 @@ class SystemRange:
     """From `start` until before `end`, or if it is `closed` until `end` itself. Each is a snapshot
     id, a time (UTC if it has no zone) or a tag; None is no bound."""
 
-    start: int | str | datetime | None = None
-    end: int | str | datetime | None = None
+    start: int | str | date | None = None
+    end: int | str | date | None = None
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class SystemRange:
         if isinstance(first, datetime) and isinstance(last, datetime):
             ValidRange(as_moment(first), as_moment(last))
 
-    def _bounds(self) -> tuple[int | str | datetime | None, int | str | datetime | None]:
+    def _bounds(self) -> tuple[int | str | date | None, int | str | date | None]:
         start, end = self.start, self.end
         return (
             None if start is None else parse_moment(start),
