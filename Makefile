@@ -26,7 +26,8 @@ help:
 
 # On Spark; without Java, which is installed where that may be done, in one process.
 demo: $(INSTALLED)  ## see it work
-	@$(MAKE) --silent $(JAVA) >/dev/null 2>&1 || true
+	@$(HAS_JAVA) || { echo "  There is no Java 17. Installing it, if that may be done here."; \
+	  $(MAKE) --silent $(JAVA) >/dev/null 2>&1 || true; }
 	@$(BIN)/python examples/demo.py
 
 # Groups of tests share a process (tests/run.py); all others go, file by file, to whichever is free.

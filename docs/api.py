@@ -20,8 +20,8 @@ INTRODUCTION = """# Python API
 This page is made from the docstrings: `python -m docs.api` makes it anew. Every example runs in
 the tests; `lake` is a lake, `t` its table `prices`, `s` a scan of it, and `new` a list of rows.
 
-All of it is typed, for mypy and for the completion of editors. What other libraries call otherwise
-(`t.filter(…)`, `lake.list_tables()`, `scan(limit=…)`) is an error that says what it is called here.
+All of it is typed, for mypy and for the completion of editors. Names from other libraries
+(`t.filter(…)`, `lake.list_tables()`, `scan(limit=…)`) are errors that say what it is called here.
 
 Writes take `once`, `expected`, `author` and `message`: see
 [jobs that run again](writing.md#jobs-that-run-again).

@@ -15,7 +15,8 @@ from typing import Any
 
 import tidelake
 
-REPORT = "SELECT sum(millions) AS total FROM revenue FOR VALID_TIME AS OF DATE '2024-03-31'"
+MOMENT = "2024-03-31"
+REPORT = f"SELECT sum(millions) AS total FROM revenue FOR VALID_TIME AS OF DATE '{MOMENT}'"
 
 
 def total(lake: tidelake.Lake, known_at: str | None = None) -> float:
@@ -24,18 +25,14 @@ def total(lake: tidelake.Lake, known_at: str | None = None) -> float:
 
 
 def corrections(lake: tidelake.Lake, since: str) -> Iterator[str]:
-    """What another answer is given for since then, and what it was."""
-    was = "SELECT symbol, millions FROM revenue FOR VALID_TIME AS OF DATE '2024-03-31'"
-    then = {row["symbol"]: row["millions"] for row in lake.sql(was, known_at=since).to_dicts()}
-    now = {row["symbol"]: row["millions"] for row in lake.sql(was).to_dicts()}
-    for symbol in sorted(then.keys() | now.keys()):
-        if then.get(symbol) != now.get(symbol):
-            yield f"{symbol}: {then.get(symbol)} then, {now.get(symbol)} now"
+    """The companies whose answer is different now, and what it was."""
+    for row in lake.table("revenue").as_of(MOMENT).changes_of_belief(since=since).to_dicts():
+        yield f"{row['symbol']}: {row['millions_before']} then, {row['millions_after']} now"
 
 
 def commits(lake: tidelake.Lake, since: str) -> Iterator[str]:
     """Who has committed what to the table since then, and why."""
-    first = next(tag.snapshot_id for tag in lake.tags() if tag.name == since)
+    (first,) = (tag.snapshot_id for tag in lake.tags() if tag.name == since)
     for entry in lake.table("revenue").log():
         if entry.snapshot_id > first:
             yield f"{entry.operation} by {entry.author}: {entry.message}"
@@ -72,7 +69,7 @@ def main() -> None:
         revenue.put(fix, author="ann", message="ACME has restated")
         late = {"symbol": "CRUX", "reported": "2024-03-30", "millions": 40.0}
         revenue.put(late, author="filings", message="CRUX was late")
-        lake.compact()
+        lake.compact(author="upkeep")
 
         print(f"the report said {reported}, and says {total(lake, 'report')} again")
         print(f"today it would say {total(lake)}")

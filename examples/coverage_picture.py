@@ -1,4 +1,4 @@
-"""Draw the coverage of a week of trading: `python examples/coverage_picture.py docs/coverage.svg`.
+"""Draw the coverage of a week of trading: `python examples/coverage_picture.py coverage.svg`.
 
 A feed that begins late, one that broke off, one that drops minutes, and nights and a weekend in
 which nothing is expected.
@@ -20,7 +20,9 @@ OPENING, MINUTES = timedelta(hours=13, minutes=30), 390
 
 
 def main() -> None:
-    Path(sys.argv[1]).write_text(picture(), encoding="utf-8")
+    path = Path(*sys.argv[1:] or ["coverage.svg"])
+    path.write_text(picture(), encoding="utf-8")
+    print(f"the picture is in {path}")
 
 
 def picture() -> str:

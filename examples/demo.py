@@ -28,6 +28,7 @@ import pipeline
 import questions
 from market import DELIVERIES, HOLIDAYS, SYMBOLS, Market
 from rich.console import Console
+from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.table import Table
 
@@ -68,14 +69,13 @@ def main() -> None:
 
 
 def introduce(symbols: int, days: int) -> None:
-    for line in (
-        f"A vendor sells prices: {symbols} symbols, each minute of {days} days. They come as CSV",
-        "files in four deliveries, with the faults of every feed: gaps, doubles, late files,",
-        "corrections. A pipeline puts them into a lake, and then the lake is asked. Nine steps",
-        "show the code, what came out, and how long it took.",
-    ):
-        say(line)
-    console.print()
+    about = (
+        f"A vendor sells prices: {symbols} symbols, each minute of {days} days. They come as CSV"
+        " files in four deliveries, with the faults of every feed: gaps, doubles, late files,"
+        " corrections. A pipeline puts them into a lake, and then the lake is asked. Nine steps"
+        " show the code, what came out, and how long it took."
+    )
+    console.print(Padding(about, (0, 2, 1, 2)))
 
 
 def start_spark(wanted: str, folder: Path) -> SparkSession | None:

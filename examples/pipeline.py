@@ -71,6 +71,8 @@ def set_up(lake: tidelake.Lake, holidays: Iterable[str] = ()) -> None:
     """The tables, and a Delta log that follows the bars; what is there stays as it is."""
     with lake.transaction(author="pipeline", message="the tables", once="set up") as tx:
         if not tx.is_done:
+            tx.create_schema("raw")
+            tx.create_table("raw.ticks", TICKS)
             ticks = {"key": "symbol", "event_time": "ts", "entity": "symbol", "bucket": "1m"}
             tx.create_table("prices", TICKS, sort_by=["symbol", "ts"], **ticks)
             hours = Calendar.sessions("09:30", "16:00", tz=ZONE, holidays=holidays)
@@ -82,7 +84,7 @@ def set_up(lake: tidelake.Lake, holidays: Iterable[str] = ()) -> None:
 
 def run(lake: tidelake.Lake, files: str, spark: Spark = None) -> dict[str, int]:
     """Take the files that have come, and refine what they brought."""
-    taken = tidelake.ingest(lake, "raw.ticks", files, types=TICKS)
+    taken = tidelake.ingest(lake, "raw.ticks", files)
     done = Counter(files=taken.files, rows=taken.rows)
     done["unreadable"] = taken.bad_records
     with lake.consumer("refine", tables=["raw.ticks"]) as place:
@@ -90,7 +92,7 @@ def run(lake: tidelake.Lake, files: str, spark: Spark = None) -> dict[str, int]:
             with lake.transaction(author="pipeline") as tx:
                 done.update(refine(tx, batch.changes("raw.ticks"), spark))
                 place.commit(batch, within=tx)
-    return done
+    return dict(done)
 
 
 def refine(tx: Transaction, news: Any, spark: Spark) -> dict[str, int]:
@@ -118,7 +120,7 @@ def days_of(tx: Transaction, days: Any) -> tidelake.Scan:
     """The prices of some days, as the transaction has them by now."""
     found = days.collect() if hasattr(days, "collect") else days.fetchall()
     each = [f"(ts >= '{day}' AND ts < '{day + timedelta(days=1)}')" for (day,) in found]
-    return tx.table("prices").scan(["symbol", "ts", "price"], " OR ".join(sorted(each)))
+    return tx.table("prices").scan(["symbol", "ts", "price"], " OR ".join(sorted(each)) or "false")
 
 
 def main() -> None:

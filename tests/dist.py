@@ -48,6 +48,7 @@ def _check_contents(wheel: Path, source: Path) -> None:
     with tarfile.open(source) as archive:
         kept = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "README.md", "src/tidelake/__init__.py"} <= kept
+    assert {"Makefile", "examples/demo.py", "tests/run.py", "docs/site.py", "mkdocs.yml"} <= kept
 
 
 def _python(version: str) -> str | None:

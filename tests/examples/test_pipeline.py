@@ -57,6 +57,27 @@ def check(lake, folder):
     assert bars(lake) == bars_of(refined(folder))
 
 
+def test_a_first_run_may_come_before_the_first_file(tmp_path):
+    folder = tmp_path / "incoming"
+    folder.mkdir()
+    command = [sys.executable, str(EXAMPLES / "pipeline.py"), f"sqlite:///{tmp_path}/lake.db"]
+    command += [f"{tmp_path}/data", f"{folder}/*.csv"]
+
+    def run():
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "'files': 0" in run()
+    header, sent = "symbol,ts,price,volume,sent", "2024-01-02 22:00:00"
+    (folder / "1.csv").write_text(f"{header}\nACME,2024-01-02 15:00:00,n/a,100,{sent}\n")
+    assert "'unreadable': 1" in run()
+    (folder / "2.csv").write_text(f"{header}\nACME,2024-01-02 15:00:00,10.50,100,{sent}\n")
+    assert "'new': 1" in run()
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        check(lake, folder)
+
+
 def test_prices_and_bars_are_what_the_files_say(tmp_path, incoming):
     import pipeline
 

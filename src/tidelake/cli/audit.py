@@ -29,8 +29,8 @@ def audit(
 ) -> None:
     """Show who did what and when.
 
-    Show who did what and when, newest last: commits, and what leaves none, such as erasures,
-    tags, expiry, cleanup and tenants.
+    Show who did what and when, newest last: commits, and actions without a commit, such as
+    erasures, tags, expiry, cleanup and tenants.
 
     \b
     Example:

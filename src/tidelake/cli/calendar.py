@@ -37,8 +37,8 @@ def calendar(
 ) -> None:
     """Show or set when rows of a table are expected.
 
-    Show when rows of TABLE are expected, or say it: of all its entities, or with --entity only
-    of these. It is kept with the table, and holds wherever coverage is asked without another.
+    Show or set when rows of TABLE are expected: for all its entities, or with --entity for
+    these alone. The table keeps the calendar. It holds for all coverage that names no other.
 
     \b
     Example:

@@ -30,10 +30,9 @@ def cleanup(
 ) -> None:
     """Remove files that no snapshot needs any more.
 
-    Remove files that no snapshot needs any more, and orphans: files that a write left behind
-    which never came to its end. Only the lake's own files are deleted: those that were registered
-    or imported stay, unless they were handed over. --older-than must be longer than the longest
-    read or write.
+    Remove files that no snapshot needs any more, and orphans: files that unfinished writes left
+    behind. Only the lake's own files are deleted: registered and imported files stay, unless
+    they were handed over. --older-than must be longer than the longest read or write.
 
     \b
     Example:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def consumers(options: Options, drop: str | None, dry_run: bool, watch: float | None) -> None:
     """List who follows the lake's changes.
 
-    List who follows the lake's changes: how far each has come, and who holds it. Snapshots
-    that a consumer has still to take do not expire.
+    List who follows the lake's changes: how far each has come, and who holds it. Snapshots that
+    a consumer has not taken yet do not expire.
 
     \b
     Example:

@@ -56,8 +56,8 @@ def diff(
     TABLE: what is declared, how many rows, which files. A and B are numbers, times or tags; B may
     be older.
 
-    With --late it is `diff TABLE --late --as-of TIME --since N`: what was answered for that
-    moment at that snapshot, and what is answered now, or at --known-at.
+    With --late it is `diff TABLE --late --as-of TIME --since N`. It compares two answers for
+    that moment: as known at that snapshot, and as known now, or at --known-at.
 
     \b
     Example:

@@ -29,8 +29,8 @@ def expire(
     author: str | None,
 ) -> None:
     """Forget old snapshots, and all that no other snapshot sees. With both --older-than and
-    --keep-last, only what both allow goes; without either, what the lake's option
-    expire_older_than says. The newest snapshot stays, and what is tagged.
+    --keep-last, only snapshots that both allow go. Without either, the lake's option
+    expire_older_than counts. The newest snapshot and tagged ones stay.
 
     \b
     Example:

@@ -34,9 +34,9 @@ def history(
 ) -> None:
     """Print every answer that the lake ever gave about a key.
 
-    Print every answer that the lake ever gave about KEY in TABLE: each row with the times for
-    which it was the answer (valid_from, valid_to), and while the lake knew no better
-    (known_from, known_to). A key of several columns is given as NAME=VALUE pairs.
+    Print every answer that the lake ever gave about KEY in TABLE. Each row has the event times
+    for which it was the answer (valid_from, valid_to), and the system times at which it was
+    (known_from, known_to). Give a key of several columns as NAME=VALUE pairs.
 
     \b
     Example:

@@ -81,9 +81,10 @@ def ingest(
 ) -> None:
     """Take files into a table, each once.
 
-    Take CSV, JSON or Parquet files into TABLE, each once, however often this is run: PATTERNS
-    are files, folders or patterns such as "incoming/*.csv". Which have been taken is remembered
-    with their rows. A table that is not there is made. Records that do not fit go to a quarantine.
+    Take CSV, JSON or Parquet files into TABLE, each once, however often you run this. PATTERNS
+    are files, folders or patterns such as "incoming/*.csv". The lake remembers which files it
+    has taken. If there is no such table, it is made. Records that do not fit go to a
+    quarantine.
 
     \b
     Example:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def mirror() -> None:
     """Keep Delta logs beside tables.
 
-    Delta logs beside tables, which show to readers of Delta what the lake has committed.
+    Keep Delta logs beside tables, so that readers of Delta see what the lake has committed.
 
     \b
     Example:

@@ -41,8 +41,8 @@ def tag(
     author: str | None,
     message: str | None,
 ) -> None:
-    """Give the newest snapshot, or that of --known-at, a name. It stands wherever a snapshot id
-    does, and what is tagged does not expire. Without NAME the tags are listed.
+    """Give the newest snapshot, or that of --known-at, a name. The name can stand wherever a
+    snapshot id can. A tagged snapshot does not expire. Without NAME, list the tags.
 
     \b
     Example:

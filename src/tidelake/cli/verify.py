@@ -32,8 +32,8 @@ def verify(
 
     Check that the lake is whole: catalog, files and statistics, of all tables or of some.
 
-    Says what is wrong, where, and how to mend it; ends with 1 if anything is. Changes nothing,
-    but for the hashes that --fingerprint keeps.
+    Says what is wrong, where, and how to fix it. Ends with 1 if anything is wrong. Changes
+    nothing, except that --fingerprint keeps hashes.
 
     \b
     Example:

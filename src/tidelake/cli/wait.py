@@ -49,8 +49,8 @@ def wait(
 ) -> None:
     """Wait until a table has everything expected.
 
-    Wait until what is expected of TABLE is there, and end with 0; with 2 if it is not there in
-    time.
+    Wait until TABLE has everything that is expected of it. Ends with 0, or with 2 if it does
+    not come in time.
 
     \b
     Example:

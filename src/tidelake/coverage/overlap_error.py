@@ -71,7 +71,7 @@ def refusal(name: TableName, series: Series, taken: BucketsByEntity) -> Overlap:
     at = interval(series, bucket, bucket + 1, entity)
     listed = "1 bucket" if count == 1 else f"{count:,} buckets"
     return Overlap(
-        f"{name} already covers {listed} of what is to be appended"
+        f"{name} already covers {listed} of the rows to append"
         f"{_whose(series, at, len(taken))}, from {_said(whole.start)} to {_said(whole.end)}",
         hint='append only what t.missing(…) gives, or declare overlap="skip" or "replace" with'
         " t.set_coverage(…)",
@@ -88,8 +88,8 @@ def _whose(series: Series, at: Interval, entities: int) -> str:
     pairs = zip(series.entity, at.entity or (), strict=True)
     told = ", ".join(f"{column.name}={value!r}" for column, value in pairs)
     if entities == 1:
-        return f" (of {told})"
-    return f" (of {entities:,} entities, the first {told} at {_said(at.start)})"
+        return f" ({told})"
+    return f" ({entities:,} entities, the first {told} at {_said(at.start)})"
 
 
 def _said(moment: object) -> str:

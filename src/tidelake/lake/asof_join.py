@@ -37,24 +37,24 @@ def asof_join(
     completeness: bool = False,
     require: float | None = None,
 ) -> AsofJoin:
-    """Join to every row of `left` the row of `right` with the same keys that held at its time.
+    """Join to each row of `left` the row of `right` with the same keys that held at its time.
 
-    Either side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or
-    Spark, or dicts. `on` names the key columns (pairs or a dict where the sides call them
-    differently), the table's own key if left out; `left_time` and `right_time` the times, a table's
-    event time if left out. `direction` is "backward" (the last up to then), "forward" (the first
-    from then on) or "nearest"; nothing further away than `tolerance` is taken. A tombstone is found
-    as any fact is, and means that there is nothing.
+    A side is a Table, a Scan, a query of `lake.sql`, a frame of pandas, Polars, Arrow or Spark, or
+    dicts. `on` names the key columns, as pairs or a dict if the sides have other names for them.
+    `left_time` and `right_time` name the times. Without them the key and the event time of the
+    table count. `direction` is "backward" (the last up to then), "forward" (the first from then on)
+    or "nearest". `tolerance` is how far away a match may be. A tombstone is found as any fact is,
+    and means that there is nothing.
 
-    `right` may be several: a list of tables, or a dict of them by name, and a `Feature` where
-    something is asked of one alone. Columns of each then begin with its name: `prices_bid`. With
-    `age` a column tells how old each match is, in seconds, and with `completeness` how much of what
-    its table should cover up to then is there, from 0 to 1. With `require`, from 0 to 1, the join
-    is refused as Incomplete if less is there of what a right table should cover by now.
+    `right` may also be a list of tables, or a dict of them by name. Their columns then begin with
+    their names: `prices_bid`. A `Feature` sets arguments for one of them. With `age` a column tells
+    how old each match is, in seconds. With `completeness` a column tells how complete the right
+    table was up to then, from 0 to 1. `require`, from 0 to 1, refuses the join as Incomplete if a
+    right table has less of what it should cover by now.
 
-    With `known_at`, `right` is what the lake knew then: at a snapshot, a time or a tag, or, by the
-    name of a left column, at each row's own moment. Every left row is there exactly once; if
-    the left side is a frame or dicts, in its order.
+    `known_at` reads `right` as the lake knew it then: at a snapshot, a time or a tag, or, if it
+    names a left column, at each row's own moment. The result has each left row exactly once. If
+    the left side is a frame or dicts, it keeps their order.
     """
     wish = Wish.asked(
         on,

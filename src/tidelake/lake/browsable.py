@@ -131,7 +131,7 @@ class Browsable(Guessable):
         return self.exists(name)
 
     def exists(self, name: str) -> bool:
-        """Whether there is a table of this name. Views are none."""
+        """Whether there is a table of this name. Views do not count."""
         parsed = self.session.namespace.parse(name)
         with self.session.reading() as reader:
             at = self.session.at(reader)

@@ -47,7 +47,7 @@ class Caretaker(Publisher):
         """Forget snapshots, and all that no other snapshot sees: those committed before a moment
         (`older_than`, also as a span such as "7 days") that are not among the last `keep_last`.
 
-        The newest stays, and so does what is tagged. Raises Conflict, unless with `force`, if a
+        The newest stays, and so do tagged ones. Raises Conflict, unless with `force`, if a
         consumer still needs one of them or a tenant was promised it. Without arguments it follows
         the retention of tenants and the lake's option `expire_older_than`. The files are scheduled
         for `cleanup`.

@@ -81,14 +81,14 @@ class Changeable(Browsable):
         if_not_exists: bool = False,
         **settings: Unpack[TableSettings],
     ) -> Table:
-        """Create a table from a pyarrow, Polars or Spark schema, a dict, or a DDL string, or with
-        the columns of a frame. With `rows` those of the frame are written too, in the same commit;
-        else they are not, which a warning says unless it is False.
+        """Create a table from a pyarrow, Polars or Spark schema, a dict, a DDL string, or the
+        columns of a frame. With `rows=True` the frame's rows are written too, in the same commit.
+        Otherwise they are not, and a warning says so, unless `rows` is False.
 
         `partition_by` takes columns and `year`, `month`, `day`, `hour` or `bucket(n, …)` of them.
         Settings: `key`, `event_time` and `tombstone` for tables of facts in time, `knowledge_time`
-        for history from before the lake, `entity`, `bucket` and `overlap` for series whose
-        coverage is kept. A table of this name is an error; with `if_not_exists` it is given as it
+        for history from before the lake, `entity`, `bucket` and `overlap` for coverage. If a table
+        has this name already, that is an error; with `if_not_exists` that table is returned as it
         is, whatever its columns are.
         """
         from tidelake.lake import columns
@@ -235,16 +235,16 @@ class Changeable(Browsable):
 
         A table in it may be followed by `FOR VALID_TIME AS OF t`, and by `FOR SYSTEM_TIME AS OF`,
         `TIMESTAMP AS OF`, `VERSION AS OF` or `AT (VERSION => n | TIMESTAMP => t)` with a snapshot
-        id, a time or a tag. `as_of` and `known_at` hold for the tables of which the query does
-        not say it itself. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
+        id, a time or a tag. `as_of` and `known_at` hold for the tables that have no such clause of
+        their own. `parameters` are a list for `?` and `$1`, a dict for `$name` (on Spark
         `:name`); one of them may be a list itself, for `IN ?` or `= ANY(?)`.
 
         INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, ALTER and COMMENT are done at once and give
         a WriteResult; they take the terms of other writes. `CALL compact('t')` and its like give
         what the method of that name gives.
 
-        A type checker takes what is called without terms for a query, and with one, such as
-        `message=`, for a write.
+        To a type checker, a call without terms is a query, and a call with one, such as
+        `message=`, is a write.
         """
         from tidelake.sql.parameters import Bindings, with_lists
         from tidelake.sql.procedure import is_call

@@ -58,21 +58,21 @@ def connect(
 ) -> Lake:
     """Open a lake, or create it where there is none.
 
-    `url` is a catalog address (`sqlite:///lake.db`, `duckdb:///…`, `postgresql://…`,
-    `mysql://…`, or DuckDB's own `ducklake:…`); without one TIDELAKE_CATALOG and then
-    tidelake.toml are asked, the nearest in the working folder or above it. With `create` False
-    no lake is created; with True one is created even in a database file that has other tables.
+    `url` is a catalog address: `sqlite:///lake.db`, `duckdb:///…`, `postgresql://…`, `mysql://…`,
+    or DuckDB's own `ducklake:…`. Without one, TIDELAKE_CATALOG counts, then the nearest
+    tidelake.toml in the working folder or above it. With `create` False no lake is created; with
+    True one is created even in a database file that has other tables.
 
     `data_path` is needed to create a lake on a database server; an embedded catalog defaults to a
     folder beside it. For a lake that exists it must be the lake's own, unless
     `override_data_path` says that its files are elsewhere this time. A new lake is refused where
     another has its files, above or below, unless `share_data_path` says that both are to be there.
 
-    What does not fit into memory goes into a private folder below `temp_directory`, by default
+    Data that does not fit into memory goes into a private folder below `temp_directory`, by default
     below TIDELAKE_TEMP_DIRECTORY or where the system keeps temporary files.
 
-    Copies of files that are read from an object store stay below `cache_dir`, by default
-    TIDELAKE_CACHE_DIR, at most `cache_size` bytes of them. Without such a folder none are made.
+    Files read from an object store are copied to `cache_dir`, by default TIDELAKE_CACHE_DIR, up to
+    `cache_size` bytes. Without such a folder no copies are made.
 
     With `sandbox` SQL reaches nothing but the lake: its relations, functions that are known to be
     harmless, files below its data path. Each query has a process of its own, with a limit of

@@ -38,9 +38,9 @@ def ingest(
     message: str | None = None,
     **creation: Unpack[TableDeclaration],
 ) -> IngestResult:
-    """Take files into a table, each once: CSV, JSON lines and Parquet, also as .gz and .zst. Which
-    have been taken is remembered in the commits that have their rows, so it may be called again,
-    and by several at once.
+    """Take files into a table, each once: CSV, JSON lines and Parquet, also as .gz and .zst. The
+    commit that brings their rows records which files were taken. So you may call it again, and
+    from several programs at once.
 
     `paths` are files, folders and patterns. A table that is not there is made from what the files
     have, with `types` for columns whose types are not to be guessed, and with what `create_table`

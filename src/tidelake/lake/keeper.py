@@ -70,8 +70,8 @@ class Keeper(Owner):
     def backup(self, path: str | Path, *, files: bool = False) -> BackupResult:
         """Write all of the catalog, as it is at one moment, into a new folder, on disk or in an
         object store: every snapshot, tag, view and setting, and what Tidelake keeps beside them.
-        With `files` also the lake's files; without, they are named with their sizes, and stay
-        where they are. `tidelake.restore` makes a lake of it again."""
+        With `files` the lake's files are copied too. Without, they are named with their sizes, and
+        stay where they are. `tidelake.restore` makes a lake of it again."""
         from tidelake.backup.make import backup
 
         self.session.namespace.check_owner("backup")
