@@ -42,3 +42,19 @@ def test_widened_columns_are_compared_exactly(tmp_path: Path, forgotten: bool) -
             old = f"({where}) AND k < 100"
             assert t.scan(where=old).count() == count, where
             assert lake.sql(f"SELECT * FROM t WHERE {old}").to_arrow().num_rows == count, where
+
+
+@pytest.mark.parametrize("value", ["0.1", "-1e-45", "3.4e38", "inf", "-0.0"])
+def test_defaults_of_old_rows_stay_what_they_were(lake: tidelake.Lake, value: str) -> None:
+    """0.1 is another DOUBLE than FLOAT: old rows and new ones had the same, and still have."""
+    lake.set_option("data_inlining_row_limit", 0)
+    t = lake.create_table("t", "k INT, s STRUCT(a INT)")
+    t.append([{"k": 1, "s": {"a": 1}}])
+    t.evolve(add=f"x FLOAT DEFAULT CAST('{value}' AS FLOAT)")
+    t.append([{"k": 2, "s": {"a": 1}}])
+    t.evolve(widen={"x": "DOUBLE"})
+    shown = "SELECT DISTINCT x = CAST(CAST('{0}' AS FLOAT) AS DOUBLE), x::VARCHAR FROM t"
+    assert len(found := lake.sql(shown.format(value)).to_duckdb().fetchall()) == 1
+    assert found[0][0]
+    t.compact()
+    assert lake.sql(shown.format(value)).to_duckdb().fetchall() == found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from struct import pack, unpack
 from typing import Any
 
 from tidelake.errors import Invalid, NotFound
@@ -103,7 +104,8 @@ def _edits(columns: Sequence[Column], wanted: Evolution) -> dict[int, dict[str, 
         edits[column.id]["name"] = _new_name(path, name)
     for path, kind in wanted.widen.items():
         column = find(columns, path)
-        edits[column.id]["type"] = _wider(path, column, kind)
+        wider = _wider(path, column, kind)
+        edits[column.id] |= {"type": wider, "initial_default": _same_default(column, wider)}
     for path, nullable in wanted.nullable.items():
         column, parent = _locate(columns, path)
         if parent is not None and not nullable:
@@ -157,6 +159,16 @@ def _wider(path: str, column: Column, kind: str) -> str:
             hint=_MIGRATE,
         )
     return kind
+
+
+def _same_default(column: Column, kind: str) -> str | None:
+    """What rows have that are older than the column, as the wider type writes it: 0.1 is not the
+    same FLOAT and DOUBLE."""
+    text = column.initial_default
+    if text is None or (column.type, kind) != ("float32", "float64"):
+        return text
+    (exact,) = unpack("f", pack("f", float(text)))
+    return repr(exact)
 
 
 def _dropped(
