@@ -68,6 +68,17 @@ PYTHON = re.compile(r"\b(?:lake|t|tx)\.\w+\(|=True|=\[|\w=\"")
             " or set the option",
             "CALL expire('7 days'), CALL expire(keep_last => 100), or set the option",
         ),
+        (
+            "t.missing(…) lists what to fetch; t.wait_complete(…) waits for it",
+            "tidelake gaps TABLE lists what to fetch; tidelake wait TABLE waits for it",
+            "FROM missing('t') lists what to fetch; tidelake wait TABLE waits for it",
+        ),
+        (
+            'say when rows are expected: t.set_calendar("weekdays"), or a Calendar',
+            "say when rows are expected: tidelake calendar TABLE --weekdays, or another of its"
+            " options",
+            "say when rows are expected: CALL set_calendar('t', 'weekdays')",
+        ),
         ("correct the data", "correct the data", "correct the data"),
         (None, None, None),
     ],

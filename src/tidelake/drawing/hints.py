@@ -89,6 +89,12 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         "CALL set_calendar('t', NULL)",
     ),
     (
+        r"t\.set_calendar\(\"weekdays\"\)(?:, or a Calendar)?",
+        "tidelake calendar TABLE --weekdays, or another of its options",
+        "CALL set_calendar('t', 'weekdays')",
+    ),
+    (r"t\.wait_complete\([^()]*\)", "tidelake wait TABLE", "tidelake wait TABLE"),
+    (
         r"t\.set_sorting\([^()]*\)",
         "tidelake declare TABLE --sort-by …",
         "ALTER TABLE t SET SORTED BY (…)",
