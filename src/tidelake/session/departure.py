@@ -30,14 +30,13 @@ from tidelake.session.single_task import (
     can_flush,
     is_for_one_task,
     is_for_tasks,
+    is_near,
 )
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
 _TARGET = "target"
-_BYTES_FOR_ONE = 64 * 1024 * 1024
-"""Of files in which one task looks for rows that others come for: they are to be in one file."""
 _PIECES = 1_000
 """Of what is more, every task would have to be told too much."""
 _POINTERS, _ROWS_THERE, _POINTERS_THERE = 8, 8, 64
@@ -112,7 +111,7 @@ class Departure:
             return True, (0, [])
         if self.instead is None:
             pieces = [part for piece in pieces for part in _of_few_files(piece)]
-        elif sum(file.bytes for file in plan.files) <= _BYTES_FOR_ONE:
+        elif is_near(plan):  # what comes is to be in one file
             pieces = [replace(plan, pruned=())]
         else:
             return False, None

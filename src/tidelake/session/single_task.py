@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
 CATALOG_ROWS = 10_000
+_BYTES_FOR_ONE = 64 * 1024 * 1024
 _FILES_KNOWN = 1_000
 """Of the table, whatever becomes of them: the task is told of all."""
 
@@ -106,6 +107,12 @@ class SingleTask:
         if sum(count for _, count in found) <= self.positions:
             return (), [file.id for file, _ in found]
         return tuple(file for file, _ in found), []
+
+
+def is_near(plan: ScanPlan) -> bool:
+    """Whether one task may read all files of a plan."""
+    size = sum(file.bytes for file in plan.files)
+    return size <= _BYTES_FOR_ONE and len(plan.files) <= FILES_OF_A_TASK
 
 
 def is_for_one_task(draft: TableDraft, plan: ScanPlan) -> bool:

@@ -25,9 +25,10 @@ from tidelake.session.drafting import DraftSession
 from tidelake.session.exchange import Arrival, Exchange
 from tidelake.session.planning import ReadRequest
 from tidelake.session.replay import Operation
+from tidelake.session.single_task import is_near
 from tidelake.session.staging import POINTERS
 from tidelake.write.clauses import UPSERT, Clauses, MergeClause, MergeWork, flat
-from tidelake.write.merge_task import MergeScript, MergeTask, is_for_one_task, run_task
+from tidelake.write.merge_task import TARGET, MergeScript, MergeTask, is_for_one_task, run_task
 from tidelake.write.rows import check_nulls, result, writable
 from tidelake.write.tally import ACTION, Tally, tally_of
 
@@ -213,13 +214,12 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
     names = work.target_columns()
     where = None if clauses.orphaned else _range(job, survey)
     plan = tx.plan(draft.after.name, None, ReadRequest([*names, *POINTERS, ROW_NUMBER], where))
+    if (told := _where_files_are(tx, job, work, survey, plan)) is not None:
+        return told
     keys = tuple(key.name for key in work.keys)
     among = None if clauses.orphaned else Among("source", keys, survey.count)
-    target = job.relation("target", plan, among)
-    lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
-    targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in names)
-    equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
-    found = f"SELECT {lineage}, {targets}", f"{target.sql} AS {_T}"
+    target = job.relation(TARGET, plan, among)
+    found, equal = _found(work, target.sql)
     script = _script(job, work, _joined(work, *found, equal))
     if target.is_narrow and is_for_one_task(draft, plan, survey.count):
         task = MergeTask.of(tx, draft, plan, survey.count, script)
@@ -234,6 +234,32 @@ def _run(tx: DraftSession, job: Job, work: MergeWork, survey: _Survey) -> WriteR
             f" (SELECT 1 FROM source AS {_S} WHERE {equal})) AS o",
         )
     return _apply(tx, job, draft, plan, script)
+
+
+def _where_files_are(
+    tx: DraftSession, job: Job, work: MergeWork, survey: _Survey, plan: ScanPlan
+) -> WriteResult | None:
+    """Have a task do it that is brought the source, and reads the table's files itself; None if
+    they are too large for one, or none can."""
+    draft = work.draft
+    if job.in_process or work.clauses.orphaned or not is_near(plan):
+        return None
+    if not is_for_one_task(draft, plan, survey.count) or not job.pieces(plan):
+        return None
+    found, equal = _found(work, TARGET)
+    script = _script(job, work, _joined(work, *found, equal))
+    task = MergeTask.of(tx, draft, plan, survey.count, script)
+    done = run_task(tx, draft, job, plan, replace(task, reads=replace(plan, pruned=())))
+    return None if done is None else _told(draft, *done)
+
+
+def _found(work: MergeWork, target: str) -> tuple[tuple[str, str], str]:
+    """What is chosen of the table, which stands behind FROM as this, and when a row of it is equal
+    to one of the source."""
+    lineage = ", ".join(f"{_T}.{name}" for name in (*POINTERS, ROW_NUMBER))
+    targets = ", ".join(f"{_T}.{quote(n)} AS {flat('target', n)}" for n in work.target_columns())
+    equal = " AND ".join(f"{_T}.{quote(k.name)} = {_S}.{quote(k.name)}" for k in work.keys)
+    return (f"SELECT {lineage}, {targets}", f"{target} AS {_T}"), equal
 
 
 def _joined(work: MergeWork, chosen: str, target: str, equal: str) -> str:

@@ -21,6 +21,7 @@ from tidelake.write.tally import Tally, tally_of
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
+TARGET = "target"
 _FOR_EACH = 4
 """Rows of the table for a row of the source, so many at most, if one task is to have them all."""
 
@@ -46,11 +47,13 @@ class MergeScript:
 
 @dataclass(frozen=True, slots=True)
 class MergeTask:
-    """`most` is how many rows of the table it takes."""
+    """It is brought the rows of the table that may match, and takes so many at `most`; or it reads
+    all of them itself, if it is told what it `reads`."""
 
     single: SingleTask
     script: MergeScript
     most: int
+    reads: ScanPlan | None = None
 
     @classmethod
     def of(
@@ -65,7 +68,9 @@ class MergeTask:
         def ask(sql: str) -> list[Any]:
             return connection.execute(sql).fetchall()
 
-        if ask("SELECT count(*) FROM target")[0][0] > self.most:
+        if self.reads is not None:
+            work.define(TARGET, self.reads)
+        elif ask(f"SELECT count(*) FROM {TARGET}")[0][0] > self.most:
             return None
         connection.execute(f"CREATE TEMP TABLE joined AS {self.script.joined}")
         tally = tally_of(ask, self.script.kinds)
@@ -92,5 +97,6 @@ def run_task(
 ) -> tuple[Tally, list[NewFile]] | None:
     """Have the merge done, and stage what came of it; None if it is not for one task."""
     tx.announce()
-    done = job.meet(("source", "target"), task.run)
+    names = ("source",) if task.reads is not None else ("source", TARGET)
+    done = job.meet(names, task.run)
     return None if done is None else (done.tally, done.settled.stage(tx, draft, plan))
