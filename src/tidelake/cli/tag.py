@@ -60,7 +60,7 @@ def tag(
         raise click.UsageError("--dry-run goes with --delete")
     if name is None:
         if delete or known_at or author or message:
-            raise click.UsageError("say which tag: tidelake tag NAME")
+            raise click.UsageError("it is not said which tag")
         with options.lake() as lake:
             _list_tags(options, lake.tags())
     elif delete:
