@@ -78,3 +78,10 @@ def test_no_line_of_the_help_is_cut() -> None:
         if isinstance(group, click.Group):
             inside = group.get_help(click.Context(group, terminal_width=80, max_content_width=80))
             assert "..." not in inside.split("Commands:")[1]
+
+
+def test_no_help_is_wider_than_a_terminal() -> None:
+    for _, command in [("", main), *commands(main)]:
+        context = click.Context(command, terminal_width=80, max_content_width=80)
+        wide = [line for line in command.get_help(context).splitlines() if len(line) > 80]
+        assert not wide, f"{command.name}: end a line of an example with a backslash"

@@ -53,6 +53,15 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
         yield lake
 
 
+def with_coverage(lake: tidelake.Lake) -> tidelake.Table:
+    if not lake.exists("covered"):
+        t = lake.create_table(
+            "covered", "e VARCHAR, ts TIMESTAMP", entity="e", bucket="1h", event_time="ts", key="e"
+        )
+        t.append([{"e": HOSTILE, "ts": datetime(2024, 1, 1, hour)} for hour in (1, 4, 9)])
+    return lake["covered"]
+
+
 DRAWN: dict[str, Callable[[tidelake.Lake], Any]] = {
     "lake": lambda lake: lake,
     "table": lambda lake: lake["t"],
@@ -76,6 +85,14 @@ DRAWN: dict[str, Callable[[tidelake.Lake], Any]] = {
     "what expire would do": lambda lake: lake.expire(keep_last=1, dry_run=True),
     "tag": lambda lake: lake.tag("a-tag", message=HOSTILE),
     "audit": lambda lake: lake.audit(),
+    "tags": lambda lake: [lake.tag("b-tag", message=HOSTILE), lake.tags()][1],
+    "snapshots": lambda lake: lake.snapshots(),
+    "files": lambda lake: lake["t"].files(),
+    "gaps": lambda lake: with_coverage(lake).gaps(),
+    "table with coverage": lambda lake: with_coverage(lake),
+    "steps of a schema": lambda lake: lake["t"].schema_log(),
+    "data sets": lambda lake: lake.frozen(),
+    "rollups": lambda lake: [lake["t"].rollup(as_of="2024-01-02"), lake["t"].rollups()][1],
     "rollup": lambda lake: lake["t"].rollup(as_of="2024-01-02"),
     "result": lambda lake: lake["t"].append([{"id": 2, "ts": datetime(2024, 1, 1)}]),
 }
@@ -115,6 +132,15 @@ def test_what_is_to_be_seen(lake: tidelake.Lake) -> None:
     assert "put" in text("log")
     assert "The lake is whole." in text("report of verify")
     assert text("audit").count("put main.t") == 3
+    assert "2 stretches of time, 6 buckets" in text("gaps")
+    assert "2024-01-01 02:00:002024-01-01 04:00:0022:00:00" in text("gaps")
+    assert "buckets of 1h by e" in text("table with coverage")
+    assert "Scan of Table main.t" in text("scan")
+    assert "b-tag" in text("tags")
+    assert "none" not in text("data sets")
+    assert "0 data sets" in text("data sets")
+    assert str(lake["covered"].gaps()).startswith("2024-01-01 02:00:00 to 2024-01-01 04:00:00")
+    assert lake.tags() == list(lake.tags())
 
 
 def test_no_rows_are_read_for_a_look(lake: tidelake.Lake) -> None:

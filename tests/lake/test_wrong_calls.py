@@ -51,6 +51,10 @@ CALLS = {
         lambda lake: lake.table("t").scan("v > 3").count(),
         "no column 'v > 3'",
     ),
+    "no key to merge by": (
+        lambda lake: lake.table("t").merge([{"k": "a", "v": 1}]),
+        r"a merge into main\.t needs on=…: main\.t has no key",
+    ),
     "a condition for a key": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}], on="s.k = t.k"),
         "on='s.k = t.k' is a condition",

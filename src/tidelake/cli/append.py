@@ -40,7 +40,8 @@ def append(
     Example:
         tidelake append prices march.parquet april.parquet
         tidelake append prices "exports/*.csv" --author ann
-        echo '{"symbol": "ACME", "ts": "2024-03-15T09:30:00"}' | tidelake append prices -
+        echo '{"symbol": "ACME", "ts": "2024-03-15T09:30:00"}' \\
+            | tidelake append prices -
     """
     with source_of(files, **form) as source:
         options.write(lambda lake: lake.append(table, source, create=create, **terms))

@@ -43,7 +43,8 @@ def calendar(
     \b
     Example:
         tidelake calendar prices --exchange XNYS
-        tidelake calendar prices --sessions "08:00-16:30 Europe/London" --entity BOLT
+        tidelake calendar prices --sessions "08:00-16:30 Europe/London" \\
+            --entity BOLT
         tidelake calendar prices
         tidelake calendar prices --drop
     """

@@ -46,7 +46,8 @@ def changes(
     \b
     Example:
         tidelake changes prices --since 12
-        tidelake changes prices --since eod-friday --where "change_type = 'delete'" --json
+        tidelake changes prices --since eod-friday \\
+            --where "change_type = 'delete'" --json
     """
     with options.lake(until) as lake:
         found = lake.table(table).changes(

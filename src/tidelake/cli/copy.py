@@ -49,7 +49,8 @@ def copy(
     \b
     Example:
         tidelake copy prices --to sqlite:///other.db
-        tidelake copy prices --to sqlite:///other.db --as prices_before --known-at 2
+        tidelake copy prices --to sqlite:///other.db --as prices_before \\
+            --known-at 2
     """
     from tidelake.lake.connect import connect
     from tidelake.lake.table_copy import copy_tables

@@ -36,7 +36,8 @@ def count(
     \b
     Example:
         tidelake count prices
-        tidelake count prices --where "price > 100" --as-of 2024-03-15 --known-at eod-friday
+        tidelake count prices --where "price > 100" --as-of 2024-03-15 \\
+            --known-at eod-friday
     """
     with options.lake(known_at) as lake:
         rows = lake.table(table).scan(where=all_of(conditions), as_of=as_of).count()

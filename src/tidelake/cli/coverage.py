@@ -61,11 +61,13 @@ def coverage(
     \b
     Example:
         tidelake coverage prices
-        tidelake coverage prices --entity ACME --start 2024-03-01 --end 2024-04-01 --json
+        tidelake coverage prices --entity ACME --start 2024-03-01 \\
+            --end 2024-04-01 --json
         tidelake coverage prices --sessions "09:30-16:00 America/New_York"
         tidelake coverage prices --as-of 2024-03-15T14:30:00 --known-at eod
         tidelake coverage prices --watch 10
-        tidelake coverage prices --start "now - 7d" --end "now - 1h" --fail-under 0.99
+        tidelake coverage prices --start "now - 7d" --end "now - 1h" \\
+            --fail-under 0.99
     """
     from tidelake.cli.render.coverage import as_dict, print_coverage, shortfall
 

@@ -49,7 +49,8 @@ def declare(options: Options, /, table: str, terms: CommitTerms, **given: Any) -
     \b
     Example:
         tidelake declare quotes --event-time ts --key symbol
-        tidelake declare bars --bucket 1m --entity symbol --clock ts --overlap reject
+        tidelake declare bars --bucket 1m --entity symbol --clock ts \\
+            --overlap reject
         tidelake declare prices --partition-by "year(ts)" --sort-by symbol
     """
     _check(given)

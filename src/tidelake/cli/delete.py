@@ -36,7 +36,8 @@ def delete(
     \b
     Example:
         tidelake delete prices --where "ts < DATE '2024-01-01'" --dry-run
-        tidelake delete prices --where "symbol = 'CRUX'" --message "CRUX is delisted"
+        tidelake delete prices --where "symbol = 'CRUX'" \\
+            --message "CRUX is delisted"
     """
     where = all_of(conditions)
     assert where is not None

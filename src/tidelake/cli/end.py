@@ -24,7 +24,8 @@ def end(options: Options, table: str, key: tuple[str, ...], at: str, terms: Comm
     \b
     Example:
         tidelake end quotes ACME --at 2024-03-12T17:00:00
-        tidelake end positions account=7 symbol=ACME --at 2024-03-12 --message "sold"
+        tidelake end positions account=7 symbol=ACME --at 2024-03-12 \\
+            --message "sold"
     """
     options.write(
         lambda lake: lake.table(table).end(key_of(lake.table(table), key), at=at, **terms)

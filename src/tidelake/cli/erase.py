@@ -51,7 +51,8 @@ def erase(
     \b
     Example:
         tidelake erase users --where "email = 'kim@example.org'" --dry-run
-        tidelake erase users --where "email = 'kim@example.org'" --reason "request 4711"
+        tidelake erase users --where "email = 'kim@example.org'" \\
+            --reason "request 4711"
         tidelake erase
     """
     if table is not None:

@@ -55,7 +55,8 @@ def export(options: Options, /, table: str | None, to: str, **given: Any) -> Non
     \b
     Example:
         tidelake export prices --to prices.parquet
-        tidelake export --sql "SELECT * FROM prices ORDER BY symbol" --to prices.csv
+        tidelake export --sql "SELECT * FROM prices ORDER BY symbol" \\
+            --to prices.csv
         tidelake export prices --where "price > 10" --to - --format jsonl
     """
     _check(table, to, given)

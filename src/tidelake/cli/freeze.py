@@ -38,7 +38,8 @@ def freeze(options: Options, /, name: str | None, query: str | None, **given: An
 
     \b
     Example:
-        tidelake freeze training-2024-03 "FROM prices" --as-of 2024-03-31 --known-at 12
+        tidelake freeze training-2024-03 "FROM prices" --as-of 2024-03-31 \\
+            --known-at 12
         tidelake freeze
         tidelake freeze training-2024-03 --verify
         tidelake freeze training-2024-03 --export s3://bucket/training

@@ -42,7 +42,8 @@ def gaps(
     \b
     Example:
         tidelake gaps prices --min-length 15m
-        tidelake gaps prices --entity ACME --start 2024-03-01 --end 2024-04-01 --json
+        tidelake gaps prices --entity ACME --start 2024-03-01 --end 2024-04-01 \\
+            --json
     """
     from tidelake.cli.render.coverage import plain_row, print_gaps
 

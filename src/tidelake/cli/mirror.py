@@ -236,7 +236,8 @@ def diff(
     \b
     Example:
         tidelake mirror diff --table prices
-        tidelake mirror diff --table prices --metrics-format prometheus --output prices.prom
+        tidelake mirror diff --table prices --metrics-format prometheus \\
+            --output prices.prom
     """
     with options.lake() as lake:
         found = lake.mirrored(_chosen(table, named)).diff(

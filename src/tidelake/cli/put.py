@@ -32,7 +32,8 @@ def put(options: Options, table: str, facts: tuple[str, ...], terms: CommitTerms
 
     \b
     Example:
-        tidelake put quotes '{"symbol": "ACME", "ts": "2024-03-12T09:00:00", "bid": 10.0}'
+        tidelake put quotes \\
+            '{"symbol": "ACME", "ts": "2024-03-12T09:00:00", "bid": 10.0}'
     """
     lines = sys.stdin.read().splitlines() if facts == ("-",) else facts
     rows = [_fact(line) for line in lines if line.strip()]

@@ -30,7 +30,8 @@ def recover(options: Options, places: tuple[str, ...], no_history: bool, dry_run
 
     \b
     Example:
-        tidelake init --catalog sqlite:///new.db --data-path lake_data --share-data-path
+        tidelake init --catalog sqlite:///new.db --data-path lake_data \\
+            --share-data-path
         tidelake recover --catalog sqlite:///new.db
     """
     with options.writable() as lake:

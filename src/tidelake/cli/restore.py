@@ -23,7 +23,8 @@ def restore(options: Options, path: str, to: str | None, force: bool) -> None:
     \b
     Example:
         tidelake restore backups/lake-2024-03-15 --catalog sqlite:///again.db
-        tidelake restore s3://elsewhere/lake --to eod --catalog postgresql://host/again
+        tidelake restore s3://elsewhere/lake --to eod \\
+            --catalog postgresql://host/again
     """
     from tidelake.lake.restore import restore as bring_back
 

@@ -35,7 +35,8 @@ def rollback(
     \b
     Example:
         tidelake rollback prices --to 12 --dry-run
-        tidelake rollback prices --to eod-2024-03-15 --message "the 16th was loaded twice"
+        tidelake rollback prices --to eod-2024-03-15 \\
+            --message "the 16th was loaded twice"
     """
     if not dry_run:
         options.write(lambda lake: lake.table(table).rollback(moment, **terms))

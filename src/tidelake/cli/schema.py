@@ -80,7 +80,8 @@ def evolve(options: Options, /, table: str, terms: CommitTerms, **given: Any) ->
     \b
     Example:
         tidelake schema evolve prices --add "venue varchar" --rename price=px
-        tidelake schema evolve prices --widen volume=int64 --required symbol --comment px="in EUR"
+        tidelake schema evolve prices --widen volume=int64 --required symbol \\
+            --comment px="in EUR"
     """
     changes = _changes(given)
     options.write(lambda lake: lake.table(table).evolve(**changes, **terms))

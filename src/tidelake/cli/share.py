@@ -46,7 +46,7 @@ def share(
     """
     if table is None:
         if tenants or name or end or author:
-            raise click.UsageError("it is not said which TABLE")
+            raise click.UsageError("say which TABLE")
         with options.lake() as lake:
             _list(options, lake.shares())
         return

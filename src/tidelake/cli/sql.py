@@ -61,9 +61,11 @@ def sql(
     \b
     Example:
         tidelake sql "SELECT symbol, max(price) FROM prices GROUP BY symbol"
-        tidelake sql 'SELECT * FROM prices WHERE symbol = $s' --param s=ACME --known-at 2
+        tidelake sql 'SELECT * FROM prices WHERE symbol = $s' --param s=ACME \\
+            --known-at 2
         tidelake sql "SELECT count(*) FROM prices AT (VERSION => 2)"
-        tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" --message "late news"
+        tidelake sql "UPDATE prices SET price = 11.5 WHERE symbol = 'ACME'" \\
+            --message "late news"
         tidelake sql "CALL compact('prices', dry_run => true)"
         echo "SELECT 1 AS one; SELECT 2 AS two" | tidelake sql --json
     """

@@ -53,7 +53,8 @@ def tenants(
     \b
     Example:
         tidelake tenants --create acme
-        tidelake tenants --set acme --quota bytes=1000000000 --quota snapshots= --retention 30d
+        tidelake tenants --set acme --quota bytes=1000000000 \\
+            --quota snapshots= --retention 30d
         tidelake tenants
         tidelake tenants --drop acme --dry-run
     """

@@ -54,8 +54,10 @@ def wait(
 
     \b
     Example:
-        tidelake wait prices --until 2024-03-15T21:00:00 --timeout 2h && python report.py
-        tidelake wait prices --entity ACME --until 2024-03-15 --require 0.99 --timeout 10m
+        tidelake wait prices --until 2024-03-15T21:00:00 --timeout 2h \\
+            && python report.py
+        tidelake wait prices --entity ACME --until 2024-03-15 --require 0.99 \\
+            --timeout 10m
     """
     from tidelake.cli.render.coverage import as_dict
     from tidelake.coverage.values.series import Series

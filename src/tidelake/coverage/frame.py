@@ -18,6 +18,9 @@ from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval
 from tidelake.coverage.values.picture import Picture
 from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.drawing.html import html_of
+from tidelake.drawing.sheet import MOST_ROWS, Sheet
+from tidelake.drawing.terminal import renderable
 from tidelake.engine.export import as_polars, frame_of
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
-    from rich.console import Console, ConsoleOptions
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
     from tidelake.model.schema import Column
@@ -136,6 +139,27 @@ class Intervals(list[Interval], Tabular):
     def __init__(self, series: Series, found: Iterable[Interval] = ()) -> None:
         super().__init__(found)
         self._series = series
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return html_of(self._sheet())
+
+    def __rich__(self) -> RenderableType:
+        return renderable(self._sheet())
+
+    def _sheet(self) -> Sheet:
+        many = "1 stretch" if len(self) == 1 else f"{len(self):,} stretches"
+        buckets = sum(each.buckets for each in self)
+        title = f"{many} of time, {buckets:,} {'bucket' if buckets == 1 else 'buckets'}"
+        names = [column.name for column in self._series.entity]
+        nobody = ("",) * len(names)
+        rows = [
+            (*(each.entity or nobody), each.start, each.end, each.buckets, each.length)
+            for each in self[: MOST_ROWS + 1]
+        ]
+        return Sheet.of(title).with_grid([*names, "start", "end", "buckets", "length"], rows)
 
     def to_arrow(self) -> pa.Table:
         moment = moment_type(self._series.time)

@@ -44,7 +44,7 @@ def belief_changes_of(source: Source, since: Moment) -> BeliefChanges:
     """What was thought of keys then and is thought now, as of the moment that the table has."""
     if source.as_of is None:
         raise Invalid(
-            f"it is not said as of when {source.name} is asked",
+            f"changes of belief need a moment: as of when is {source.name} asked?",
             hint='t.as_of("2024-03-15").changes_of_belief(since=…); t.changes(since) has all',
         )
     return BeliefChanges(source.session.committed, source.name, source.as_of, since, source.end())

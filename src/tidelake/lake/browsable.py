@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
 from tidelake.catalog.read import options, snapshots, tags
 from tidelake.catalog.read import tables as read
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.errors import NotFound
 from tidelake.lake.table import Table
 from tidelake.model.mirror import MirrorStatus
@@ -98,10 +100,10 @@ class Browsable(Guessable):
         something of its own."""
         self.session.reads.everything()
         if not self.session.namespace.is_whole:
-            return [entry.as_snapshot() for entry in self.log()]
+            return _snapshots(entry.as_snapshot() for entry in self.log())
         with self.session.reading() as reader:
             at = self.session.at(reader)
-            return [s for s in snapshots.every(reader) if s.snapshot_id <= at]
+            return _snapshots(s for s in snapshots.every(reader) if s.snapshot_id <= at)
 
     def log(self, limit: int | None = None) -> Log:
         """Who did what in every snapshot: operation, tables and numbers of rows, oldest first.
@@ -171,7 +173,7 @@ class Browsable(Guessable):
         how far behind they are."""
         self.session.namespace.check_whole("mirrors")
         found = [one for each in self.session.formats for one in each.statuses(self.session)]
-        return sorted(found, key=lambda each: (each.table, each.kind))
+        return DrawnList(sorted(found, key=lambda each: (each.table, each.kind)), one="mirror")
 
     def delta_versions(self, known_at: int | str | date | None = None) -> dict[str, int | None]:
         """The Delta version of each mirrored table that shows it as of a snapshot, the newest
@@ -188,10 +190,16 @@ class Browsable(Guessable):
 
         self.session.namespace.check_whole("consumers")
         with self.session.reading() as reader:
-            return groups.states(reader)
+            return DrawnList(groups.states(reader), one="consumer")
 
     def tags(self) -> list[Tag]:
         """All tags, by snapshot."""
         self.session.namespace.check_whole("tags")
         with self.session.reading() as reader:
-            return tags.every(reader)
+            shown = ("name", "snapshot_id", "created_at", "author", "message")
+            return DrawnList(tags.every(reader), one="tag", show=shown)
+
+
+def _snapshots(found: Iterable[Snapshot]) -> list[Snapshot]:
+    shown = ("snapshot_id", "time", "author", "changes", "message")
+    return DrawnList(found, one="snapshot", show=shown)

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.lake.owner import Owner
 from tidelake.model.change import WriteResult
 from tidelake.model.terms import CommitTerms, Terms
@@ -58,7 +59,8 @@ class Keeper(Owner):
 
         if name is not None:
             return DataSet.named(self.session, name)
-        return [DataSet(self.session, each) for each in facts_of_all(self.session)]
+        found = (DataSet(self.session, each) for each in facts_of_all(self.session))
+        return DrawnList(found, one="data set")
 
     def drop_frozen(self, name: str, **terms: Unpack[CommitTerms]) -> WriteResult:
         """End a frozen data set. Its rows are there until the snapshots that see them expire:

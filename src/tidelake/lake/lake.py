@@ -140,7 +140,8 @@ class Lake(Caretaker, Closable, Drawable):
         told = Sheet.of(
             repr(self).strip("<>"), snapshot=at, data_path=self.data_path, engine=self.engine
         )
-        return told.with_grid([f"{len(names)} tables"], [[name] for name in names])
+        many = "1 table" if len(names) == 1 else f"{len(names):,} tables"
+        return told.with_grid([many], [[name] for name in names])
 
     def __repr__(self) -> str:
         pinned = "" if self.session.pinned is None else f" known at {self.session.pinned}"

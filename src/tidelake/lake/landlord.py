@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Self, overload
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.lake.keeper import Keeper
 from tidelake.model.terms import Terms
 
@@ -96,7 +97,7 @@ class Landlord(Keeper):
         from tidelake.tenants.manage import tenants
 
         self.session.namespace.check_whole("tenants")
-        return tenants(self.session)
+        return DrawnList(tenants(self.session), one="tenant")
 
     def set_quota(self, name: str, quota: Quota, *, author: str | None = None) -> None:
         """Set the limits of a tenant."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.lake.changeable import Changeable
 from tidelake.model.names import TableName
 
@@ -107,7 +108,7 @@ class Owner(Changeable):
         from tidelake.tenants.share import every
 
         self.session.namespace.check_whole("shares")
-        return every(self.session)
+        return DrawnList(every(self.session), one="share")
 
     def across_tenants(
         self,
@@ -178,7 +179,7 @@ class Owner(Changeable):
         from tidelake.erasure.run import erasures_of
 
         self.session.namespace.check_whole("erasures")
-        return erasures_of(self.session)
+        return DrawnList(erasures_of(self.session), one="erasure")
 
     def finish_erasures(self) -> list[Erasure]:
         """Finish erasures that broke off. The next erasure, and `cleanup`, do so too."""

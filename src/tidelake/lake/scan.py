@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, Unsupported
@@ -103,7 +104,8 @@ class Scan(LazyRows):
 
     def files(self) -> list[DataFile]:
         """The data files the scan would read, after pruning."""
-        return list(self.plan().files)
+        shown = ("path", "rows", "bytes", "begin_snapshot")
+        return DrawnList(self.plan().files, one="file", show=shown)
 
     def explain(self) -> Explanation:
         """How many files would be read, and why the others would not; and how complete it is."""
@@ -140,7 +142,8 @@ class Scan(LazyRows):
 
     def _sheet(self) -> Sheet:
         columns = None if self.columns is None else ", ".join(self.columns)
-        told = Sheet.of(repr(self.source), columns=columns, where=self.where)
+        of = repr(self.source).strip("<>")
+        told = Sheet.of(f"Scan of {of}", columns=columns, where=self.where)
         return told.with_note("head() reads a few rows, explain() tells which files")
 
     def _arrow_schema(self) -> pa.Schema:

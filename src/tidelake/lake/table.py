@@ -173,6 +173,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
             rows=None if known is None or self.source.as_of is not None else f"{known:,}",
             key=", ".join(self.key) or None,
             event_time=self.event_time,
+            coverage=None if (kept := self.coverage_settings) is None else _in_words(kept),
             comment=info.comment,
         )
         columns = [
@@ -250,3 +251,8 @@ def _requiring(source: Source, require: float | bool | None) -> Source:
     wanted = required_ratio(require)
     check_kept(source)
     return replace(source, required=wanted)
+
+
+def _in_words(kept: CoverageSettings) -> str:
+    by = f" by {', '.join(kept.entity)}" if kept.entity else ""
+    return f"buckets of {kept.bucket}{by}"

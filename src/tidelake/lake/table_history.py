@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.model.event_time import EventTime
 from tidelake.model.forms import Key
 from tidelake.model.predicate import Predicate
@@ -45,7 +46,7 @@ class TableHistory:
         from tidelake.history.schema_steps import schema_steps
 
         self.source.session.note_rows(self.source.name, self.source.snapshot_id)
-        return schema_steps(self.source)
+        return DrawnList(schema_steps(self.source), one="step", show=("snapshot_id", "differences"))
 
     def changes(
         self,

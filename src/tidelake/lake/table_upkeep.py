@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, overload
 
+from tidelake.drawing.drawn_list import DrawnList
 from tidelake.model.terms import Terms
 from tidelake.session.source import Source
 
@@ -86,9 +87,9 @@ class TableUpkeep:
 
         with self.source.session.reading() as reader:
             at = self.source.at(reader)
-            return list_rollups(
-                self.source.session.committed, reader, at, self.source.info(reader, at)
-            )
+            info = self.source.info(reader, at)
+            found = list_rollups(self.source.session.committed, reader, at, info)
+            return DrawnList(found, one="rollup")
 
     def drop_rollups(
         self, *, policy: bool = False, author: str | None = None, message: str | None = None

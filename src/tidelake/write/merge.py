@@ -146,9 +146,9 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
         _refuse_conditions(listed, schema)
         found = [schema.column(name) for name in listed]
     if not found or len({column.id for column in found}) != len(found):
-        raise Invalid(
-            f"on={on!r} names no key to merge {draft.after.name} by", hint='merge(df, on="id")'
-        )
+        of = draft.after.name
+        said = f"{of} has no key" if on is None else f"on={on!r} names no key, or a column twice"
+        raise Invalid(f"a merge into {of} needs on=…: {said}", hint='merge(df, on="id")')
     for column in found:
         if column.is_nested:
             raise Invalid(f"cannot merge by {column.name!r}, a {column.type}")

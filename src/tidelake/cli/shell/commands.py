@@ -74,7 +74,7 @@ def _tables(settings: Settings, part: str) -> None:
 
 def _describe(settings: Settings, name: str) -> None:
     if not name:
-        raise Invalid("it is not said which table", hint="\\describe prices; \\tables lists them")
+        raise Invalid("\\describe needs a table", hint="\\describe prices; \\tables lists them")
     newest = settings.pinned()
     lake = newest.known_at(newest.snapshots()[-1].snapshot_id)
     describe.print_table(describe.table(lake, name, last=_LAST))
