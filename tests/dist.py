@@ -2,10 +2,12 @@
 
 For each Python that is here an empty environment gets the wheel and nothing that it does not ask
 for; `tests/wheel/smoke.py` then makes lakes, writes, reads and asks. Once more it does so with the
-oldest and the newest DuckDB that the wheel takes, and each extra is installed on its own.
+oldest and the newest DuckDB that the wheel takes, and each extra is installed on its own. With the
+extra `testing` the page about it runs.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -37,6 +39,7 @@ def check(folder: Path) -> None:
         _try([str(wheel), f"duckdb{duckdb}"], here[-1])
     for extra, packages in _extras().items():
         _install_extra(wheel, extra, packages, here[0])
+    _run_page(wheel, "testing", here[0])
 
 
 def _check_contents(wheel: Path, source: Path) -> None:
@@ -97,6 +100,16 @@ def _install_extra(wheel: Path, extra: str, packages: Sequence[str], python: str
         imported = ", ".join(packages)
         _run([own, "-c", f"import {imported}, tidelake"], folder)
     print(f"tidelake[{extra}]: {imported}")
+
+
+def _run_page(wheel: Path, extra: str, python: str) -> None:
+    """The examples of the page that is called as an extra, with that extra alone."""
+    page = (_HERE.parent / "docs" / f"{extra}.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    with tempfile.TemporaryDirectory() as folder:
+        own = _environment(folder, python, [f"{wheel}[{extra}]"])
+        _run([own, "-c", code], folder)
+    print(f"tidelake[{extra}]: docs/{extra}.md runs")
 
 
 def _environment(folder: str, python: str, what: Sequence[str | Path]) -> Path:

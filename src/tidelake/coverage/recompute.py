@@ -52,7 +52,7 @@ def recompute(session: Session, name: TableName) -> int:
 def _check(session: Session) -> None:
     if session.is_transaction:
         raise Invalid(
-            "recompute_coverage() cannot be part of a transaction",
+            "recompute_coverage() cannot be in a transaction",
             hint="call it on the lake's table",
         )
     if session.database.read_only:

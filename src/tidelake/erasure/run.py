@@ -40,7 +40,7 @@ def erase(
     """Requires: the session may write, unless with `dry_run`. `looked_at` are frozen data sets
     that its caller knows to hold none of the rows."""
     if session.is_transaction:
-        raise Invalid("erase() cannot be part of a transaction", hint="call it on the lake itself")
+        raise Invalid("erase() cannot be in a transaction", hint="call it on the lake itself")
     if where is None:
         raise Invalid("erase() was not told what to erase", hint="where=\"email = '…'\"")
     if session.encrypted:

@@ -38,7 +38,7 @@ def ingest(
 ) -> IngestResult:
     if session.is_transaction:
         raise Invalid(
-            "ingest() makes commits of its own, and cannot be part of a transaction",
+            "ingest() makes commits of its own, and cannot be in a transaction",
             hint="call it with the lake itself",
         )
     session.check_writable()

@@ -224,8 +224,7 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
         source = (table if as_of is None else table.as_of(as_of)).source
         if source.session.is_transaction:
             raise Invalid(
-                "clone() cannot be part of a transaction",
-                hint="call it on a table of the lake itself",
+                "clone() cannot be in a transaction", hint="call it on a table of the lake itself"
             )
         namespace = source.session.namespace
         target = namespace.parse(name)

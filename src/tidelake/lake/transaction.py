@@ -116,25 +116,25 @@ class Transaction(Changeable):
         raise Invalid("mirrors show what is committed", hint="call lake.sync_mirrors()")
 
     def recover(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("recover() cannot be part of a transaction", hint="call it on the lake")
+        raise Invalid("recover() cannot be in a transaction", hint="call it on the lake")
 
     def compact(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("compaction is not part of a transaction", hint="compact outside of it")
 
     def expire(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("expire() cannot be part of a transaction", hint="call it on the lake")
+        raise Invalid("expire() cannot be in a transaction", hint="call it on the lake")
 
     def cleanup(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("cleanup() cannot be part of a transaction", hint="call it on the lake")
+        raise Invalid("cleanup() cannot be in a transaction", hint="call it on the lake")
 
     def move(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("move() cannot be part of a transaction", hint="call it on the lake itself")
+        raise Invalid("move() cannot be in a transaction", hint="call it on the lake itself")
 
     def verify(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("verify() looks at what is committed", hint="call it on the lake")
 
     def erase(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("erase() cannot be part of a transaction", hint="call it on the lake itself")
+        raise Invalid("erase() cannot be in a transaction", hint="call it on the lake itself")
 
     def erasures(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("erasures are not part of a transaction", hint="ask the lake for them")
@@ -182,7 +182,7 @@ class Transaction(Changeable):
         raise Invalid("across_tenants() reads what is committed", hint="call it on the lake")
 
     def reindex(self, *_: object, **__: object) -> NoReturn:
-        raise Invalid("reindex() cannot be part of a transaction", hint="call it on the lake")
+        raise Invalid("reindex() cannot be in a transaction", hint="call it on the lake")
 
     def freeze(self, *_: object, **__: object) -> NoReturn:
         raise Invalid("a data set is a commit of its own", hint="freeze it on the lake")

@@ -119,10 +119,7 @@ def cleanup(
     known by name. The other way round it would look like an orphan. Hooks come first of all, so
     that Delta logs no longer show what is to go."""
     if session.committed is not session:
-        raise Invalid(
-            "cleanup() cannot be part of a transaction",
-            hint="call it on the lake itself",
-        )
+        raise Invalid("cleanup() cannot be in a transaction", hint="call it on the lake itself")
     store = session.local.store
     if not dry_run:
         mark_late(session)

@@ -41,7 +41,7 @@ def expire(
     author: str | None = None,
 ) -> ExpireResult:
     if session.committed is not session:
-        raise Invalid("expire() cannot be part of a transaction", hint="call it on the lake itself")
+        raise Invalid("expire() cannot be in a transaction", hint="call it on the lake itself")
     if not dry_run:
         for hook in session.hooks:
             hook.before_expiry()
