@@ -107,7 +107,7 @@ def _remove(path: str) -> None:
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
             elif entry.name != _LOCK:
-                entry.unlink()
+                entry.unlink(missing_ok=True)  # DuckDB may still be removing its own
         (folder / _LOCK).unlink()
         folder.rmdir()
 

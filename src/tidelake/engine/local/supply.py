@@ -165,12 +165,16 @@ def _beside(work: Callable[[], None]) -> None:
 
 
 class _Running(Generic[Answer]):
-    """A statement on a thread beside; when it is over it wants nothing more."""
+    """A statement on a thread beside; when it is over it wants nothing more.
+
+    It lets go of the statement and of its answer as soon as they are done with: the thread may hold
+    this for a moment longer, and they hold DuckDB and its folder.
+    """
 
     def __init__(
         self, statement: Callable[[], Answer], wanted: SimpleQueue[_Stream | None]
     ) -> None:
-        self._statement = statement
+        self._todo = [statement]
         self._wanted = wanted
         self._answer: list[Answer] = []
         self._error: BaseException | None = None
@@ -188,10 +192,11 @@ class _Running(Generic[Answer]):
         name, thread.name = thread.name, "tidelake statement"
         try:
             if not self.is_unwanted:
-                self._answer.append(self._statement())
+                self._answer.append(self._todo[0]())
         except BaseException as error:
             self._error = error
         finally:
+            self._todo.clear()
             thread.name = name
             if isinstance(thread, _Helper):
                 _HELPERS.append(thread)  # before anybody hears of the end, and wants the next
@@ -203,7 +208,7 @@ class _Running(Generic[Answer]):
         try:
             if error is not None:
                 raise error
-            return self._answer[0]
+            return self._answer.pop()
         finally:
             del error
 
