@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ from tidelake.event_time.history_sql import HistoryPlan, Outline
 from tidelake.event_time.key import key_is
 from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.state import check_placed
-from tidelake.history.changes import define, plan_changes, span_of
+from tidelake.history.changes import define, plan_changes, read_of_past, span_of
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Record, Source
 
@@ -104,6 +106,11 @@ class History(LazyRows):
         ]
         sheet = Sheet.of(repr(self).strip("<>")).with_picture(rectangles(answers))
         return sheet.with_grid((*names, start, end, since, until), values)
+
+    def reads(self) -> Iterator[Read]:
+        """The table, and the files that may tell of the key."""
+        source = Source(self._session, self._name, as_of=self._as_of)
+        yield read_of_past(source, self.plan().changes)
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that may hold rows of the key."""
