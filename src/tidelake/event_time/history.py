@@ -20,6 +20,7 @@ from tidelake.history.changes import define, plan_changes, read_of_past, span_of
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
+from tidelake.model.json_values import python_values
 from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
@@ -84,7 +85,7 @@ class History(LazyRows):
         """Its rows are read: they are of one key."""
         found = self.limit(_MOST_DRAWN).to_arrow()
         *names, start, end, since, until = found.column_names
-        values = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        values = list(zip(*map(python_values, found.columns), strict=True))
         bounds = [[None if each is None else str(each) for each in row[-4:]] for row in values]
         told = [
             ", ".join(cell_text(f"{name}={value}") for name, value in zip(names, row, strict=False))

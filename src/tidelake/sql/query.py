@@ -11,6 +11,7 @@ from tidelake.coverage.requirement import completeness
 from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
+from tidelake.engine.export import as_dicts
 from tidelake.engine.row_source import RowSource, Tables, pass_on
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
@@ -193,8 +194,7 @@ class Query(LazyRows):
         found = self.to_arrow()
         if len(set(found.column_names)) < len(found.column_names):
             raise Invalid("two columns of the query have one name", hint="rename one with AS")
-        rows: list[dict[str, Any]] = found.to_pylist()
-        return rows
+        return as_dicts(found)
 
     def _local_engine(self) -> Engine:
         """A query is in the SQL of the lake's engine."""
