@@ -119,7 +119,7 @@ def test_times_that_python_does_not_have_are_refused(
 
 def test_moments_without_end_are_no_dicts(lake: tidelake.Lake) -> None:
     rows = lake.sql("SELECT '-infinity'::TIMESTAMP AS ts")
-    with pytest.raises(Unsupported, match="'ts' holds a time .*out of range"):
+    with pytest.raises(Unsupported, match=r"'ts' holds a time .*out of range"):
         rows.to_dicts()
     with pytest.raises(Unsupported, match="'ts' holds a time"):
         rows.limit(1).to_dicts()
