@@ -157,6 +157,14 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(there), f"{name(page)} links to {target}"
 
 
+_UNMERGED = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_page_has_both_sides_of_a_merge(page):
+    assert _UNMERGED.findall(page.read_text()) == []
+
+
 _PATH = re.compile(r"`([\w./-]+)`")
 
 

@@ -218,3 +218,15 @@ def test_a_write_says_what_it_did(lake: tidelake.Lake) -> None:
     assert str(lake["t"].append([])).startswith("nothing to do; the lake is at snapshot")
     with lake.transaction() as tx:
         assert str(tx["t"].append(rows)) == "not committed yet: 1 row inserted"
+
+
+def test_times_that_python_does_not_have_are_drawn_as_sql_spells_them(tmp_path: Path) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/c.db", data_path=f"{tmp_path}/d/") as lake:
+        t = lake.create_table("t", "k TEXT, ts TIMESTAMP, v INT", key="k", event_time="ts")
+        lake.sql("INSERT INTO t VALUES ('a', '-infinity', 1), ('a', '2024-01-01', 2)")
+        lake.sql("INSERT INTO t VALUES ('a', 'infinity', 3)")
+        for rows in (t.limit(3), t.history("a")):
+            drawn = rows._repr_html_()
+            assert "-infinity" in drawn
+            assert "2024-01-01T00:00:00" in drawn
+        assert "<svg" in drawn

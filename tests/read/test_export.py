@@ -88,6 +88,7 @@ def test_polars_has_no_months(lake: tidelake.Lake) -> None:
 ODD_TIMES = {
     "to_pandas": ("24:00:00", "nanoseconds", "out of range"),
     "to_polars": ("24:00:00",),
+    "to_dicts": ("24:00:00", "nanoseconds", "out of range"),
 }
 
 
@@ -114,6 +115,14 @@ def test_times_that_python_does_not_have_are_refused(
     else:
         assert len(getattr(rows, call)()) == 2
     assert rows.to_arrow().num_rows == 2
+
+
+def test_moments_without_end_are_no_dicts(lake: tidelake.Lake) -> None:
+    rows = lake.sql("SELECT '-infinity'::TIMESTAMP AS ts")
+    with pytest.raises(Unsupported, match=r"'ts' holds a time .*out of range"):
+        rows.to_dicts()
+    with pytest.raises(Unsupported, match="'ts' holds a time"):
+        rows.limit(1).to_dicts()
 
 
 def test_times_of_day_come_as_they_are(lake: tidelake.Lake) -> None:

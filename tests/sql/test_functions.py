@@ -32,6 +32,7 @@ def filled(path: Path, **options: Any) -> Iterator[Facts]:
     t.set_coverage("1d", entity=["id"])
     made.lake.tag("covered")
     t.append([{"id": "c", "ts": datetime(2024, 1, 12), "v": 7, "gone": False}])
+    made.lake.create_view("dated", "SELECT id, ts FROM facts")
     if not options:
         yield made
     else:
@@ -197,6 +198,36 @@ def test_explain_tells_what_is_read(place: Facts) -> None:
     )
     assert [each["as_of"] for each in state.to_arrow().to_pylist()][1:] == [None]
     assert state.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    {
+        "FROM facts FOR VALID_TIME ALL": ["facts"],
+        "FROM facts FOR SYSTEM_TIME ALL": ["facts"],
+        "FROM facts FOR VALID_TIME AS OF '2024-01-03' FOR SYSTEM_TIME ALL": ["facts"],
+        "FROM history('facts', key => 'a')": ["facts"],
+        "FROM changes('facts', since => 4)": ["facts"],
+        "FROM diff('facts', 4)": ["facts"],
+        "FROM changes_of_belief('facts', since => 'covered', as_of => '2024-01-20')": ["facts"] * 2,
+        "FROM asof_join('facts', 'facts')": ["facts"] * 2,
+        "FROM asof_join('dated', ['facts'], left_time => 'ts', known_at => 'ts')": ["facts"] * 2,
+        """FROM asof_join((SELECT id, ts FROM facts JOIN plain USING (id)),
+           {'x': (SELECT id, ts FROM facts WHERE v > 1), 'y': 'facts'}, on => 'id',
+           left_time => 'ts', right_time => 'ts')""": ["facts", "plain", "facts", "facts"],
+        "FROM plain JOIN history('facts', key => 'a') USING (id)": ["plain", "facts"],
+    }.items(),
+)
+def test_what_is_read_for_functions_and_ranges_is_told_too(
+    place: Facts, query: str, tables: list[str]
+) -> None:
+    found = place.lake.sql(f"EXPLAIN {query}")
+    told = found.to_dicts()
+    assert [each["table"] for each in told] == [f"main.{name}" for name in tables]
+    assert all(0 < each["completeness"] < 1 for each in told if each["table"] == "main.facts")
+    assert all(each["files"] + each["inlined_rows"] > 0 for each in told)
+    assert all(each["files"] <= each["total_files"] for each in told)
+    assert found.count() == len(tables)
 
 
 def test_every_function_is_tried() -> None:

@@ -147,6 +147,27 @@ def as_pandas(
     return frame
 
 
+def as_dicts(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as dicts of Python's values. Unsupported if Python has no such date or time."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if (odd := odd_time(column, nanoseconds=False)) is not None:
+            raise _not_held(name, odd, "Python")
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (ValueError, OverflowError):
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            _check_values(name, column)
+        raise
+    return rows
+
+
+def _check_values(name: str, column: pa.ChunkedArray) -> None:
+    try:
+        column.to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise _not_held(name, f"a date or time out of range: {error}", "Python") from error
+
+
 def frame_of(table: pa.Table) -> pandas.DataFrame:
     """An Arrow table as a DataFrame that loses nothing; see `as_pandas`."""
     require("pandas", "to_pandas()")

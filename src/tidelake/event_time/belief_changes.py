@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from tidelake.event_time import belief_changes_sql as plan_of
 from tidelake.event_time.belief_changes_sql import BeliefPlan
 from tidelake.event_time.plan_as_of import plan_as_of, plan_unplaced
 from tidelake.event_time.rollups.search import best_rollup
-from tidelake.event_time.state import check_placed
+from tidelake.event_time.state import check_placed, plan_state
 from tidelake.history.changes import (
     Span,
     check_same,
@@ -30,7 +31,8 @@ from tidelake.model.predicate import Predicate
 from tidelake.plan.as_of import together
 from tidelake.plan.differs import PAIRS, differing_sql
 from tidelake.session.lazy_rows import LazyRows
-from tidelake.session.planning import BoundRequest
+from tidelake.session.planning import BoundRequest, ReadRequest
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -64,6 +66,15 @@ class BeliefChanges(LazyRows):
         self._as_of = as_of
         self._since = since
         self._known_at = known_at
+
+    def reads(self) -> Iterator[Read]:
+        """The table's two states, whole: which keys may differ is found out by reading."""
+        with self._session.reading() as reader:
+            span = self._span(reader)
+        asked = ReadRequest(counted=True)
+        for at in (span.after, span.until):
+            source = Source(self._session, self._name, at, self._as_of)
+            yield source, plan_state(self._session, self._name, at, self._as_of, asked)
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         """Only keys about which rows came or went can have another answer. Where these are few,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,15 @@ from tidelake.event_time.history_sql import HistoryPlan, Outline
 from tidelake.event_time.key import key_is
 from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.state import check_placed
-from tidelake.history.changes import define, plan_changes, span_of
+from tidelake.history.changes import define, plan_changes, read_of_past, span_of
 from tidelake.history.changes_sql import ChangePlan
 from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile
+from tidelake.model.json_values import python_values
 from tidelake.model.names import TableName
 from tidelake.plan.where import as_where
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Record, Source
 
@@ -82,7 +85,7 @@ class History(LazyRows):
         """Its rows are read: they are of one key."""
         found = self.limit(_MOST_DRAWN).to_arrow()
         *names, start, end, since, until = found.column_names
-        values = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        values = list(zip(*map(python_values, found.columns), strict=True))
         bounds = [[None if each is None else str(each) for each in row[-4:]] for row in values]
         told = [
             ", ".join(cell_text(f"{name}={value}") for name, value in zip(names, row, strict=False))
@@ -104,6 +107,11 @@ class History(LazyRows):
         ]
         sheet = Sheet.of(repr(self).strip("<>")).with_picture(rectangles(answers))
         return sheet.with_grid((*names, start, end, since, until), values)
+
+    def reads(self) -> Iterator[Read]:
+        """The table, and the files that may tell of the key."""
+        source = Source(self._session, self._name, as_of=self._as_of)
+        yield read_of_past(source, self.plan().changes)
 
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that may hold rows of the key."""

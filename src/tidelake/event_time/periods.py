@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 
 from tidelake.engine import Engine, Reading
@@ -15,6 +16,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Schema
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import ReadRequest
+from tidelake.session.readable import Read
 from tidelake.session.source import Source
 
 _CHOSEN = "_tidelake_chosen"
@@ -37,6 +39,13 @@ class Periods(LazyRows):
         tags; None is no bound), each with when that was: `known_from`, `known_to`. In SQL:
         FOR VALID_TIME … FOR SYSTEM_TIME FROM … TO …."""
         return Versions(self.source, SystemRange(start, end), self._within)
+
+    def reads(self) -> Iterator[Read]:
+        """All facts of the table."""
+        plan = self._session.plan(
+            self.source.name, self.source.snapshot_id, ReadRequest(counted=True)
+        )
+        yield self.source, plan
 
     def _reading(self, engine: Engine, *, ordered: bool = True) -> Reading:
         name, at = self.source.name, self.source.snapshot_id

@@ -7,7 +7,8 @@ knowing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 
 from tidelake.catalog.database.database import Reader
@@ -23,7 +24,7 @@ from tidelake.event_time.plan_as_of import plan_unplaced
 from tidelake.event_time.row_versions import Holes
 from tidelake.event_time.state import check_placed
 from tidelake.event_time.values.ranges import SystemRange, ValidRange
-from tidelake.history.changes import Span, plan_changes, span_of
+from tidelake.history.changes import Span, plan_changes, read_of_past, span_of
 from tidelake.history.changes_sql import ChangePlan, free_names
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
@@ -33,6 +34,7 @@ from tidelake.model.tag import parse_moment
 from tidelake.plan.as_of import together
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -72,6 +74,16 @@ class Versions(LazyRows):
         define_told(job, plan, one_key=False)
         job.define(_CHOSEN, _chosen_sql(plan.outline, self._within))
         return job.reading(_answers_sql(plan.outline, self._within, ordered=ordered))
+
+    def reads(self) -> Iterator[Read]:
+        """The table, and every file that may tell of its past."""
+        with self._session.reading() as reader:
+            if self._within is None and self._source.as_of is None:
+                span, _ = self._span(reader)
+                plan = plan_changes(reader, span, span.facts.info.schema.columns)
+            else:
+                plan = self._answers(reader)[0].changes
+        yield read_of_past(replace(self._source, session=self._session), plan)
 
     def _span(self, reader: Reader) -> tuple[Span, tuple[Snapshot, ...]]:
         """The whole life of the table, and the snapshots of it that are left."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -26,12 +26,14 @@ from tidelake.plan.where import Where, as_where
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import (
     BoundRequest,
+    ReadRequest,
     TableMeta,
     mappings_of,
     plan_all,
     plan_scan,
     without_others,
 )
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -100,6 +102,10 @@ class Changes(LazyRows):
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that were touched in between."""
         return self.plan().files
+
+    def reads(self) -> Iterator[Read]:
+        """The table at the end, and the files that tell of its changes."""
+        yield read_of_past(Source(self._session, self._name), self.plan())
 
     def count(self) -> int:
         """How many changes. Which of them are updates need not be known for it, unless rows that
@@ -265,6 +271,24 @@ def plan_changes(
     dated = (*((span.base,) if span.base else ()), *span.known)
     times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in dated])
     return ChangePlan(window, columns, came, went, tuple(lost), base, times)
+
+
+def read_of_past(source: Source, plan: ChangePlan) -> Read:
+    """What is read to tell of a window. Files are counted as they are at the end of it; some that
+    are read may have gone before."""
+    until, files = plan.window.until, tuple(plan.files)
+    parts = [part for part in (plan.came, plan.went, plan.base) if part is not None]
+    counted = source.session.plan(source.name, until, ReadRequest(counted=True))
+    told = replace(
+        counted,
+        columns=plan.columns,
+        output=tuple(column.name for column in plan.columns),
+        files=files,
+        inlined=tuple(inlined for part in parts for inlined in part.inlined),
+        total_files=max(counted.total_files, len(files)),
+        pruned=(),
+    )
+    return replace(source, snapshot_id=until), told
 
 
 def _window(span: Span, touched: Sequence[DataFile], next_file: int) -> Window:

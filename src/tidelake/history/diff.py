@@ -17,7 +17,7 @@ from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Job, Reading
 from tidelake.errors import NotFound
 from tidelake.history import diff_sql as plan_of
-from tidelake.history.changes import Span, define, plan_changes, snapshots_between
+from tidelake.history.changes import Span, define, plan_changes, read_of_past, snapshots_between
 from tidelake.history.changes_sql import feed_names
 from tidelake.history.declared_diff import declared_differences
 from tidelake.history.diff_sql import DiffPlan
@@ -30,6 +30,7 @@ from tidelake.plan.differs import PAIRS, differing_sql, widest_columns
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import TableMeta, mappings_of, plan_all
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -50,6 +51,15 @@ class DiffRows(LazyRows):
     def files(self) -> list[DataFile]:
         """The data files that would be read: those that differ."""
         return self._plan.files
+
+    def reads(self) -> Iterator[Read]:
+        """The table at the later snapshot, and the files that tell what differs."""
+        plan, source = self._plan, Source(self._session, self._name)
+        if plan.changes is not None:
+            yield read_of_past(source, plan.changes)
+        elif plan.one is not None:
+            counted = replace(plan.one, total_files=len(plan.one.files))
+            yield replace(source, snapshot_id=plan.one.snapshot_id), counted
 
     @cached_property
     def counts(self) -> RowDifference:

@@ -32,6 +32,7 @@ from tidelake.model.names import fold
 from tidelake.model.schema import Column
 from tidelake.session.caches import Memory, Recent
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 
 _FOUND = "_tidelake_joined"
@@ -91,6 +92,15 @@ class AsofJoin(LazyRows):
         _check_together(lakes)
         self._own = lakes[0] if lakes else None
         self._here = self._own.local if self._own is not None else _NOBODYS
+
+    def reads(self) -> Iterator[Read]:
+        """The tables of all sides. Of frames nothing is told."""
+        with self._default_engine().job("cannot tell what is joined") as job:
+            left = self._left.enter(job, f"{LEFT}_0", numbered=False)
+        yield from self._left.reads()
+        for right in self._rights:
+            own = self._own_moment(left, right.wish)
+            yield from (right.narrow.pinned if own is None else right.narrow.side).reads()
 
     def count(self) -> int:
         """How many rows: as many as the left side has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from tidelake.model.schema import ROW_NUMBER, Column, Schema
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.planning import ReadRequest
+from tidelake.session.readable import Read
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 
@@ -40,6 +41,10 @@ class Side(ABC):
     def enter(self, job: Job, name: str, *, numbered: bool) -> tuple[Column, ...]:
         """Make a relation of its rows, and say which columns they have; if `numbered`, also
         `_tidelake_row`, which grows in the order in which rows came."""
+
+    def reads(self) -> Iterable[Read]:
+        """What is read of tables for it."""
+        return ()
 
     @property
     def event(self) -> EventTime | None:
@@ -74,6 +79,10 @@ class Rows(Side):
     @property
     def session(self) -> Session:  # type: ignore[override]
         return self.source.session
+
+    def reads(self) -> Iterable[Read]:
+        asked = ReadRequest(self.columns, self.where, counted=True)
+        return ((self.source, plan_read(self.source, asked)),)
 
     @property
     def event(self) -> EventTime | None:
@@ -128,6 +137,8 @@ class SqlQuery(Protocol):
     @property
     def tables(self) -> Tables: ...
 
+    def reads(self) -> Iterable[Read]: ...
+
     def whole_sql(self) -> str: ...
 
     def to_duckdb(self) -> Any: ...
@@ -141,6 +152,9 @@ class Result(Side):
 
     what: str
     query: SqlQuery
+
+    def reads(self) -> Iterable[Read]:
+        return self.query.reads()
 
     @property
     def session(self) -> Session:  # type: ignore[override]
@@ -175,7 +189,9 @@ class Result(Side):
 
 
 class TypedRows(RowSource, Protocol):
-    """Rows that tell their columns before they are read."""
+    """Rows that tell their columns, and what is read for them, before they are read."""
+
+    def reads(self) -> Iterable[Read]: ...
 
     def types(self) -> Sequence[tuple[str, Any]]: ...
 
@@ -187,6 +203,9 @@ class Subquery(Side):
     what: str
     home: Session
     rows: TypedRows
+
+    def reads(self) -> Iterable[Read]:
+        return self.rows.reads()
 
     @property
     def session(self) -> Session:  # type: ignore[override]

@@ -34,6 +34,17 @@ def _values(column: Any) -> Iterable[Any]:
     return map(converter(column.type), column)
 
 
+def python_values(column: Any) -> list[Any]:
+    """The values of a column to look at: Python's, or where it has none for a date or time, texts
+    as SQL spells them."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        chunks = getattr(column, "chunks", [column])
+        found = [value for chunk in chunks for value in _values(chunk)]
+    return found
+
+
 def converter(kind: Any) -> Convert:
     """How to convert scalars of an Arrow type."""
     known = _converter(kind, str(kind))

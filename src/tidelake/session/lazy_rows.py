@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import MOST_ROWS, Sheet
 from tidelake.engine import Engine, Reading
-from tidelake.engine.export import lazy_polars, relation_on
+from tidelake.engine.export import as_dicts, lazy_polars, relation_on
 from tidelake.engine.row_source import Tables, pass_on
 from tidelake.errors import Invalid, NotFound
 from tidelake.model.forms import ColumnType
+from tidelake.model.json_values import python_values
 from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, split_dotted
 from tidelake.model.numpy_scalar import python_value
@@ -120,8 +121,7 @@ class LazyRows(Guessable, Drawable):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts, with the values that Arrow has for Python."""
-        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
-        return rows
+        return as_dicts(self.to_arrow())
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
@@ -217,7 +217,7 @@ class Excerpt(LazyRows):
         if self._most is None:
             return super()._sheet()
         found = self.limit(MOST_ROWS + 1).to_arrow()
-        rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+        rows = zip(*map(python_values, found.columns), strict=True)
         return Sheet.of(repr(self).strip("<>")).with_grid(found.column_names, rows)
 
     def _default_engine(self) -> Engine:

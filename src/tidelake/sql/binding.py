@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from tidelake.model.table import ViewInfo
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.session.readable import Read, reads_of
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 from tidelake.sql.asof_join import asof_rows
@@ -42,10 +43,17 @@ _TAKEN = re.compile(r"(duckdb|pg|sqlite|pragma|_tidelake)_.*", re.IGNORECASE)
 class BoundRows(LazyRows):
     """The rows of a query within another."""
 
-    def __init__(self, session: Session, sql: str, tables: Tables) -> None:
+    def __init__(
+        self, session: Session, sql: str, tables: Tables, sources: Mapping[str, Source]
+    ) -> None:
         self._session = session
         self._sql = sql
         self._tables = tables
+        self._sources = sources
+
+    def reads(self) -> Iterator[Read]:
+        """The tables of the query."""
+        return reads_of(self._tables, self._sources)
 
     def types(self) -> Sequence[tuple[str, Any]]:
         """The names of its columns, with types."""
@@ -125,7 +133,7 @@ class QueryTables:
         inner = QueryTables(self.clock)
         edits, _ = inner.bind(asked, DEFAULT_SCHEMA, seen, depth)
         sql = apply_edits(asked.sql, [*edits, *asked.literals(values)])
-        return BoundRows(seen.session, sql, inner.tables)
+        return BoundRows(seen.session, sql, inner.tables, inner.sources)
 
     def _hint(self, table: Table) -> Hint | None:
         if not has_hint(table):

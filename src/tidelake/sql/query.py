@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,7 @@ from tidelake.coverage.requirement import completeness
 from tidelake.drawing.sheet import Sheet
 from tidelake.engine import Engine, Reading
 from tidelake.engine.arrow_rows import ArrowRows
+from tidelake.engine.export import as_dicts
 from tidelake.engine.row_source import RowSource, Tables, pass_on
 from tidelake.errors import Invalid, Unsupported
 from tidelake.event_time.explanation import Explanation, explain
@@ -23,6 +24,7 @@ from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows, Subquery
+from tidelake.session.readable import Read, reads_of
 from tidelake.session.session import Session
 from tidelake.session.source import Source
 from tidelake.sql.binding import DECLARE, QueryTables
@@ -192,8 +194,7 @@ class Query(LazyRows):
         found = self.to_arrow()
         if len(set(found.column_names)) < len(found.column_names):
             raise Invalid("two columns of the query have one name", hint="rename one with AS")
-        rows: list[dict[str, Any]] = found.to_pylist()
-        return rows
+        return as_dicts(found)
 
     def _local_engine(self) -> Engine:
         """A query is in the SQL of the lake's engine."""
@@ -257,15 +258,18 @@ class Query(LazyRows):
         self._look_again()
         return Subquery(self._sql, self.tables, self._parameters)
 
+    def reads(self) -> Iterator[Read]:
+        """The tables that it reads, those behind views and functions of the lake among them."""
+        self._look_again()
+        return reads_of(self.tables, self._sources)
+
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
         it is an EXPLAIN."""
-        self._look_again()
         engine = self.session.engine_name
         return [
-            replace(explain(plan, engine), completeness=_known_completeness(self._sources[name]))
-            for name, plan in self.tables.items()
-            if isinstance(plan, ScanPlan | AsOfPlan)
+            replace(explain(plan, engine), completeness=_known_completeness(source))
+            for source, plan in self.reads()
         ]
 
     @property
@@ -273,8 +277,7 @@ class Query(LazyRows):
         """How much of what is expected is there, from 0 to 1, of the table of the query that lacks
         most, up to the moment as of which it is read, else up to now. None if none of its tables
         keeps coverage."""
-        self._look_again()
-        found = [completeness(each) for each in self._sources.values()]
+        found = [completeness(source) for source, _ in self.reads()]
         return min((each for each in found if each is not None), default=None)
 
     def for_engine(self) -> EngineQuery:

@@ -125,7 +125,7 @@ def _beliefs(table: Table, text: str) -> list[dict[str, Any]]:
 
 def _dicts(table: Any) -> list[dict[str, Any]]:
     """Rows by column; bounds stay what they are."""
-    bounds = {each: table.column(each).to_pylist() for each in _TIMES}
+    bounds = {each: json_values.python_values(table.column(each)) for each in _TIMES}
     plain = [row for batch in table.to_batches() for row in json_values.rows(batch)]
     rows = [dict(zip(table.column_names, row, strict=True)) for row in plain]
     return [
