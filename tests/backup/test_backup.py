@@ -298,3 +298,13 @@ def test_between_object_stores(s3_server: "S3Server", tmp_path: Path) -> None:
         with tidelake.restore(path, url, place, storage_options=options) as again:
             assert contents(again) == wanted
             assert again.verify(deep=True).ok
+
+
+def test_a_file_is_no_place_for_a_backup(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        Place.at("sqlite", tmp_path).open() as lake,
+        pytest.raises(Invalid, match="file is a file") as told,
+    ):
+        lake.backup(tmp_path / "file")
+    assert "a backup is a folder" in str(told.value.hint)

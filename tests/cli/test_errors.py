@@ -1,6 +1,8 @@
 """What goes wrong is told in one line, with a hint, and never with a traceback."""
 
+import errno
 import json
+import os
 import re
 
 import pytest
@@ -23,7 +25,10 @@ from tidelake.cli.reflexes import COMMANDS
         (["sql", "DROP TABLE prices", "--known-at", "1"], ""),
         (["scan", "a.b.c"], "is not a table name"),
         (["scan"], "Missing argument 'TABLE'"),
-        (["scan", "prices", "--limit", "many"], "'many' is not a valid integer"),
+        (["scan", "prices", "--limit", "many"], "'many' is not a valid integer."),
+        (["serve", "--port", "99999"], "99999 is not in the range 0<=x<=65535"),
+        (["serve", "--flight-port", "-1"], "-1 is not in the range 0<=x<=65535"),
+        (["sql", "FROM read_csv('nosuch.csv')"], "there is no file nosuch.csv"),
         (["nonsense"], "No such command"),
     ],
 )
@@ -117,3 +122,32 @@ def test_what_stands_for_another_name_is_there():
         assert name not in main.commands
         for said in re.findall(r"tidelake (\w+)", told):
             assert said in main.commands, told
+
+
+def test_where_there_is_nothing_the_hint_says_how_to_make_it(tmp_path):
+    url = f"sqlite:///{tmp_path}/new.db"
+    told = CliRunner().invoke(main, ["tables", "--catalog", url]).stderr
+    assert "`tidelake init` creates a lake" in told
+
+
+def test_a_delete_without_a_condition_is_told_the_command(tidelake):
+    told = tidelake("delete", "prices", "--where", "", ok=False).stderr
+    assert 'hint: tidelake delete TABLE --where "true" for all' in told
+
+
+def test_of_many_functions_that_do_not_fit_a_few_are_named(tidelake):
+    told = tidelake("sql", "SELECT symbol + price FROM prices", ok=False).stderr
+    assert "No function matches" in told
+    assert re.search(r"… and \d\d more\n", told)
+    assert len(told.splitlines()) < 12
+
+
+def test_an_export_to_a_full_disk(tidelake, tmp_path, monkeypatch):
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    told = tidelake("export", "prices", "--to", str(tmp_path / "x.csv"), ok=False).stderr
+    assert "No space left on device" in told
+    assert "hint: free some space" in told
+    assert not list(tmp_path.iterdir())

@@ -381,3 +381,16 @@ def test_long_names_make_short_folders(tmp_path: Path) -> None:
         t = lake.create_table(f"{'s' * 300}.{'t' * 300}", "i BIGINT")
         t.append([{"i": n} for n in range(20)])
         assert len(t.to_arrow()) == 20
+
+
+def test_an_address_with_too_few_slashes():
+    with pytest.raises(Invalid) as told:
+        tidelake.connect("sqlite:lake.db")
+    assert "write sqlite:///lake.db, or" in str(told.value.hint)
+
+
+def test_a_catalog_of_sqlite_is_no_duckdb_file(tmp_path):
+    tidelake.connect(f"sqlite:///{tmp_path}/lake.db", tmp_path / "data").close()
+    with pytest.raises(Invalid, match="is an SQLite database") as told:
+        tidelake.connect(f"duckdb:///{tmp_path}/lake.db")
+    assert "sqlite:///" in str(told.value.hint)

@@ -1,5 +1,7 @@
 """The store: objects that are listed, looked at, written and deleted, here and far away."""
 
+import errno
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError
+from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
+from tidelake.store.failures import reporting
 from tidelake.store.files import Store
 
 if TYPE_CHECKING:
@@ -168,3 +171,18 @@ def test_a_folder_where_a_file_should_go(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TidelakeError, match="cannot write"):
         Store().write(f"{tmp_path}/file/below", b"")
+
+
+def test_a_full_disk_and_a_folder_of_somebody_else() -> None:
+    with (
+        pytest.raises(Unavailable, match="cannot write /data/x: the disk is full") as full,
+        reporting("write", "/data/x"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert full.value.hint == "free some space, then try again"
+    with (
+        pytest.raises(Denied, match="may not write /data/x") as closed,
+        reporting("write", "/data/x"),
+    ):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    assert closed.value.hint == "check the permissions of the file and its folder"

@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 import tidelake
 from tidelake.web.app import application
 from tidelake.web.guard import LoopbackOnly
-from tidelake.web.local import open_port
+from tidelake.web.port import open_port
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def serve(lake: tidelake.Lake, *, writable: bool = False) -> Iterator[str]:
     """Its address, without a slash at the end."""
     app = application(lambda _: lake, writable=writable, middleware=[Middleware(LoopbackOnly)])
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-    with open_port(0) as listener:
+    with open_port("127.0.0.1", 0) as listener:
         running = threading.Thread(target=server.run, args=([listener],), daemon=True)
         running.start()
         try:

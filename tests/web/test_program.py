@@ -2,11 +2,13 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 
 import psutil
+import pytest
 
 from tests.cli.conftest import Tidelake
 from tidelake.cli import main
@@ -41,8 +43,6 @@ def test_without_the_extra_it_says_what_to_install(place, lake, monkeypatch):
 
 
 def test_a_port_that_is_taken_is_told(place, lake):
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -50,3 +50,17 @@ def test_a_port_that_is_taken_is_told(place, lake):
         told = Tidelake(place.url)("ui", "--no-browser", "--port", port, ok=False)
     assert "--port" in told.output
     assert main.commands["ui"].help
+
+
+@pytest.mark.parametrize("option", ["--port", "--flight-port"])
+def test_a_port_of_the_service_that_is_taken_is_told_before_any_address(place, lake, option):
+    other = {"--port": "--flight-port", "--flight-port": "--port"}[option]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        told = Tidelake(place.url)("serve", option, port, other, "0", ok=False)
+    assert isinstance(told.exception, SystemExit)
+    assert "error: cannot listen at" in told.stderr
+    assert option in told.stderr
+    assert "http://" not in told.stdout

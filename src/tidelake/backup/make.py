@@ -23,7 +23,7 @@ from tidelake.model.snapshot import Snapshot
 from tidelake.session.progress import progress
 from tidelake.session.session import Session
 from tidelake.store.copies import copy_object, copy_objects, folder_of
-from tidelake.store.files import Store, is_local
+from tidelake.store.files import Store, is_local, local_path
 
 _CHUNK = 1 << 20
 
@@ -81,6 +81,10 @@ def _check_place(session: Session, folder: str) -> None:
         raise Invalid(
             f"{folder} and the lake's data path lie in each other",
             hint="a backup belongs somewhere else, best of all on another machine",
+        )
+    if is_local(folder) and local_path(folder.rstrip("/")).is_file():
+        raise Invalid(
+            f"{folder.rstrip('/')} is a file", hint="a backup is a folder: name one that is new"
         )
     if next(iter(session.store.walk(folder)), None) is not None:
         raise Invalid(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -22,7 +23,7 @@ from tidelake.cli.program import (
     pass_options,
 )
 from tidelake.cli.row_options import all_of, columns_option, listed_columns, where_option
-from tidelake.errors import Invalid, TidelakeError
+from tidelake.errors import Denied, Invalid, TidelakeError, Unavailable
 from tidelake.model import json_values
 from tidelake.session.progress import TellRows, row_progress
 
@@ -131,7 +132,7 @@ def _whole_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise Invalid(f"cannot write {path}: {error.strerror}", hint="name another file") from error
+        raise _not_written(path, error) from error
     try:
         with os.fdopen(number, "wb") as file:
             yield file
@@ -144,8 +145,17 @@ def _whole_file(path: Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, TidelakeError):
-            raise Invalid(f"cannot write {path}: {error.strerror}", hint="look there") from error
+            raise _not_written(path, error) from error
         raise
+
+
+def _not_written(path: Path, error: OSError) -> TidelakeError:
+    said = f"cannot write {path}: {error.strerror or error}"
+    if error.errno == errno.ENOSPC:
+        return Unavailable(said, hint="free some space, then try again")
+    if isinstance(error, PermissionError):
+        return Denied(said, hint="check the permissions of the folder, or name another file")
+    return Invalid(said, hint="name another file")
 
 
 def _write_csv(batches: Any, file: IO[bytes]) -> int:

@@ -240,7 +240,8 @@ class Program(click.Group):
             _report(error.format_message(), error.told, "Usage", 1, as_json)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "tidelake"
-            _report(error.format_message(), f"{path} --help", "Usage", 1, as_json)
+            said = error.format_message().replace("a valid integer range", "a valid integer")
+            _report(said, f"{path} --help", "Usage", 1, as_json)
         except click.ClickException as error:
             _report(error.format_message(), None, "Usage", 1, as_json)
         except (click.Abort, KeyboardInterrupt):

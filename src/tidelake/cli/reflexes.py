@@ -31,6 +31,7 @@ _TOLD = {
     "tidelake option": "config options settings",
     "tidelake import PATH": "import-delta convert from-delta",
     "tidelake ui": "web browse open",
+    "make demo, in a clone of the repository": "demo",
     "tidelake --help": "commands",
 }
 COMMANDS = {name: told for told, names in _TOLD.items() for name in names.split()}

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from tidelake.web.serve import Service
 
 
+_PORT = click.IntRange(0, 65535)
+
+
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Where to listen [default: 127.0.0.1].")
-@click.option("--port", type=int, help="The port of page, metrics and health [default: 8080].")
-@click.option("--flight-port", type=int, help="The port of Arrow Flight SQL [default: 8815].")
+@click.option("--port", type=_PORT, help="The port of page, metrics and health [default: 8080].")
+@click.option("--flight-port", type=_PORT, help="The port of Arrow Flight SQL [default: 8815].")
 @click.option("--tokens", "tokens_file", metavar="FILE", help="The file of tokens; see `tokens`.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate, as PEM.")
 @click.option("--tls-key", metavar="FILE", help="The key of the certificate, as PEM.")
@@ -78,7 +81,7 @@ def _tell(options: Options, service: Service) -> None:
     flight = "grpc" if service.settings.tls is None else "grpc+tls"
     host = service.settings.host
     places = {
-        "page": f"{scheme}://{host}:{service.settings.port}/",
+        "page": f"{scheme}://{host}:{service.port}/",
         "flight": f"{flight}://{host}:{service.flight.port}",
     }
     if options.as_json:

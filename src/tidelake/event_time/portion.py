@@ -65,7 +65,8 @@ def delete_portion(
     """For the times of a portion, keys whose facts meet a condition are not there."""
     if where is None or (isinstance(where, str) and not where.strip()):
         raise Invalid(
-            f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
+            f"delete() needs a condition: what is to go from {name}?",
+            hint='t.delete("true") for all',
         )
     work = _Work.of(tx, name, portion, where)
     end = work.event.tombstone

@@ -46,7 +46,7 @@ def copy_object(store: Store, source: str, target: str, *, link: bool = False) -
     bytes do not come here. With `link` a local file gets a second name where the file system can
     do that: whoever deletes one of them leaves the other."""
     if is_local(source) and is_local(target):
-        with reporting("copy", source):
+        with reporting("copy", f"{source} to {target}"):
             _copy_file(local_path(source), local_path(target), link=link)
         return
     import obstore

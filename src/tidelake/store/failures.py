@@ -28,10 +28,15 @@ def reporting(verb: str, uri: str) -> Iterator[None]:
     except ValueError as error:
         raise _nameless(shown) from error
     except (PermissionError, PermissionDeniedError, UnauthenticatedError) as error:
-        raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
+        raise Denied(f"may not {verb} {shown}", hint=_allowed_by(uri)) from error
     except (OSError, BaseError) as error:
-        if getattr(error, "errno", None) == errno.ENAMETOOLONG:
+        number = getattr(error, "errno", None)
+        if number == errno.ENAMETOOLONG:
             raise _nameless(shown) from error
+        if number == errno.ENOSPC or "No space left" in str(error):
+            raise Unavailable(
+                f"cannot {verb} {shown}: the disk is full", hint="free some space, then try again"
+            ) from error
         if _REFUSED.search(str(error)):
             raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
         said = without_secrets(str(error).partition("\n")[0], uri)
@@ -58,6 +63,12 @@ def opening(root: str) -> Iterator[None]:
             f"{shown} cannot be reached with these storage_options: {said}",
             hint="give the account and its keys, in storage_options or in the environment",
         ) from error
+
+
+def _allowed_by(uri: str) -> str:
+    if "://" in uri and not uri.startswith("file://"):
+        return "check the storage_options"
+    return "check the permissions of the file and its folder"
 
 
 def _nameless(shown: str) -> Invalid:

@@ -10,6 +10,7 @@ from threading import Thread, current_thread, main_thread
 from time import monotonic, sleep
 from typing import Any
 
+import pyarrow as pa
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -29,6 +30,7 @@ from tidelake.web.lakes import Lakes
 from tidelake.web.limits import Limits
 from tidelake.web.logs import LOG, tell
 from tidelake.web.metrics import Metrics, head_of
+from tidelake.web.port import open_port
 from tidelake.web.request_checks import Bounds, Origin, header_protocol
 from tidelake.web.settings import ServeSettings
 
@@ -52,10 +54,12 @@ class Service:
         address = f"{scheme}://{_in_url(settings.host)}:{settings.flight_port}"
         try:
             self.flight = LakeServer(address, self.desk, self._access, tls)
-        except OSError as error:
+        except (OSError, pa.ArrowException):  # it tells the reason on standard error alone
             raise Unavailable(
-                f"cannot listen at {address}: {error}", hint="is the port taken? --flight-port"
+                f"cannot listen at {address}",
+                hint="is the port taken, or the address not this machine's? --flight-port, --host",
             ) from None
+        self.port = settings.port
         self.http = self._http()
 
     def asgi(self) -> ASGIApp:
@@ -111,16 +115,12 @@ class Service:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Until SIGINT or SIGTERM. What has begun may end within the time of grace."""
-        tell("serving", host=self.settings.host, flight=self.flight.port)
-        ready()
-        try:
+        with open_port(self.settings.host, self.settings.port) as listener:
+            self.port = listener.getsockname()[1]
+            tell("serving", host=self.settings.host, flight=self.flight.port)
+            ready()
             with _heard_once():
-                self.http.run()
-        except SystemExit:
-            raise Unavailable(
-                f"cannot listen at {self.settings.host}:{self.settings.port}",
-                hint="is the port taken? --port",
-            ) from None
+                self.http.run(sockets=[listener])
 
     def close(self) -> bool:
         """Let running queries end, end those that do not, and close the lake. False if a client

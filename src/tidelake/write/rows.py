@@ -221,7 +221,8 @@ def _remove_all(tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> int:
 def delete(tx: DraftSession, name: TableName, where: Where) -> WriteResult:
     if where is None or (isinstance(where, str) and not where.strip()):
         raise Invalid(
-            f"delete() needs a condition: what is to go from {name}?", hint='delete("true") for all'
+            f"delete() needs a condition: what is to go from {name}?",
+            hint='t.delete("true") for all',
         )
     draft = writable(tx, name)
     tx.check_computed(where)

@@ -43,6 +43,9 @@ def _meant(text: str) -> str:
         return f"use {_FORMS}; data_path says where the files of tables are"
     if not text:
         return f"use {_FORMS}"
+    scheme, colon, path = text.partition(":")
+    if colon and scheme in ("sqlite", "duckdb") and path.strip("/") and not {"@", "="} & set(path):
+        return f"write {scheme}:///{path}, or use {_FORMS}"
     name = text if Path(text).suffix else f"{text.rstrip('/')}/lake.db"
     return f"write sqlite:///{mask_secrets(name)}, or use {_FORMS}"
 

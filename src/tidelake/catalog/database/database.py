@@ -101,7 +101,10 @@ class Database:
         path = self.url.path
         assert path is not None
         if self.read_only:
-            raise NotFound(f"there is no catalog at {self.url}", hint="check the path")
+            raise NotFound(
+                f"there is no catalog at {self.url}",
+                hint="check the path; `tidelake init` creates a lake",
+            )
         if not path.parent.is_dir():
             raise NotFound(
                 f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tidelake.duck import interrupt_in
 from tidelake.engine.incoming.csv_files import problem as csv_problem
-from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
+from tidelake.errors import Corrupt, Denied, Invalid, NotFound, TidelakeError, Unavailable
 
 _OBSTORE = "Error performing"
 _ABSENT = re.compile(r"HTTP (code )?404\b|: 404 \(|\b404 Not Found")
@@ -17,6 +17,9 @@ RESTORE = "the file is damaged; restore it from a copy or a backup"
 _VERIFY = "lake.verify(deep=True) says which it is; restore it from a copy or a backup"
 _NAMELESS = ("Out of buffer", "don't know what type:")
 """What DuckDB says of pages that make no sense, without the name of the file."""
+_QUOTED = re.compile(r'"([^"]+)"')
+_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
+_FEW = 5
 _BROKEN_STREAM = re.compile(r"get_next failed\(\):|reading the stream registered as '.*?' failed:")
 _START, _HINT, _END = "\x02", "\x1f", "\x03"
 
@@ -73,7 +76,8 @@ def _translate(doing: str, error: Exception) -> TidelakeError:
         return Corrupt(f"{doing}: a data file is damaged: {text}", hint=_VERIFY)
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return Invalid(f"{doing}: {text}", hint="a value does not fit the type asked for")
-    return Invalid(f"{doing}: {text}", hint="check the SQL, the filter and the column names")
+    said = f"{doing}: {_shortened(text)}"
+    return Invalid(said, hint="check the SQL, the filter and the column names")
 
 
 def _from_httpfs(doing: str, text: str) -> TidelakeError:
@@ -100,7 +104,12 @@ def _first_said(lines: list[str]) -> str:
 
 def _not_written_or_read(doing: str, text: str) -> TidelakeError:
     if "No files found" in text or "No such file" in text:
+        named = _QUOTED.search(text)
+        if named and _is_of_the_query(named[1]):
+            return NotFound(f"{doing}: there is no file {named[1]}", hint="check the path")
         return missing_file(doing, text)
+    if "No space left" in text:
+        return Unavailable(f"{doing}: {text}", hint="free some space, then try again")
     if "Permission denied" in text:
         return Denied(f"{doing}: {text}", hint="check the permissions of the data path")
     if "do not support negative intervals" in text:
@@ -111,6 +120,22 @@ def _not_written_or_read(doing: str, text: str) -> TidelakeError:
 def _is_broken_file(text: str) -> bool:
     signs = ("parquet", "Parquet", "magic bytes", "footer", "AES", "snappy", "thrift", "TProtocol")
     return any(sign in text for sign in signs)
+
+
+def _is_of_the_query(path: str) -> bool:
+    """Whether nobody but a query can have named it: files of a catalog are Parquet, and their
+    paths are complete."""
+    return not (path.startswith("/") or ":" in path) or path.lower().endswith(_ENDINGS)
+
+
+def _shortened(text: str) -> str:
+    """Of the functions that DuckDB might have taken, which can be dozens, the first."""
+    head, title, listed = text.partition("\n\tCandidate functions:\n")
+    lines = listed.splitlines()
+    more = len(lines) - _FEW
+    if more <= 0:
+        return text
+    return "\n".join((head + title.rstrip("\n"), *lines[:_FEW], f"\t… and {more} more"))
 
 
 def missing_file(doing: str, text: str) -> Corrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidelake.catalog.database.failures import RACE, Failure, LostRace
-from tidelake.errors import Invalid, Unavailable, Unsupported
+from tidelake.errors import Denied, Invalid, Unavailable, Unsupported
 
 
 def failure_of(cause: Any) -> Failure | None:
@@ -20,6 +20,12 @@ def failure_of(cause: Any) -> Failure | None:
     if isinstance(cause, duckdb.IOException):
         if "not a valid DuckDB database" in str(cause):
             return Failure(Invalid, "is not a DuckDB database", "check the path")
+        if "sqlite_scanner" in str(cause):
+            return Failure(Invalid, "is an SQLite database", "write sqlite:/// and its path")
+        if "No space left" in str(cause):
+            return Failure(Unavailable, "ran out of disk space", "free some space, then try again")
+        if "Permission denied" in str(cause):
+            return Failure(Denied, "may not be opened", "check the file's permissions")
         if "version number" in str(cause):
             return Failure(
                 Unsupported,
