@@ -1,6 +1,11 @@
 """The least and the greatest of bounds, of whatever texts."""
 
-from tidelake.model.bounds import greatest, least
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelake.model.bounds import exact_point, greatest, least
 
 
 def test_whole_numbers_are_compared_as_numbers() -> None:
@@ -20,3 +25,59 @@ def test_others_beside_them_count_too() -> None:
 def test_words_that_are_numbers_are_words() -> None:
     assert greatest("varchar", ["9", "10"]) == "9"
     assert greatest("float64", ["9", "1e3"]) == "1e3"
+
+
+DAYS = [
+    "2024-02-29",
+    "2023-02-29",
+    "2024-01-01",
+    "0000-01-01",
+    "9999-12-31",
+    "12024-01-01",
+    "2024-03-01",
+]
+DAYS += ["2024-13-01", "٢024-01-01", "0044-03-15 (BC)"]
+CLOCKS = ["", " 00:00:00", " 23:59:59.1", " 23:59:59.10", " 23:59:59.12", " 23:59:59.120001"]
+CLOCKS += [" 24:00:00", " 25:00:00", "T00:00:00", " 00:00:00.123456789", " 23:59:59"]
+ZONES = ["", "+00", "+01", "Z"]
+TIMES = [f"{day}{clock}{zone}" for day in DAYS for clock in CLOCKS for zone in ZONES]
+TIMES += ["infinity", "-infinity", "x", "", "a\n", "2024-01-01\n"]
+KINDS = [
+    "date",
+    "timestamp",
+    "timestamptz",
+    "timestamp_ns",
+    "timestamp_s",
+    "varchar",
+    "time",
+    "uuid",
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(KINDS), st.data())
+def test_ends_are_where_each_of_many_is(kind: str, data: st.DataObject) -> None:
+    """Also where the texts alone tell."""
+    plain = [text for text in TIMES if exact_point(kind, text) is not None] or TIMES
+    some = st.sampled_from(plain)
+    texts = data.draw(st.lists(data.draw(st.sampled_from([some, some, st.sampled_from(TIMES)]))))
+    points = [exact_point(kind, text) for text in texts]
+    known = bool(points) and None not in points
+    assert least(kind, texts) == (
+        min(texts, key=lambda text: exact_point(kind, text)) if known else None
+    )
+    assert greatest(kind, texts) == (
+        max(texts, key=lambda text: exact_point(kind, text)) if known else None
+    )
+
+
+def test_any_two_times_are_in_order() -> None:
+    for kind in ("timestamp", "timestamptz"):
+        places: dict[str, Any] = {text: exact_point(kind, text) for text in TIMES}
+        for one, here in places.items():
+            for two, there in places.items():
+                ends = least(kind, [one, two]), greatest(kind, [one, two])
+                if here is None or there is None:
+                    assert ends == (None, None)
+                else:
+                    assert ends == (one if here <= there else two, one if here >= there else two)

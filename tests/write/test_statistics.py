@@ -6,6 +6,7 @@ of a copy of all rows in DuckDB's memory, where nothing is known of them.
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -374,3 +375,35 @@ def test_small_batches_become_one_row_group(lake: tidelake.Lake) -> None:
     table.append(pa.Table.from_batches(batches))
     assert [pq.read_metadata(file.path).num_row_groups for file in table.files()] == [1]
     assert table.scan(where="v > 2").count() == 5
+
+
+def test_files_of_one_commit_with_different_columns(tmp_path: Path) -> None:
+    """Each keeps the statistics of its own columns."""
+    place = Place.at("sqlite", tmp_path)
+    with place.open() as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        with lake.transaction() as tx:
+            one = tx.create_table("one", {"x": "int64"})
+            two = tx.create_table("two", {"s": "varchar", "d": "date"})
+            for value in (5, 6):
+                one.append([{"x": value}])
+            two.append([{"s": "a", "d": None}])
+            one.evolve(add={"y": "int32"})
+            one.append([{"x": 7, "y": 1}])
+            two.append([{"s": "b", "d": None}])
+    found = place.catalog(
+        "SELECT t.table_name, f.row_id_start, s.column_id, s.null_count, s.min_value, s.max_value"
+        " FROM ducklake_file_column_stats s JOIN ducklake_data_file f USING (data_file_id)"
+        " JOIN ducklake_table t ON t.table_id = s.table_id AND f.table_id = s.table_id"
+        " ORDER BY 1, 2, 3"
+    )
+    assert found == [
+        ("one", 0, 1, 0, "5", "5"),
+        ("one", 1, 1, 0, "6", "6"),
+        ("one", 2, 1, 0, "7", "7"),
+        ("one", 2, 2, 0, "1", "1"),
+        ("two", 0, 1, 0, "a", "a"),
+        ("two", 0, 2, 1, None, None),
+        ("two", 1, 1, 0, "b", "b"),
+        ("two", 1, 2, 1, None, None),
+    ]

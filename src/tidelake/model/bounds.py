@@ -9,7 +9,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tidelake.model.comparable import Point, are_whole, domain, lower_bound, upper_bound
+from tidelake.model.comparable import (
+    Point,
+    are_in_text_order,
+    are_whole,
+    domain,
+    lower_bound,
+    upper_bound,
+)
 
 
 def least(column_type: str, texts: Sequence[str | None]) -> str | None:
@@ -30,6 +37,8 @@ def _end(column_type: str, texts: Sequence[str | None], choose: Callable[..., st
         return known[0] if exact_point(column_type, known[0]) is not None else None
     if known and are_whole(column_type, known):
         return choose(known, key=int)
+    if known and are_in_text_order(column_type, known):
+        return choose(known)
     places: dict[str, Point] = {}
     for text in known:
         point = exact_point(column_type, text)

@@ -43,6 +43,7 @@ _ULPS = 4
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _FLOAT = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_CLOCK = r" (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{0,8}[1-9])?"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FLOAT_WORDS = frozenset({"nan", "inf", "-inf"})
 _BOOLEANS = {"true": 1, "t": 1, "1": 1, "false": 0, "f": 0, "0": 0}
@@ -96,6 +97,27 @@ def domain(column_type: str) -> Kind | None:
 def are_whole(column_type: str, texts: Iterable[str]) -> bool:
     """Whether all are whole numbers, of a column that is ordered as such: each is at its `int`."""
     return domain(column_type) == "exact" and all(map(_INTEGER.fullmatch, texts))
+
+
+def are_in_text_order(column_type: str, texts: Iterable[str]) -> bool:
+    """Whether all are values, of a column of texts or times, that come in the order in which these
+    texts do, and each has one text alone: then nobody needs to know where each of them is."""
+    if column_type == "varchar":
+        return True
+    if domain(column_type) != "instant" or column_type in ("time", "time_ns"):
+        return False
+    found = list(map(_in_text_order(column_type).fullmatch, texts))
+    days = {each[1] for each in found if each is not None}
+    return None not in found and all(instant.parse_date(day) is not None for day in days)
+
+
+@lru_cache(maxsize=16)
+def _in_text_order(column_type: str) -> re.Pattern[str]:
+    """Days with four digits of a year; clocks that do not reach 24:00, nor end in a zero of a
+    fraction. A zone is always the same: "+" comes before "." and all digits."""
+    clock = "" if column_type == "date" else _CLOCK
+    zone = r"\+00" if column_type == "timestamptz" else ""
+    return re.compile(rf"(\d{{4}}-\d\d-\d\d){clock}{zone}", re.ASCII)
 
 
 def lower_bound(column_type: str, kind: Kind, text: str) -> Point | None:

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from tidelake.errors import Corrupt, Invalid, NotFound, Unavailable
@@ -52,8 +51,7 @@ def is_within(uri: str, folder: str) -> bool:
     return lies_within(same_place(uri), same_place(folder))
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(NamedTuple):
     """An object that a store has."""
 
     uri: str
@@ -346,17 +344,17 @@ _ORIGIN = _Origin()
 
 
 def _walked(folder: str) -> Iterator[StoredObject]:
-    top = local_path(folder)
+    top, is_url = local_path(folder), folder.startswith("file://")
     for place, _, names in os.walk(top):
         inside = Path(place).relative_to(top).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
+        above = folder + (quote(prefix) if is_url else prefix)
         for name in names:
             try:
                 facts = os.stat(f"{place}/{name}")  # noqa: PTH116
             except FileNotFoundError:
                 continue
-            path = prefix + name
-            uri = folder + (quote(path) if folder.startswith("file://") else path)
+            uri = above + (quote(name) if is_url else name)
             yield StoredObject(uri, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 

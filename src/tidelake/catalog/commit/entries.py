@@ -8,8 +8,10 @@ inside the commit's own transaction.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import add
 from typing import Any
 
 from tidelake.catalog.annex import Annexes, Rows
@@ -29,6 +31,8 @@ STATISTICS = (
     "extra_stats",
 )
 """After the ids of the file and the table, they are those of ColumnFacts."""
+FileFacts = tuple[int, int, Sequence[ColumnFacts]]
+"""The ids of a file and its table, and what is known of its columns."""
 _FILES_AT_ONCE = 5_000
 """Of so many files the rows of statistics are made at once: those of all need much memory."""
 
@@ -70,7 +74,7 @@ class Entries:
     creates: list[str] = field(default_factory=list)
     statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     rows: Rows = field(default_factory=lambda: defaultdict(list))
-    facts: list[tuple[int, int, Sequence[ColumnFacts]]] = field(default_factory=list)
+    facts: list[FileFacts] = field(default_factory=list)
 
     @property
     def snapshot_id(self) -> int:
@@ -123,6 +127,15 @@ class Entries:
         for (table, columns), rows in self.rows.items():
             writer.insert_values(table, columns, rows)
         for start in range(0, len(self.facts), _FILES_AT_ONCE):
-            some = self.facts[start : start + _FILES_AT_ONCE]
-            found = [(file_id, table_id, *each) for file_id, table_id, of in some for each in of]
+            found = list(_by_column(self.facts[start : start + _FILES_AT_ONCE]))
             writer.insert_values("ducklake_file_column_stats", STATISTICS, found)
+
+
+def _by_column(facts: Iterable[FileFacts]) -> Iterator[tuple[object, ...]]:
+    """Rows of statistics: those of a column, of many files alike, follow one another, as they do
+    in our index."""
+    for _, alike in groupby(facts, lambda each: len(each[2])):
+        file_ids, table_ids, columns = zip(*alike, strict=True)
+        ids = list(zip(file_ids, table_ids, strict=True))
+        for column in zip(*columns, strict=True):
+            yield from map(add, ids, column)

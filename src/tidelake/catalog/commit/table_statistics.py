@@ -220,13 +220,14 @@ def of_value(column: Column, value: object) -> ColumnFacts:
 
 
 def _united(leaf: Column, facts: Sequence[ColumnFacts]) -> _Column:
-    _, _, values, nulls, lows, highs, nans, _ = zip(*facts, strict=True) if facts else [()] * 8
+    values = [each.values for each in facts]
+    lows, highs = [each.min for each in facts], [each.max for each in facts]
     if 0 in values:
         valued = [count != 0 for count in values]
-        lows, highs = (tuple(compress(ends, valued)) for ends in (lows, highs))
+        lows, highs = (list(compress(ends, valued)) for ends in (lows, highs))
     return _Column(
-        contains_null=any(count != 0 for count in nulls),
-        contains_nan=_any_nan(leaf, nans),
+        contains_null=any(each.nulls != 0 for each in facts),
+        contains_nan=_any_nan(leaf, [each.contains_nan for each in facts]),
         min=least(leaf.type, lows),
         max=greatest(leaf.type, highs),
         has_values=bool(lows),

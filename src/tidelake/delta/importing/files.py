@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tidelake.delta.importing.adopt import (
-    FactsReader,
     is_told_by_folders,
     mapping_of,
     parsed_stats,
     partition_values,
     row_count_of_stats,
 )
+from tidelake.delta.importing.facts import FactsReader
 from tidelake.delta.importing.kept_files import LakeFiles, new_column_ids
 from tidelake.delta.importing.walk import LogStep, TableShape
 from tidelake.delta.log.checkpoint import row_counts
@@ -29,7 +29,7 @@ from tidelake.engine import Job
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.parquet.footer_shape import shapes
 from tidelake.errors import Corrupt, Unsupported
-from tidelake.model.change import NewFile
+from tidelake.model.change import ColumnFacts, NewFile
 from tidelake.model.file import DataFile, MappedField
 from tidelake.model.names import quote, text_literal
 from tidelake.model.schema import ROW_FILE, ROW_POSITION, Column
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _CHECKED = 1000
 """Up to so many files, what the log says of them is compared with what they are."""
+_AT_ONCE = 1_000
+"""Of so many files the statistics are read together, which stay in the caches of a processor."""
 
 
 @dataclass
@@ -177,29 +179,40 @@ class ImportStep:
         plain = mapping_of(shape.fields, shape.partitioned_by)
         by_id = self._mappings() if shape.by_id else {}
         partition = shape.partition
-        ids = [column.id for column in partition.values()]
-        known = FactsReader(shape.fields)
-        for path, add in self.step.added.items():
-            rows = ground.counts[path]
-            values = partition_values(add.partition_values, partition)
-            if not rows:
-                continue
-            if path in ground.ever or not is_told_by_folders(path, add.partition_values, partition):
-                yield from self._rewritten(path, add)
-                continue
-            told = dict(zip(ids, values, strict=True))
-            file = NewFile(
-                path=path,
-                rows=rows,
-                bytes=ground.sizes[path],
-                footer_size=None,
-                columns=known.facts(parsed_stats(add.stats), rows, told),
-                partition_values=values if partition else None,
-                mapping=by_id.get(path, plain),
-                was_there=True,
-                taken_over=ground.takes_over(path),
-            )
-            yield self._with_deletes(file, add)
+        reader = FactsReader(shape.fields)
+        coming = [each for each in self.step.added.items() if ground.counts[each[0]]]
+        for some in _in_parts(coming):
+            told = [partition_values(add.partition_values, partition) for _, add in some]
+            found = self._facts(reader, some, told)
+            for (path, add), values, columns in zip(some, told, found, strict=True):
+                folders = add.partition_values
+                if path in ground.ever or not is_told_by_folders(path, folders, partition):
+                    yield from self._rewritten(path, add)
+                    continue
+                file = NewFile(
+                    path=path,
+                    rows=ground.counts[path],
+                    bytes=ground.sizes[path],
+                    footer_size=None,
+                    columns=columns,
+                    partition_values=values if partition else None,
+                    mapping=by_id.get(path, plain),
+                    was_there=True,
+                    taken_over=ground.takes_over(path),
+                )
+                yield self._with_deletes(file, add)
+
+    def _facts(
+        self,
+        reader: FactsReader,
+        files: Sequence[tuple[str, Add]],
+        told: Sequence[tuple[str | None, ...]],
+    ) -> list[tuple[ColumnFacts, ...]]:
+        """What is known of the columns of each file."""
+        ids = [column.id for column in self.shape.partition.values()]
+        partition = dict(zip(ids, zip(*told, strict=True), strict=True))
+        rows = [self.ground.counts[path] for path, _ in files]
+        return reader.facts([parsed_stats(add.stats) for _, add in files], rows, partition)
 
     def _mappings(self) -> dict[str, tuple[MappedField, ...]]:
         """How the columns of each new file are called, where they are found by their ids."""
@@ -277,6 +290,11 @@ def count_rows(engine: LocalEngine, steps: Iterable[LogStep]) -> dict[str, int]:
                 hint="restore the file or the log from a copy",
             )
     return {path: found.get(path, rows or 0) for path, rows in known.items()}
+
+
+def _in_parts(coming: Sequence[tuple[str, Add]]) -> Iterator[Sequence[tuple[str, Add]]]:
+    for start in range(0, len(coming), _AT_ONCE):
+        yield coming[start : start + _AT_ONCE]
 
 
 def _pointers(file_id: int, positions: Sequence[int]) -> str:

@@ -14,6 +14,7 @@ _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-fA-F-]{36}))?\.(parquet|json)"
 )
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SAFE = "-._~/="
 
 
@@ -56,7 +57,7 @@ def quote_path(relative: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    return path.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) is not None
+    return path.startswith("/") or _SCHEME.match(path) is not None
 
 
 def locate(path: str, root: str) -> str:

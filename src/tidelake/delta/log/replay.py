@@ -67,8 +67,9 @@ class State:
 
     def _take(self, action: Action) -> None:
         if isinstance(action, Add):
-            self.files[action.key] = action
-            self.removed.pop(action.key, None)
+            key = action.key
+            self.files[key] = action
+            self.removed.pop(key, None)
         elif isinstance(action, Protocol):
             self.protocol = action
         elif isinstance(action, Metadata):

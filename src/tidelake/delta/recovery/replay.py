@@ -11,7 +11,8 @@ from tidelake.catalog import recovery
 from tidelake.catalog.database.database import Writer
 from tidelake.catalog.read import files
 from tidelake.catalog.read import tables as read
-from tidelake.delta.importing.adopt import FactsReader, parsed_stats
+from tidelake.delta.importing.adopt import parsed_stats
+from tidelake.delta.importing.facts import FactsReader
 from tidelake.delta.log.types import DeltaField
 from tidelake.delta.mirror.declaration import Declaration
 from tidelake.delta.recovery.lost_table import LostTable, rows_of
@@ -236,15 +237,17 @@ class _StagedStep:
     def _files(self) -> Iterator[NewFile]:
         draft, numbered = self.draft, self.table.numbered
         fields = [_field(column, draft.target.physical) for column in draft.columns]
-        known, came = FactsReader(fields), self.step.came.items()
-        for path, add in sorted(came, key=lambda each: (each[1].modified, each[0])):
-            rows, first = rows_of(add), add.tags.get(FIRST_ROW)
+        came = sorted(self.step.came.items(), key=lambda each: (each[1].modified, each[0]))
+        counts = [rows_of(add) for _, add in came]
+        found = FactsReader(fields).facts([parsed_stats(add.stats) for _, add in came], counts)
+        for (path, add), rows, columns in zip(came, counts, found, strict=True):
+            first = add.tags.get(FIRST_ROW)
             file = NewFile(
                 path,
                 rows,
                 add.size,
                 None,
-                columns=known.facts(parsed_stats(add.stats), rows),
+                columns=columns,
                 carries_row_ids=path in numbered,
                 first_row=numbered.get(path) if first is None else int(first),
             )

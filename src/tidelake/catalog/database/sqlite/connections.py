@@ -209,7 +209,7 @@ def _mark(cells: Sequence[object]) -> str:
     first = cells[0]
     if first is not None and (type(first) is not int or abs(first) > _PLAIN_NUMBER):
         return "?"
-    if cells.count(first) < len(cells) or len(set(map(type, cells))) > 1:
+    if cells[-1] != first or cells.count(first) < len(cells) or len(set(map(type, cells))) > 1:
         return "?"
     return "NULL" if first is None else str(first)
 
