@@ -158,6 +158,52 @@ def test_the_driver_dies(place: Place, spark_cluster: "SparkCluster", tmp_path: 
     assert {path.name for path in left} == {path.name for path in known}
 
 
+CHANGES = """
+from tidelake.errors import Unavailable
+
+t = lake.table("t")
+slow = "left(md5(repeat({}, 20000)), 0)"
+print(t.update({"v": slow.format("v") + " || 'u' || id"}, where="id < 8000 AND id % 2 = 0").updated)
+print(t.delete("id % 10 = 3 AND " + slow.format("v") + " = ''").deleted)
+source = rows(9000, 12000).selectExpr("id", "concat('m', id) AS v").where("id % 3 > 0")
+set_v = {"v": slow.format("source.v") + " || source.v"}
+merge = t.merge_builder(source, on="id").when_matched_update(set_v)
+try:
+    merge.execute()
+except Unavailable as error:
+    print(error.message)
+merge.execute()
+"""
+
+
+def test_executors_die_when_some_files_of_a_write_are_there(
+    place: Place, spark_cluster: "SparkCluster", tmp_path: Path
+) -> None:
+    """A task has written delete files; another does all of it again. Rows of a source, once they
+    have been taken, are on executors alone: without them the write fails, and may be repeated."""
+    with place.open() as lake:
+        t = lake.create_table("t", "id BIGINT, v VARCHAR")
+        for first in range(0, 20_000, 500):
+            ids = range(first, first + 500)
+            t.append([{"id": n, "v": f"v{n}"} for n in ids])
+    found = {n: f"v{n}" for n in range(20_000)}
+    found |= {n: f"u{n}" for n in range(0, 8_000, 2)}
+    found |= {n: f"m{n}" for n in range(9_000, 12_000) if n % 3}
+    told = ("4000", "2000", "cannot merge into main.t: an executor has died that held rows of it")
+    with spark_cluster.start_python(BEGIN + CHANGES, place.url, str(tmp_path)) as child:
+        assert child.stdout is not None
+        for line in told:
+            until_files(place, 1)
+            for executor in spark_cluster.executors():
+                executor.kill()
+            assert child.stdout.readline().strip() == line
+        ended(child)
+    assert read(place) == sorted((n, v) for n, v in found.items() if n % 10 != 3)
+    with place.open() as lake:
+        lake.cleanup(older_than="0 seconds")
+        assert lake.verify().ok
+
+
 @pytest.fixture
 def bare_python(tmp_path: Path) -> Path:
     """A Python with all packages of this one but Tidelake."""

@@ -201,3 +201,50 @@ def test_tasks_that_each_see_some_files(tmp_path: Path, spark: Any) -> None:
     assert ways[1].verify(deep=True).ok
     for lake in ways:
         lake.close()
+
+
+def test_a_task_that_fails_leaves_no_files(tmp_path: Path, spark: Any) -> None:
+    """By then it has written those of what is deleted."""
+    place = Place.at("sqlite", tmp_path / "lake")
+    with place.open(engine="spark", spark=spark) as lake:
+        t = lake.create_table("t", "id BIGINT, n INTEGER NOT NULL")
+        t.append({"id": n, "n": n} for n in range(100))
+        emptied = {"n": "CASE WHEN target.id = 77 THEN NULL ELSE 1 END"}
+        merge = t.merge_builder(rows(range(50, 150)).select(["id"]), on="id")
+        with place.refuses(match="may not be null"):
+            t.update({"n": "CASE WHEN id = 77 THEN NULL ELSE n END"}, where="id > 20")
+        with place.refuses(match="may not be null"):
+            merge.when_matched_update(emptied).execute()
+
+
+def test_a_struct_with_odd_names_becomes_null(tmp_path: Path, spark: Any) -> None:
+    """Of such a NULL Spark has to be told the type."""
+    found = []
+    for name, engine in {"here": {}, "there": {"engine": "spark", "spark": spark}}.items():
+        with Place.at("sqlite", tmp_path / name).open(**engine) as lake:
+            t = lake.create_table("t", DDL)
+            t.append(rows(range(60)))
+            merge = t.merge_builder(rows(range(40, 80)), on="id")
+            emptied = merge.when_not_matched_by_source_update(
+                {"odd.one": "NULL"}, condition="target.id % 3 = 0"
+            )
+            assert emptied.when_matched_update().execute().updated == 34
+            found.append(canonical.rows(t.scan().to_arrow()))
+    assert found[0] == found[1]
+
+
+def test_rows_of_the_same_transaction_change_by_any_expression(tmp_path: Path, spark: Any) -> None:
+    """Those of which Spark knows nothing too."""
+    with Place.at("sqlite", tmp_path / "lake").open(engine="spark", spark=spark) as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        t = lake.create_table("t", DDL)
+        t.append(rows(range(30)))
+        with lake.transaction() as tx:
+            staged = tx.table("t")
+            staged.append(rows(range(30, 60)))
+            moment = "TIMESTAMP '2024-01-01 00:00:00'"
+            staged.update({"s": "upper(list_sort([s, 'z'])[1])", "ts": moment}, where="id % 7 = 0")
+            merge = staged.merge_builder(rows(range(50, 70)), on="id")
+            merge.when_matched_update({"ts": moment, "v": "list_max([target.g, 1])"}).execute()
+        assert t.scan(where=f"ts = {moment}").count() == 18
+        assert t.scan(where="v = greatest(g, 1) AND id >= 50").count() == 10

@@ -70,3 +70,24 @@ def test_what_is_sorted_by_them_keeps_its_zeros(place: Place, partition_by: list
         for file in place.folder.rglob("ducklake-*.parquet"):
             values = pq.read_table(file)["v"].to_pylist()
             assert values == sorted(values)
+
+
+@pytest.mark.parametrize("others", [None, float("nan")], ids=["nothing", "NaN"])
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "DOUBLE[]"])
+def test_in_a_file_where_a_row_group_has_no_number(
+    place: Place, kind: str, others: float | None
+) -> None:
+    """DuckDB tells no bounds of such a file."""
+    values = [1.0, -0.0] * 1_024 + [others] * 3_000
+    of = {"DOUBLE": pa.float64(), "FLOAT": pa.float32(), "DOUBLE[]": pa.list_(pa.float64())}
+    told: list[Any] = [[value] for value in values] if kind == "DOUBLE[]" else values
+    data = pa.table({"id": range(len(values)), "v": pa.array(told, of[kind])})
+    with place.open() as lake:
+        lake.set_option("parquet_row_group_size", 2_048)
+        table = lake.create_table("t", f"id BIGINT, v {kind}")
+        table.append(data)
+        found = table.scan().to_arrow().sort_by("id")["v"]
+        assert list(map(repr, found.to_pylist())) == list(map(repr, data["v"].to_pylist()))
+        table.update({"id": "id"}, where="true")
+        found = table.scan().to_arrow().sort_by("id")["v"]
+        assert list(map(repr, found.to_pylist())) == list(map(repr, data["v"].to_pylist()))

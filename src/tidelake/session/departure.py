@@ -130,7 +130,10 @@ class Departure:
     def _staged(
         self, tx: DraftSession, draft: TableDraft, plan: ScanPlan, done: Settlement | None
     ) -> _Outcome | None:
-        if done is None or not can_flush(tx, draft, done):
+        if done is None:
+            return None
+        if not can_flush(tx, draft, done):
+            tx.discard(done.written.paths)
             return None
         return sum(done.gone.values()), done.stage(tx, draft, plan)
 

@@ -7,12 +7,14 @@ files: those of the rows, and those of what is deleted. Else it is one step afte
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelake.engine import Job
 from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.engine.parquet.writer import write_files
+from tidelake.errors import TidelakeError
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
 from tidelake.model.schema import ROW_FILE, ROW_POSITION
@@ -119,8 +121,8 @@ class WrittenFiles:
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """Writes all files of an exchange, where its rows are; picklable, because executors run it.
-    Rows leave `files`."""
+    """Writes all files of an exchange, where its rows are, or leaves none; picklable, because
+    executors run it. Rows leave `files`."""
 
     doomed: str
     coming: tuple[Arrival, ...]
@@ -130,12 +132,21 @@ class FileTask:
 
     def run(self, work: Workbench) -> WrittenFiles:
         work.reach([self.target.path, *(file.path for file in self.files)])
-        deletes = [self._deleted(work, file) for file in self.files]
-        files = [
-            write_files(work, each.sql, self.target, carries_row_ids=each.numbered)
-            for each in self.coming
-        ]
-        return WrittenFiles(deletes, files)
+        done = WrittenFiles([], [])
+        try:
+            self._write(work, done)
+        except BaseException:
+            with suppress(TidelakeError):  # what cannot be removed is left for cleanup
+                work.store.delete(done.paths)
+            raise
+        return done
+
+    def _write(self, work: Workbench, done: WrittenFiles) -> None:
+        for file in self.files:
+            done.deletes.append(self._deleted(work, file))
+        for each in self.coming:
+            made = write_files(work, each.sql, self.target, carries_row_ids=each.numbered)
+            done.files.append(made)
 
     def _deleted(self, work: Workbench, file: DataFile) -> NewDeleteFile:
         positions = f"SELECT {ROW_POSITION} AS pos FROM {self.doomed} WHERE {ROW_FILE} = {file.id}"

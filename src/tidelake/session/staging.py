@@ -20,6 +20,7 @@ from tidelake.session.planning import ReadRequest
 Losses = list[tuple[DataFile, int]]
 """Files that lose rows, and how many."""
 POINTERS = (ROW_FILE, ROW_POSITION)
+_FRESH = "_tidelake_fresh"
 _KEPT, _GONE = "_tidelake_kept", "_tidelake_gone"
 """Names that no column has: DuckDB takes `s.x` for a field if there is a struct `s`."""
 
@@ -63,9 +64,10 @@ def may_inline(tx: DraftSession, draft: TableDraft, count: int | None) -> bool:
 def _write_again(tx: DraftSession, draft: TableDraft, job: Job, sql: str) -> list[NewFile]:
     """Rows of this very transaction, in files by the writes that they came with."""
     new = f"SELECT * FROM ({sql}) WHERE {ROW_NUMBER} >= {PROVISIONAL_ROW_ID}"
+    job.define(_FRESH, f"SELECT {ROW_NUMBER} FROM ({new})")
     distance = f"{ROW_NUMBER} - {PROVISIONAL_ROW_ID}"
     width = first_of_place(1) - first_of_place(0)
-    found = job.rows(f"SELECT DISTINCT ({distance}) - ({distance}) % {width} FROM ({new})")
+    found = job.rows(f"SELECT DISTINCT ({distance}) - ({distance}) % {width} FROM {_FRESH}")
     files: list[NewFile] = []
     for place in sorted(int(start) // width for (start,) in found):
         part = f"SELECT * FROM ({sql}) WHERE {_in_place(place)}"

@@ -75,13 +75,15 @@ class ZeroMark:
         return " OR ".join(f"bool_or(coalesce({each}, false))" for each in found)
 
     def may_be_in(self, columns: Iterable[Column], file: NewFile) -> bool:
-        """What the file's statistics say: little else but an infinity is as low."""
+        """What the file's statistics say: little else but an infinity is as low. They have no
+        bounds if a row group has no number, whatever the others have."""
         kinds = {below.id: below.type for column in columns for below in column.walk()}
         return any(
-            facts.min is not None
-            and kinds.get(facts.column_id) in FLOATS
-            and float(facts.min) <= self._of(kinds[facts.column_id]) * _ROUNDING
+            facts.values != 0
+            if facts.min is None
+            else float(facts.min) <= self._of(kinds[facts.column_id]) * _ROUNDING
             for facts in file.columns
+            if kinds.get(facts.column_id) in FLOATS
         )
 
     def _of(self, kind: str) -> float:

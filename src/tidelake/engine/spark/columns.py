@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as t
 
 from tidelake.engine.spark.field_ids import Witness, default_sql, own_name
-from tidelake.engine.spark.types import spark_type
+from tidelake.engine.spark.types import spark_type, type_sql
 from tidelake.model.names import fold
 from tidelake.model.schema import ROW_ID_FIELD, ROW_SNAPSHOT_FIELD, Column
 from tidelake.plan.scan import ScanPlan
@@ -124,7 +124,7 @@ def field_of(plan: ScanPlan, column: Column, witness: Witness | None) -> ReadFie
         if witness and not by_name:
             value = witness.guard(value)
     if column.children and not by_name:
-        value = f"CAST({value} AS {_stored_sql(column)})"
+        value = f"CAST({value} AS {type_sql(_read_type(column, True))})"
     is_same = not by_name and not any(below.type in _STORED_OTHERWISE for below in column.walk())
     seen = value if is_same else _seen(column, value)
     if not column.children:
@@ -171,20 +171,6 @@ def _read_type(column: Column, by_name: bool) -> t.DataType:
             ]
         )
     return spark_type(column)
-
-
-def _stored_sql(column: Column) -> str:
-    """The type that is read, under the present names, as SQL."""
-    children = [_stored_sql(child) for child in column.children]
-    if column.type == "list":
-        return f"ARRAY<{children[0]}>"
-    if column.type == "map":
-        return f"MAP<{children[0]}, {children[1]}>"
-    if column.type == "struct":
-        names = [backtick(child.name) for child in column.children]
-        fields = (f"{name}: {kind}" for name, kind in zip(names, children, strict=True))
-        return f"STRUCT<{', '.join(fields)}>"
-    return _read_type(column, True).simpleString()
 
 
 def _seen(column: Column, value: str, depth: int = 0) -> str:

@@ -55,6 +55,10 @@ def _translate(doing: str, text: str) -> errors.TidelakeError | None:
         return _kind(told[1])(message, hint=told[3])
     if raised := _RAISED.search(text):
         return errors.Invalid(f"{doing}: {raised[1]}", hint="correct the data")
+    if "[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND]" in text:
+        return errors.Unavailable(
+            f"{doing}: an executor has died that held rows of it", hint="run it again"
+        )
     if beyond := _BEYOND.search(text):
         return errors.Unsupported(
             f"{doing}: a file holds what Spark cannot read: {beyond[1] or beyond[2]}",

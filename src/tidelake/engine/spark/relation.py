@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidelake.engine.spark.arrow_reader import nullable, user_rows
 from tidelake.engine.spark.tasks import RowsQuery
-from tidelake.engine.spark.types import is_exact
+from tidelake.engine.spark.types import is_exact, type_sql
 from tidelake.errors import Unsupported
 from tidelake.model.names import fold
 
@@ -83,19 +83,16 @@ def as_columns(frame: DataFrame, columns: Sequence[Column]) -> Relation:
     """Rows that Spark has computed, under the names and in the types that DuckDB would give."""
     names = [column.name for column in columns]
     fields = list(frame.schema)
-    kinds = [
-        nullable([column])[0].dataType.simpleString() if is_exact(column) else None
-        for column in columns
-    ]
+    kinds = [nullable([column])[0].dataType if is_exact(column) else None for column in columns]
     alike = [
-        kind in (None, field.dataType.simpleString())
+        kind is None or kind.simpleString() == field.dataType.simpleString()
         for field, kind in zip(fields, kinds, strict=True)
     ]
     if all(alike) and [field.name for field in fields] == names:
         return Relation(frame, tuple(columns))
     named = [f"c{place}" for place in range(len(names))]
     chosen = [
-        name if is_alike else f"CAST({name} AS {kind}) AS {name}"
+        name if kind is None or is_alike else f"CAST({name} AS {type_sql(kind)}) AS {name}"
         for name, kind, is_alike in zip(named, kinds, alike, strict=True)
     ]
     return Relation(frame.toDF(*named).selectExpr(*chosen).toDF(*names), tuple(columns))

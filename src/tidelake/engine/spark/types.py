@@ -10,6 +10,7 @@ from pyspark.sql import types as t
 from tidelake.errors import Unsupported
 from tidelake.model.schema import Column
 from tidelake.model.types import SPARK_NAMES
+from tidelake.plan.spark_literal import backtick
 
 TIMES = {"time"}
 
@@ -54,6 +55,18 @@ def spark_type(column: Column) -> t.DataType:
                 hint=f"leave {column.name!r} out with columns=[…], or read with engine='local'",
             )
     return _type(column)
+
+
+def type_sql(kind: t.DataType) -> str:
+    """The type as Spark's SQL spells it, whatever the names in it are."""
+    if isinstance(kind, t.ArrayType):
+        return f"ARRAY<{type_sql(kind.elementType)}>"
+    if isinstance(kind, t.MapType):
+        return f"MAP<{type_sql(kind.keyType)}, {type_sql(kind.valueType)}>"
+    if isinstance(kind, t.StructType):
+        fields = (f"{backtick(field.name)}: {type_sql(field.dataType)}" for field in kind)
+        return f"STRUCT<{', '.join(fields)}>"
+    return kind.simpleString()
 
 
 def is_exact(column: Column) -> bool:
