@@ -375,9 +375,7 @@ def test_nobody_says_how_many_or_how_complete_at_that_time(lake):
         early.scan(require=0.1).count()
 
 
-@pytest.mark.parametrize(
-    "command", [["count"], ["scan"], ["export", "--to", "-", "--format", "csv"]]
-)
+@pytest.mark.parametrize("command", ["count", "scan", "export --to - --format csv"])
 def test_the_command_line_knows_that_time(tmp_path, command):
     place = Place.at("sqlite", tmp_path)
     with place.open() as lake:
