@@ -7,10 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import tidelake
 from tests.cases import every
 from tests.join.pairs import Row, flattened, in_order, joined
+from tidelake.cli import main
 from tidelake.errors import Invalid, NotFound
 from tidelake.testing.place import Place
 
@@ -311,3 +313,78 @@ def test_what_cannot_work_is_refused(lake):
     table = lake.create_table("facts", COLUMNS, **SETTINGS)
     with pytest.raises(Invalid, match="knowledge time needs it"):
         table.evolve(drop=["known"])
+
+
+def vendors_table(lake: Any) -> Any:
+    """Two rows that were known in March 2014, and one that came in July."""
+    lake.set_option("data_inlining_row_limit", 0)
+    t = lake.create_table("facts", COLUMNS, **SETTINGS, entity="k", bucket="1d")
+    rows = [("a", 1, 10), ("a", 2, 180), ("b", 3, 20)]
+    t.append([{"k": k, "t": day(0), "p": p, "known": day(known)} for k, p, known in rows])
+    return t
+
+
+EARLY = day(60)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    {
+        "clone": lambda _, t: t.known_at(EARLY).clone("copy"),
+        "clone(known_at=…)": lambda _, t: t.clone("copy", known_at=EARLY),
+        "a state": lambda _, t: t.clone("copy", known_at=EARLY, as_of=day(5)),
+        "freeze": lambda lake, t: lake.freeze("copy", t.known_at(EARLY)),
+        "freeze(known_at=…)": lambda lake, t: lake.freeze("copy", t, known_at=EARLY),
+        "freeze of a state": lambda lake, t: lake.freeze("copy", t.known_at(EARLY).as_of(day(5))),
+        "of a scan": lambda lake, t: lake.freeze("copy", t.scan(where="p > 0", known_at=EARLY)),
+        "of SQL": lambda lake, _: lake.freeze("copy", "FROM facts", known_at=EARLY),
+        "of a query": lambda lake, _: lake.freeze("copy", lake.sql("FROM facts", known_at=EARLY)),
+        "CALL": lambda lake, _: lake.sql(f"CALL clone('facts', 'copy', known_at => '{EARLY}')"),
+    }.values(),
+)
+def test_copies_have_what_was_known_then(lake, copy):
+    t = vendors_table(lake)
+    made = copy(lake, t)
+    assert sorted(row["p"] for row in made.to_dicts()) == [1, 3]
+    if lake.frozen():
+        facts = lake.frozen("copy").facts
+        assert facts.known_at == t.log()[-1].snapshot_id
+        assert EARLY.isoformat()[:10] in str(facts)
+        assert lake.frozen("copy").verify().ok
+
+
+def test_what_knows_nothing_of_that_time_is_not_frozen(lake):
+    vendors_table(lake)
+    lake.create_table("plain", "id INT").append([{"id": 1}])
+    for query in ("FROM plain", "SELECT * FROM facts, plain"):
+        with pytest.raises(NotFound, match="no snapshot at or before 2014"):
+            lake.freeze("copy", query, known_at=EARLY)
+    with pytest.raises(NotFound):
+        lake.freeze("copy", "FROM facts", known_at="no tag")
+    assert lake.frozen() == []
+
+
+def test_nobody_says_how_many_or_how_complete_at_that_time(lake):
+    early = vendors_table(lake).known_at(EARLY)
+    assert early.count() == 2
+    assert "<td>3</td>" not in early._repr_html_()
+    assert "rows" not in early._repr_html_().partition("head()")[0]
+    assert early.completeness is None
+    assert early.explain().completeness is None
+    with pytest.raises(Invalid, match="no coverage"):
+        early.scan(require=0.1).count()
+
+
+@pytest.mark.parametrize("command", ["count", "scan", "export --to - --format csv"])
+def test_the_command_line_knows_that_time(tmp_path, command):
+    place = Place.at("sqlite", tmp_path)
+    with place.open() as lake:
+        vendors_table(lake)
+    name, *more = command.split()
+    asked = ["--catalog", place.url, name, "facts", *more, "--known-at", EARLY.isoformat()]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    told = done.output.strip()
+    assert (
+        told == "2" if name == "count" else all(day(n).date().isoformat() in told for n in (10, 20))
+    )

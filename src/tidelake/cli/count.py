@@ -39,8 +39,8 @@ def count(
         tidelake count prices --where "price > 100" --as-of 2024-03-15 \\
             --known-at eod-friday
     """
-    with options.lake(known_at) as lake:
-        rows = lake.table(table).scan(where=all_of(conditions), as_of=as_of).count()
+    with options.table(table, known_at) as found:
+        rows = found.scan(where=all_of(conditions), as_of=as_of).count()
     if options.as_json:
         render.document({"table": table, "rows": rows})
     else:

@@ -21,6 +21,7 @@ from tidelake.cli.program import (
     global_options,
     known_at_option,
     pass_options,
+    table_at,
 )
 from tidelake.cli.row_options import all_of, columns_option, listed_columns, where_option
 from tidelake.errors import Denied, Invalid, TidelakeError, Unavailable
@@ -62,11 +63,13 @@ def export(options: Options, /, table: str | None, to: str, **given: Any) -> Non
     """
     _check(table, to, given)
     write = _WRITERS[given["form"] or _ending(to)]
-    with options.lake(given["known_at"]) as lake:
+    with options.lake() as lake:
         if given["query"] is not None:
-            rows: LazyRows = lake.sql(given["query"], as_of=given["as_of"])
+            moments = {name: given[name] for name in ("as_of", "known_at")}
+            rows: LazyRows = lake.sql(given["query"], **moments)
         else:
-            rows = lake.table(str(table)).scan(
+            found = table_at(lake, str(table), given["known_at"])
+            rows = found.scan(
                 columns=listed_columns(given["lists"]),
                 where=all_of(given["conditions"]),
                 as_of=given["as_of"],
@@ -75,7 +78,7 @@ def export(options: Options, /, table: str | None, to: str, **given: Any) -> Non
             write(rows.to_batches(), sys.stdout.buffer)
             return
         whole = given["query"] is None and not given["conditions"] and given["as_of"] is None
-        total = lake.table(str(table)).count() if whole else None
+        total = found.count() if whole else None
         with (
             _whole_file(Path(to).resolve()) as file,
             row_progress(f"exporting to {to}", total) as tell,

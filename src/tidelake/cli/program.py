@@ -16,11 +16,12 @@ from tidelake import __version__
 from tidelake.cli import lake_names
 from tidelake.cli.render import result
 from tidelake.cli.sections import SECTIONS
-from tidelake.errors import TidelakeError, TidelakeWarning
+from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.terms import CommitTerms
 
 if TYPE_CHECKING:
     from tidelake.lake.lake import Lake
+    from tidelake.lake.table import Table
     from tidelake.model.change import WriteResult
 
 _INTERRUPTED = 130
@@ -53,6 +54,13 @@ class Options:
             yield lake if known_at is None else lake.known_at(known_at)
 
     @contextmanager
+    def table(self, name: str, known_at: str | None = None) -> Iterator[Table]:
+        """A table, to be read at a moment if one is given. If a column of it tells when rows became
+        known, that may be before the lake was there."""
+        with self.lake() as lake:
+            yield table_at(lake, name, known_at)
+
+    @contextmanager
     def writable(self) -> Iterator[Lake]:
         """The lake, opened for writing. One that is not there is not created: `init` does that."""
         from tidelake.lake.connect import connect
@@ -73,6 +81,17 @@ class Options:
 
 
 pass_options = click.make_pass_decorator(Options, ensure=True)
+
+
+def table_at(lake: Lake, name: str, known_at: str | None) -> Table:
+    """A table of a lake, at a moment if one is given. One that is there under another name by now,
+    or is gone, is known by the name that it had then."""
+    if known_at is None:
+        return lake.table(name)
+    try:
+        return lake.table(name).known_at(known_at)
+    except NotFound:
+        return lake.known_at(known_at).table(name)
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

@@ -63,8 +63,8 @@ def scan(
         tidelake scan prices --where "ts >= DATE '2024-03-15'" --explain
         tidelake scan prices --as-of 2024-03-15T14:30:00 --require 0.99
     """
-    with options.lake(known_at) as lake:
-        chosen = lake.table(table).scan(
+    with options.table(table, known_at) as found:
+        chosen = found.scan(
             columns=listed_columns(lists), where=all_of(conditions), as_of=as_of, require=require
         )
         if explain:

@@ -48,8 +48,8 @@ def completeness(
 ) -> float | None:
     """How much of what is expected of these entities (None: of all) is there, from 0 to 1: up to a
     moment in nanoseconds since 1970, else that of the source, else now. None if the table keeps no
-    coverage."""
-    if Series.maybe(_info(source)) is None:
+    coverage, and for a time before the lake's own record."""
+    if source.known_by is not None or Series.maybe(_info(source)) is None:
         return None
     return _up_to_now(source, entity, as_of, start).ratio
 
@@ -65,6 +65,7 @@ def check_complete(
     """Raise Incomplete if there is less than that; Invalid if nobody can tell, since the table
     keeps no coverage."""
     wanted = required_ratio(required)
+    source.check_recorded("coverage")
     check_kept(source)
     found = _up_to_now(source, entity, as_of, start)
     if not is_enough(found, wanted):

@@ -42,7 +42,7 @@ def clone(tx: DraftSession, source: Source, target: TableName) -> WriteResult:
     with tx.reading() as reader:
         table = tx.table_info(reader, at, source.name)
     draft = _declare(tx, table, target)
-    if source.as_of is not None:
+    if source.as_of is not None or source.known_by is not None:
         state = OfScan(replace(source, snapshot_id=at)).ready(tx)
         done = writes.append(tx, target, state.rows(draft.columns))
     else:

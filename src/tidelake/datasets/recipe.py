@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any, Protocol
 
 from tidelake.engine.row_source import RowSource
 from tidelake.errors import Conflict, Invalid, NotFound
-from tidelake.event_time.state import plan_state
+from tidelake.event_time.state import plan_read
 from tidelake.model.event_time import as_moment, moment_text
 from tidelake.model.names import quote
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Column, Schema
 from tidelake.model.snapshot import Snapshot
+from tidelake.model.tag import parse_moment
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.drafting import DraftSession
@@ -57,10 +58,18 @@ class Recipe(Protocol):
 
 
 def snapshot_of(tx: DraftSession, known_at: int | str | date | None) -> Snapshot:
-    """The snapshot that is read, for a tenant the newest of its own up to then."""
+    """The snapshot that is read, for a tenant the newest of its own up to then. For a time before
+    the lake it is the newest, with that time: whoever reads the tables is told if they know nothing
+    of it."""
     with tx.reading() as reader:
         if known_at is not None:
-            return tx.resolve(reader, known_at)
+            try:
+                return tx.resolve(reader, known_at)
+            except NotFound:
+                early = parse_moment(known_at)
+                if not isinstance(early, datetime):
+                    raise
+            return replace(tx.committed.resolve(reader, tx.base), time=early)
         with suppress(NotFound):
             return tx.committed.resolve(reader, tx.base)
     raise NotFound("there is nothing in this lake yet", hint="create a table first")
@@ -125,7 +134,9 @@ class OfScan:
     def text(self) -> str:
         names = "*" if self.columns is None else ", ".join(map(quote, self.columns))
         given = self.where.sql() if isinstance(self.where, Predicate) else self.where
-        return f"SELECT {names} FROM {self.source.name}" + (f" WHERE {given}" if given else "")
+        known = early_text(self.source.known_by)
+        where = f" WHERE {given}" if given else ""
+        return f"SELECT {names} FROM {self.source.name}{known}{where}"
 
     @property
     def as_of(self) -> str | None:
@@ -133,6 +144,7 @@ class OfScan:
 
     @property
     def known_at(self) -> int | str | date | None:
+        """Its snapshot; what a column tells of the time before the lake is told by the text."""
         return self.source.snapshot_id
 
     def ready(self, tx: DraftSession, /) -> Ingredients:
@@ -153,9 +165,7 @@ class OfScan:
         """A read of it, in a transaction."""
         at = tx.base if self.source.snapshot_id is None else self.source.snapshot_id
         asked = ReadRequest(self.columns, self.where)
-        if self.source.as_of is None:
-            return tx.plan(self.source.name, at, asked)
-        return plan_state(tx, self.source.name, at, self.source.as_of, asked)
+        return plan_read(replace(self.source, session=tx, snapshot_id=at), asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +206,11 @@ def _sources(
                 return None
             found.add(tx.view.find(reader, each.snapshot_id, "table", each.table))
     return None if None in found else frozenset(id_ for id_ in found if id_ is not None)
+
+
+def early_text(known_by: int | None) -> str:
+    """A moment from before the lake, as SQL names it behind a table."""
+    return "" if known_by is None else f" FOR SYSTEM_TIME AS OF '{moment_text(known_by)}'"
 
 
 def as_of_text(as_of: str | date | None) -> str | None:

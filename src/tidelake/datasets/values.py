@@ -11,7 +11,8 @@ from tidelake.drawing.report import DrawableReport
 @dataclass(frozen=True, slots=True)
 class DataSetFacts:
     """A data set: `table` has its rows, `query` gave them as of `as_of` in event time, and as the
-    lake knew them at the snapshot `known_at`, which was made at `known_time`. `fingerprint` is of
+    lake knew them at the snapshot `known_at`, which was made at `known_time`; or, by what
+    their columns say, at this time before the lake. `fingerprint` is of
     all rows, whatever their order. `rebased_at` is when rows of it were erased, if some were."""
 
     name: str

@@ -168,9 +168,10 @@ class Table(TableHistory, TableUpkeep, TableCoverage, TableWrites, LazyRows):
     def _sheet(self) -> Sheet:
         info = self.info
         known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
+        is_part = self.source.as_of is not None or self.source.known_by is not None
         sheet = Sheet.of(
             repr(self).strip("<>"),
-            rows=None if known is None or self.source.as_of is not None else f"{known:,}",
+            rows=None if known is None or is_part else f"{known:,}",
             key=", ".join(self.key) or None,
             event_time=self.event_time,
             coverage=None if (kept := self.coverage_settings) is None else _in_words(kept),
