@@ -6,7 +6,7 @@ import polars
 import pytest
 
 import tidelake
-from tidelake.errors import Invalid, NotFound, TidelakeError, Unsupported
+from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unsupported
 from tidelake.testing import duck
 from tidelake.testing.place import Place
 
@@ -50,6 +50,39 @@ CALLS = {
     "a condition among columns": (
         lambda lake: lake.table("t").scan("v > 3").count(),
         "no column 'v > 3'",
+    ),
+    "a number for a column": (lambda _: tidelake.col(5), r"col\(5\) names no column"),
+    "a number for a pattern": (
+        lambda _: tidelake.col("k").like(5),
+        "like takes a text, not 5",
+    ),
+    "a number for a beginning": (
+        lambda _: tidelake.col("k").starts_with(5),
+        "starts_with takes a text, not 5",
+    ),
+    "a column twice": (
+        lambda lake: lake.table("t").scan(["k", "k"]).to_arrow(),
+        "named twice",
+    ),
+    "one table to verify": (
+        lambda lake: lake.verify(tables="nosuch"),
+        "never been a table main.nosuch",
+    ),
+    "a delete to freeze": (
+        lambda lake: lake.freeze("x", "DELETE FROM t"),
+        "DELETE is not a query",
+    ),
+    "a view of a column that is not there": (
+        lambda lake: lake.create_view("new", "SELECT nosuch FROM t"),
+        'column "nosuch" not found',
+    ),
+    "a view of a function that is not there, in SQL": (
+        lambda lake: lake.sql("CREATE VIEW new AS SELECT v + k FROM t"),
+        "No function matches",
+    ),
+    "a view of a state of columns that are not there": (
+        lambda lake: lake.create_view("new", "SELECT nosuch FROM t AT (VERSION => 1)"),
+        'column "nosuch" not found',
     ),
     "no key to merge by": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}]),
@@ -212,3 +245,18 @@ def test_one_name_is_not_its_letters(lake):
     lake.create_view("letters", "SELECT v FROM t", columns="xy")
     assert lake.sql("FROM letters").column_names() == ["xy"]
     lake.drop("letters")
+
+
+def test_a_transaction_that_was_too_late_is_told_what_came_between(lake):
+    counters = lake.create_table("counters", "id BIGINT, n BIGINT")
+    counters.append([{"id": 1, "n": 0}])
+    for do, said in (
+        (lambda t: t.update({"n": "n + 1"}), "somebody else changed rows of main.counters"),
+        (lambda t: t.append([{"id": 2, "n": 0}]), "somebody else added rows to main.counters"),
+    ):
+        tx = lake.transaction()
+        tx.table("counters").update({"n": "n + 10"})
+        do(counters)
+        with pytest.raises(Conflict, match=said):
+            tx.commit()
+    lake.drop("counters")

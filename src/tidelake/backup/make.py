@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def _check_place(session: Session, folder: str) -> None:
             f"{folder} and the lake's data path lie in each other",
             hint="a backup belongs somewhere else, best of all on another machine",
         )
-    if is_local(folder) and local_path(folder.rstrip("/")).is_file():
+    if is_local(folder) and os.path.isfile(local_path(folder.rstrip("/"))):  # noqa: PTH113 - any name
         raise Invalid(
             f"{folder.rstrip('/')} is a file", hint="a backup is a folder: name one that is new"
         )

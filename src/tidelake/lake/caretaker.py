@@ -133,7 +133,8 @@ class Caretaker(Publisher):
         self.session.namespace.check_whole("verify")
         if fingerprint:
             self.session.namespace.check_role("maintain")
-        return verify(self.session, deep=deep, fingerprint=fingerprint, tables=tables)
+        names = [tables] if isinstance(tables, str) else tables
+        return verify(self.session, deep=deep, fingerprint=fingerprint, tables=names)
 
     def reindex(self) -> None:
         """Make planning fast: update indexes, and summaries of many files at once. Answers do not

@@ -141,7 +141,7 @@ class Changeable(Browsable):
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
         """A view in DuckDB's SQL over this lake's tables."""
-        from tidelake.sql.query import check_view
+        from tidelake.sql.query import check_new_view
         from tidelake.write import definitions
 
         parsed = self.session.namespace.parse(name)
@@ -151,7 +151,7 @@ class Changeable(Browsable):
             parsed,
             terms,
             lambda tx: definitions.create_view(
-                tx, parsed, sql, columns=names, replaces=replace, check=check_view
+                tx, parsed, sql, columns=names, replaces=replace, check=check_new_view
             ),
         )
 

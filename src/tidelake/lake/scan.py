@@ -80,7 +80,10 @@ class Scan(LazyRows):
             for name in self.columns
         ]
         if len(set(self.columns)) < len(self.columns):
-            raise Invalid(f"a column is named twice in columns={list(self.columns)!r}")
+            raise Invalid(
+                f"a column is named twice in columns={list(self.columns)!r}",
+                hint="name each column once",
+            )
         return _Selection(tuple(dict.fromkeys(read)), f"SELECT {', '.join(parts)} FROM {ROWS}")
 
     def _complete(self) -> Scan:

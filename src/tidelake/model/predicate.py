@@ -245,10 +245,10 @@ class Ref(Guessable):
         return IsNull(self.name, negated=True)
 
     def starts_with(self, prefix: str) -> Predicate:
-        return StartsWith(self.name, prefix)
+        return StartsWith(self.name, _text("starts_with", prefix))
 
     def like(self, pattern: str) -> Predicate:
-        return Like(self.name, pattern)
+        return Like(self.name, _text("like", pattern))
 
     def __getitem__(self, field: str) -> Ref:
         """A field of a struct: `col("who")["name"]` is `col("who.name")`."""
@@ -299,7 +299,15 @@ class Ref(Guessable):
 
 def col(name: str) -> Ref:
     """A column to build a condition from: `col("x") > 5`."""
+    if not isinstance(name, str):
+        raise Invalid(f"col({name!r}) names no column", hint='give its name: col("x") > 5')
     return Ref(name)
+
+
+def _text(method: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"{method} takes a text, not {value!r}", hint=f"write {method}('a%')")
+    return value
 
 
 def _parts(kind: type[And | Or], predicate: Predicate) -> tuple[Predicate, ...]:

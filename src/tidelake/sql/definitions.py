@@ -13,7 +13,7 @@ from tidelake.model.names import TableName, quote
 from tidelake.model.schema import Column
 from tidelake.session.drafting import DraftSession
 from tidelake.sql.parameters import NOTHING, Bindings
-from tidelake.sql.query import Query, check_view, written_query
+from tidelake.sql.query import Query, check_new_view, written_query
 from tidelake.sql.words import Words
 from tidelake.write import definitions
 from tidelake.write import rows as writes
@@ -123,7 +123,7 @@ def _create_view(words: Words, *, replaces: bool = False) -> Operation:
         if tolerant and has(tx, "view", name):
             return DONE
         return definitions.create_view(
-            tx, name, select, columns=columns, replaces=replaces, check=check_view
+            tx, name, select, columns=columns, replaces=replaces, check=check_new_view
         )
 
     return create

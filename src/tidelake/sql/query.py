@@ -57,9 +57,33 @@ def written_query(session: Session, text: str, beside: Bindings) -> Query:
 
 def check_view(session: Session, text: str) -> None:
     """Raise unless the text can be a view's: a query in DuckDB's SQL of what is there."""
+    _query_of_view(session, text)
+
+
+def check_new_view(session: Session, text: str) -> None:
+    """Raise also unless its columns and functions are there. No file is looked at for that."""
+    query = _query_of_view(session, text)
+    bare = {
+        name: _without_rows(plan)
+        for name, plan in query.tables.items()
+        if isinstance(plan, ScanPlan | AsOfPlan)
+    }
+    if len(bare) == len(query.tables):  # functions of the lake would have to be run
+        session.local.described(query.whole_sql(), bare)
+
+
+def _without_rows(plan: ScanPlan | AsOfPlan) -> ScanPlan | AsOfPlan:
+    """As of a table that has the same columns, and is empty."""
+    if isinstance(plan, AsOfPlan):
+        parts = tuple(replace(part, files=(), inlined=()) for part in plan.parts)
+        return replace(plan, parts=parts, rollup=None)
+    return replace(plan, files=(), inlined=())
+
+
+def _query_of_view(session: Session, text: str) -> Query:
     query, values = query_of(text)
     refuse_harm(query.node, "a view", FUNCTIONS)
-    Query(session, text, query, values)
+    return Query(session, text, query, values)
 
 
 _PLANS = "_tidelake_plans"

@@ -39,7 +39,7 @@ def not_supported(text: str) -> Unsupported:
         )
     first = words[0] if words else ""
     if first in _WRITES:
-        return Unsupported(f"{first} is not a query", hint=HINT)
+        return Unsupported(f"{first} is not a query", hint="write a SELECT")
     return Unsupported(f"{first} is not supported", hint=_INSTEAD.get(first, HINT))
 
 

@@ -154,7 +154,8 @@ def _check_rows(
 ) -> None:
     words = {*ADDS_ROWS, *_GOING} if landed is None else landed.get(table.id, set())
     if write.read and words & ADDS_ROWS:
-        raise Conflict(f"somebody else added rows to {table.name}", hint=_AGAIN)
+        done = "changed rows of" if words & _GOING else "added rows to"
+        raise Conflict(f"somebody else {done} {table.name}", hint=_AGAIN)
     if write.alone and words & _GOING:
         raise Conflict(f"somebody else deleted rows from {table.name}", hint=_AGAIN)
     if words or landed is None:
