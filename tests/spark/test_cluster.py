@@ -176,16 +176,20 @@ merge.execute()
 """
 
 
+def put_rows(place: Place) -> None:
+    """In files of which a few are for one task."""
+    with place.open() as lake:
+        t = lake.create_table("t", "id BIGINT, v VARCHAR")
+        for first in range(0, 20_000, 500):
+            t.append([{"id": n, "v": f"v{n}"} for n in range(first, first + 500)])
+
+
 def test_executors_die_when_some_files_of_a_write_are_there(
     place: Place, spark_cluster: "SparkCluster", tmp_path: Path
 ) -> None:
     """A task has written delete files; another does all of it again. Rows of a source, once they
     have been taken, are on executors alone: without them the write fails, and may be repeated."""
-    with place.open() as lake:
-        t = lake.create_table("t", "id BIGINT, v VARCHAR")
-        for first in range(0, 20_000, 500):
-            ids = range(first, first + 500)
-            t.append([{"id": n, "v": f"v{n}"} for n in ids])
+    put_rows(place)
     found = {n: f"v{n}" for n in range(20_000)}
     found |= {n: f"u{n}" for n in range(0, 8_000, 2)}
     found |= {n: f"m{n}" for n in range(9_000, 12_000) if n % 3}
@@ -202,6 +206,21 @@ def test_executors_die_when_some_files_of_a_write_are_there(
     with place.open() as lake:
         lake.cleanup(older_than="0 seconds")
         assert lake.verify().ok
+
+
+def test_the_driver_dies_when_some_files_of_a_write_are_there(
+    place: Place, spark_cluster: "SparkCluster", tmp_path: Path
+) -> None:
+    put_rows(place)
+    before = place.files()
+    with spark_cluster.start_python(BEGIN + CHANGES, place.url, str(tmp_path)):
+        until_files(place, 1)
+    while spark_cluster.executors():  # they hear of it
+        time.sleep(0.1)
+    assert read(place) == [(n, f"v{n}") for n in range(20_000)]
+    with place.open() as lake:
+        lake.cleanup(older_than="0 seconds")
+    assert place.files() == before
 
 
 @pytest.fixture

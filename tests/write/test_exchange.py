@@ -109,6 +109,16 @@ def layout(lake: tidelake.Lake) -> list[tuple[int, int, int]]:
 def test_the_rows_are_those_of_the_local_engine(
     tmp_path: Path, spark: Any, options: dict[str, Any]
 ) -> None:
+    agree(tmp_path, spark, options)
+
+
+@pytest.mark.slow
+def test_the_rows_are_the_same_over_connect(tmp_path: Path, spark_connect: Any) -> None:
+    agree(tmp_path, spark_connect, {})
+
+
+def agree(tmp_path: Path, spark: Any, options: dict[str, Any]) -> None:
+    """Both engines write the same, snapshot by snapshot."""
     here, there = (Place.at("sqlite", tmp_path / name) for name in ("here", "there"))
     with here.open() as lake:
         write(lake, **options)
