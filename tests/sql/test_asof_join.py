@@ -223,6 +223,12 @@ def test_what_makes_no_sense_is_refused(lake, call, message):
         lake.sql(f"FROM {call}").to_arrow()
 
 
+@pytest.mark.parametrize("rights", ["[]", "MAP {}"])
+def test_a_join_has_a_right_side(lake, rights):
+    with pytest.raises(Invalid, match="right side"):
+        lake.sql(f"FROM asof_join('labels', {rights}, on => 'symbol', left_time => 'at')")
+
+
 def test_a_view_of_itself_is_refused(lake):
     lake.create_view("circle", "SELECT symbol, made FROM labels")
     lake.sql("CREATE OR REPLACE VIEW round AS SELECT * FROM circle")
