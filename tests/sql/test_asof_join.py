@@ -86,8 +86,9 @@ CASES: dict[str, Any] = {
     "asof_join((SELECT * FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM"
     " labels)), (FROM prices WHERE symbol <> ')'), on => ['symbol'], left_time => 'made',"
     " right_time => 'ts')": lambda t: joined(
-        t.sql("FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM labels)"),
+        t,
         t.sql("FROM prices WHERE symbol <> ')'"),
+        t.sql("FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM labels)"),
         on="symbol",
         right_time="ts",
     ),
