@@ -266,3 +266,29 @@ def test_importing_tidelake_loads_no_spark() -> None:
     code = "import sys, tidelake; tidelake.connect; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert tidelake.spark.register is not None
+
+
+def test_a_time_before_the_lake_is_read_as_a_column_tells(tmp_path: Path) -> None:
+    place = Place.at("sqlite", tmp_path)
+    with place.open() as lake:
+        lake.create_table("older", "id INT")
+        facts = lake.create_table(
+            "facts",
+            "k VARCHAR, t DATE, known TIMESTAMP",
+            key="k",
+            event_time="t",
+            knowledge_time="known",
+        )
+        between = lake.log()[-1].time
+        rows = [("a", datetime(2014, 1, 1)), ("b", datetime(2014, 6, 1))]
+        facts.append([{"k": k, "t": "2013-12-31", "known": known} for k, known in rows])
+        early = {"catalog": place.url, "path": "facts", "known_at": "2014-03-01"}
+        assert read(**early)["k"].to_pylist() == ["a"]
+        assert read(**early, as_of="2014-01-01")["k"].to_pylist() == ["a"]
+        assert read(**early, where="k >= 'a'")["k"].to_pylist() == ["a"]
+        assert read(**{**early, "known_at": between.isoformat()}).num_rows == 2
+        assert facts.known_at(between).count() == 2
+        with pytest.raises(Invalid, match="no changes"):
+            read(**early, changes_since=0)
+        with pytest.raises(NotFound, match="no snapshot at or before 2014"):
+            read(**{**early, "path": "older"})

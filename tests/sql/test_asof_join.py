@@ -86,8 +86,9 @@ CASES: dict[str, Any] = {
     "asof_join((SELECT * FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM"
     " labels)), (FROM prices WHERE symbol <> ')'), on => ['symbol'], left_time => 'made',"
     " right_time => 'ts')": lambda t: joined(
-        t.sql("FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM labels)"),
+        t,
         t.sql("FROM prices WHERE symbol <> ')'"),
+        t.sql("FROM labels WHERE made IS NOT NULL AND seen IN (SELECT max(seen) FROM labels)"),
         on="symbol",
         right_time="ts",
     ),
@@ -221,6 +222,12 @@ def test_moments_of_the_query_hold_for_all_sides(lake):
 def test_what_makes_no_sense_is_refused(lake, call, message):
     with pytest.raises((Invalid, NotFound), match=message):
         lake.sql(f"FROM {call}").to_arrow()
+
+
+@pytest.mark.parametrize("rights", ["[]", "MAP {}"])
+def test_a_join_has_a_right_side(lake, rights):
+    with pytest.raises(Invalid, match="right side"):
+        lake.sql(f"FROM asof_join('labels', {rights}, on => 'symbol', left_time => 'at')")
 
 
 def test_a_view_of_itself_is_refused(lake):

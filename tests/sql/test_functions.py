@@ -230,6 +230,23 @@ def test_what_is_read_for_functions_and_ranges_is_told_too(
     assert found.count() == len(tables)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *("INSERT INTO plain VALUES ('z', 'Z')", "UPDATE facts SET v = 1", "DELETE FROM facts"),
+        *("CALL compact('facts')", "CREATE TABLE z (a INT)", "DROP TABLE facts"),
+        "MERGE INTO facts t USING facts s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_only_queries_are_explained(place: Facts, statement: str) -> None:
+    before = place.lake.snapshots()[-1].snapshot_id
+    verb = statement.split()[0]
+    with pytest.raises(Unsupported, match=f"EXPLAIN of {verb} is not supported") as told:
+        place.lake.sql(f"EXPLAIN {statement}")
+    assert type(told.value) is Unsupported
+    assert place.lake.snapshots()[-1].snapshot_id == before
+
+
 def test_every_function_is_tried() -> None:
     tried = {call.partition("(")[0].lower() for call in CASES}
     alone = {"across_tenants", "snapshots", "table_files", "tables", "tags"}

@@ -159,6 +159,8 @@ def by_name(
 ) -> dict[str, Feature]:
     """Features by the names that their columns begin with: those that they are given, else their
     own, else that of the table."""
+    if not listed:
+        raise Invalid("there is no right side", hint="give one table, or several as a list")
     found: dict[str, Feature] = {}
     for given, feature in listed:
         name = given or feature.name or own_name(feature.table)

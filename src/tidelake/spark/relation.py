@@ -12,11 +12,13 @@ from tidelake.engine.export import columns_of_query
 from tidelake.errors import Invalid
 from tidelake.history.changes import Changes, feed_columns
 from tidelake.lake.lake import Lake
+from tidelake.lake.table import Table
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Opaque, Predicate
 from tidelake.model.schema import Column
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.source import Source
 from tidelake.spark.options import EARLIEST, SourceOptions
 from tidelake.spark.pieces import QueryPiece, change_pieces, scan_pieces
 from tidelake.sql.query import Query
@@ -24,17 +26,26 @@ from tidelake.sql.query import Query
 
 @dataclass(frozen=True)
 class NamedRelation:
-    """What options ask for of a lake; `snapshot_id` is where it is read."""
+    """What options ask for of a lake; `snapshot_id` is where it is read, and `known_by` the time
+    that is meant if it is one before the lake's own record of the table."""
 
     lake: Lake
     options: SourceOptions
     snapshot_id: int
+    known_by: int | None = None
 
     @staticmethod
     def of(lake: Lake, options: SourceOptions, pinned: int | None = None) -> NamedRelation:
         """At the snapshot that is given or that the options say, else at the newest."""
-        moment = options.moment("known_at") if pinned is None else pinned
+        said = options.moment("known_at")
+        moment = said if pinned is None else pinned
         with lake.session.reading() as reader:
+            early = None
+            if said is not None:
+                early = Source(lake.session, options.table).before_record(reader, said)
+            if early is not None:
+                at = early.at(reader) if pinned is None else pinned
+                return NamedRelation(lake, options, at, early.known_by)
             if moment is None:
                 return NamedRelation(lake, options, lake.session.at(reader))
             found = lake.session.resolve(reader, moment).snapshot_id
@@ -65,7 +76,7 @@ class NamedRelation:
         return scan_pieces(self._plan(names, filters))
 
     def _plan(self, names: Sequence[str], filters: Predicate | None) -> ScanPlan | AsOfPlan:
-        table = self._pinned.table(str(self.name))
+        table = Table(replace(self._pinned.table(str(self.name)).source, known_by=self.known_by))
         if (moment := self.options.text("as_of")) is not None:
             table = table.as_of(moment)
         return table.scan(columns=names, where=self._where(filters)).plan()
@@ -86,6 +97,7 @@ class NamedRelation:
         if since is None:
             return None
         self.options.refuse(("where",), "when changes are read")
+        Source(self.lake.session, self.name, known_by=self.known_by).check_recorded("changes")
         first = None if since == EARLIEST else since
         return Changes(self._pinned.session, self.name, first, self.snapshot_id)
 

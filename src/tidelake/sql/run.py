@@ -25,13 +25,14 @@ def run(
     """A query, which runs when its rows are asked for; anything else is done at once."""
     if not isinstance(text, str):
         raise Invalid(f"{text!r} is no SQL", hint='lake.sql("SELECT …")')
-    operation = definition(Words(text), beside)
-    if operation is None:
+    explains = Words(text).next == "EXPLAIN"
+    operation = None if explains else definition(Words(text), beside)
+    if operation is None and not explains:
         operation = piecewise(text, beside) or merge_of(text, beside)
     if operation is None:
         if terms != NO_TERMS:
             raise Invalid("a query is not committed", hint="terms such as once= are for writes")
-        if Words(text).next == "EXPLAIN":
+        if explains:
             inner = _explained(text)
             return Query(session, text, *query_of(inner, beside), beside, explained=True)
         return Query(session, text, *query_of(text, beside), beside)
@@ -48,7 +49,13 @@ def _explained(text: str) -> str:
             "EXPLAIN ANALYZE is not supported: EXPLAIN tells what would be read, and runs nothing",
             hint="EXPLAIN SELECT …",
         )
-    return words.rest()
+    verb = words.next
+    if not is_query(inner := words.rest()):
+        raise Unsupported(
+            f"EXPLAIN of {verb} is not supported: it tells what a query would read",
+            hint="EXPLAIN SELECT …; CALL compact('t', dry_run => true) tells what it would do",
+        )
+    return inner
 
 
 def is_query(text: str) -> bool:
