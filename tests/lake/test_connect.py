@@ -394,3 +394,13 @@ def test_a_catalog_of_sqlite_is_no_duckdb_file(tmp_path):
     with pytest.raises(Invalid, match="is an SQLite database") as told:
         tidelake.connect(f"duckdb:///{tmp_path}/lake.db")
     assert "sqlite:///" in str(told.value.hint)
+
+
+@pytest.mark.parametrize("path", ["s3:/bucket/x", "s3:bucket", "gs:/bucket/x", "file:/tmp/x"])
+def test_a_data_path_with_too_few_slashes_is_no_folder(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Invalid, match="too few slashes") as told:
+        tidelake.connect("sqlite:///lake.db", path)
+    assert "://" in str(told.value.hint)
+    assert not any(each.is_dir() for each in tmp_path.iterdir())
+    tidelake.connect("sqlite:///lake.db", f"./{path}").close()

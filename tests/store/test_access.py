@@ -125,3 +125,23 @@ def test_odd_names(connection: duckdb.DuckDBPyConnection, s3_server: "S3Server")
 def test_a_scheme_of_nobody(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(Unsupported, match="hdfs"):
         allow_remote(connection, ["hdfs"], {})
+
+
+@pytest.mark.parametrize("said", ["localhost:9000", "minio", "http://", "http://local host:1", ""])
+@pytest.mark.parametrize("key", ["endpoint", "aws_endpoint", "endpoint_url", "AWS_ENDPOINT_URL"])
+def test_an_endpoint_without_its_scheme(
+    key: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    with pytest.raises(Invalid, match="is not an address") as told:
+        StoreAccess.of("s3", {key: said})
+    assert "http://localhost:9000" in str(told.value.hint)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", said or "localhost:9000")
+    with pytest.raises(Invalid, match=r"AWS_ENDPOINT_URL = .* is not an address"):
+        StoreAccess.of("s3", {})
+    StoreAccess.of("gs", {})
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "")
+    StoreAccess.of("s3", {})
+    assert StoreAccess.of("s3", {key: "http://127.0.0.1:9000"}).config
+    assert StoreAccess.of("s3", {key: "https://ann@example.com/x"}).config

@@ -4,16 +4,18 @@ It knows no test tools. `tests/dist.py` runs it, in an empty folder, with one Du
 """
 
 import datetime
+import faulthandler
 import importlib.metadata
 import importlib.util
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 warnings.simplefilter("error")
 
 import duckdb  # noqa: E402
+import pyarrow as pa  # noqa: E402
 
 import tidelake  # noqa: E402
 from tidelake.duck import open_duckdb  # noqa: E402
@@ -90,6 +92,26 @@ def sql(lake: tidelake.Lake) -> None:
     )
 
 
+def broken_streams(catalog: str) -> None:
+    """A source that breaks half-way ends the write, however often: a DuckDB that waits for ever
+    for its own threads does so one time in a hundred."""
+    whole = pa.table({"id": range(200_000), "v": ["2"] * 200_000})
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield whole.to_batches()[0]
+        raise RuntimeError("the source broke")
+
+    faulthandler.dump_traceback_later(300, exit=True)
+    with tidelake.connect(catalog) as lake:
+        t = lake.create_table("broken", "id BIGINT, v VARCHAR")
+        for _ in range(300):
+            rows = pa.RecordBatchReader.from_batches(whole.schema, broken())
+            refused(RuntimeError, "the source broke", lambda rows=rows: t.append(rows))
+        assert t.count() == 0
+        t.drop()
+    faulthandler.cancel_dump_traceback_later()
+
+
 def sandbox(catalog: str) -> None:
     """A stranger reads tables, and nothing else."""
     with tidelake.connect(catalog, sandbox=True) as lake:
@@ -149,6 +171,7 @@ def shell() -> None:
 if __name__ == "__main__":
     lake_in("sqlite:///lake.db", "rows/")
     lake_in("duckdb:///lake.duckdb", "other_rows/")
+    broken_streams("sqlite:///lake.db")
     shell()
     if sys.argv[1:] == ["--alone"]:
         extras()

@@ -250,7 +250,7 @@ def test_lit_stands_for_itself_in_conditions_too(table):
 def test_a_delete_without_a_condition_says_how_to_delete_all(table, where):
     with pytest.raises(Invalid, match=r"delete\(\) needs a condition") as refused:
         table.delete(where)
-    assert refused.value.hint == 'delete("true") for all'
+    assert refused.value.hint == 't.delete("true") for all'
 
 
 def test_merge_in_sql_rounds_nothing(lake, table):

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tidelake.duck import has_new_trees
 from tidelake.errors import Invalid, Unsupported
 
 SPANS = [
@@ -49,7 +50,10 @@ def test_equal_spans_stay_what_they_are(lake):
             f" FROM range({100 * place}, {100 * place + 40}) AS r(n)"
         )
     shown = "SELECT id % 3, i::VARCHAR, s.l[1]::VARCHAR, count(*) FROM t GROUP BY ALL ORDER BY 1"
-    wanted = [(n, text, text, 80) for n, text in enumerate(("1 month", "30 days", "720:00:00"))]
+    hours = (
+        "30 days" if has_new_trees() else "720:00:00"
+    )  # DuckDB 2 makes days of 24 hours in files
+    wanted = [(n, text, text, 80) for n, text in enumerate(("1 month", "30 days", hours))]
     assert lake.sql(shown).to_duckdb().fetchall() == wanted
     table.compact()
     assert len(table.scan().files()) == 1

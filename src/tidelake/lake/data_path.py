@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tidelake.errors import Invalid
 from tidelake.store.files import is_local, local_path
-from tidelake.store.schemes import check_scheme
+from tidelake.store.schemes import check_scheme, kind_of
+
+_OTHERS = ("file", "gcs", "hdfs", "http", "https")
 
 
 def absolute(data_path: str, base: Path | None = None) -> str:
@@ -26,7 +28,19 @@ def checked_data_path(data_path: object) -> str:
         )
     if "\0" in str(data_path):
         raise Invalid("a data path cannot have a NUL in it", hint="leave it out")
+    _check_slashes(str(data_path))
     return str(data_path)
+
+
+def _check_slashes(said: str) -> None:
+    """`s3:/bucket` would be a folder of this name here, which nobody means."""
+    scheme, colon, rest = said.partition(":")
+    if colon and not rest.startswith("//") and (kind_of(scheme.lower()) or scheme in _OTHERS):
+        slashes = "///" if scheme == "file" else "//"
+        raise Invalid(
+            f"data_path={said!r} has too few slashes",
+            hint=f"write {scheme}:{slashes}{rest.lstrip('/')}, or ./{said} for a folder here",
+        )
 
 
 def check_usable(place: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from tidelake.errors import Invalid
+from tidelake.model.address import mask_secrets
 from tidelake.store.schemes import PREFIXES, StoreKind, kind_of
 
 _CLIENT = (
@@ -17,6 +20,8 @@ _CLIENT = (
 )
 _RETRY = ("max_retries", "retry_timeout")
 _YES = ("true", "1", "yes")
+_ENDPOINT = re.compile(r"(^|_)endpoint(_url)?(_s3)?$")
+_ADDRESS = re.compile(r"https?://[^\s/]+(/\S*)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class StoreAccess:
         retry = {key: _number(key, known.pop(key)) for key in _RETRY if key in known}
         others = tuple(prefix for prefix in PREFIXES if kind is None or prefix != kind.prefix)
         config = {key: value for key, value in known.items() if not key.startswith(others)}
+        _check_endpoints(config, kind)
         return cls({} if kind is None else config, client, _retry_config(retry))
 
     @property
@@ -44,6 +50,21 @@ class StoreAccess:
         """As obstore takes them."""
         given: dict[str, Any] = {"client_options": self.client, **self.config}
         return given | ({"retry_config": self.retry} if self.retry else {})
+
+
+def _check_endpoints(config: Mapping[str, Any], kind: StoreKind | None) -> None:
+    """Each with its scheme: obstore would end in a crash report of Rust."""
+    said = {f"storage_options: {key}": config[key] for key in config if _ENDPOINT.search(key)}
+    if kind is not None and not said:
+        own = kind.prefix.upper()
+        said = {name: value for name, value in os.environ.items() if value and name.startswith(own)}
+        said = {name: value for name, value in said.items() if _ENDPOINT.search(name.lower())}
+    for name, value in said.items():
+        if not _ADDRESS.match(str(value)):
+            raise Invalid(
+                f"{name} = {mask_secrets(str(value))!r} is not an address",
+                hint="begin it with http:// or https://, as in http://localhost:9000",
+            )
 
 
 def _plain(key: str, kind: StoreKind | None) -> str:

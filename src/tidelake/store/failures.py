@@ -40,7 +40,8 @@ def reporting(verb: str, uri: str) -> Iterator[None]:
         if _REFUSED.search(str(error)):
             raise Denied(f"may not {verb} {shown}", hint="check the storage_options") from error
         said = without_secrets(str(error).partition("\n")[0], uri)
-        raise Unavailable(f"cannot {verb} {shown}: {said}", hint="try again later") from error
+        hint = "is its endpoint right, and does it answer?" if "://" in uri else "try again later"
+        raise Unavailable(f"cannot {verb} {shown}: {said}", hint=hint) from error
 
 
 @contextmanager
