@@ -145,3 +145,8 @@ def test_an_endpoint_without_its_scheme(
     StoreAccess.of("s3", {})
     assert StoreAccess.of("s3", {key: "http://127.0.0.1:9000"}).config
     assert StoreAccess.of("s3", {key: "https://ann@example.com/x"}).config
+
+
+@pytest.mark.parametrize("key", ["use_fabric_endpoint", "azure_use_fabric_endpoint"])
+def test_an_option_that_is_called_an_endpoint_and_is_none(key: str) -> None:
+    assert StoreAccess.of("az", {key: "true"}).config == {key: "true"}

@@ -20,7 +20,7 @@ _CLIENT = (
 )
 _RETRY = ("max_retries", "retry_timeout")
 _YES = ("true", "1", "yes")
-_ENDPOINT = re.compile(r"(^|_)endpoint(_url)?(_s3)?$")
+_ENDPOINT = re.compile(r"(^|_)(?<!use_fabric_)endpoint(_url)?(_s3)?$")
 _ADDRESS = re.compile(r"https?://[^\s/]+(/\S*)?$", re.IGNORECASE)
 
 
@@ -53,7 +53,8 @@ class StoreAccess:
 
 
 def _check_endpoints(config: Mapping[str, Any], kind: StoreKind | None) -> None:
-    """Each with its scheme: obstore would end in a crash report of Rust."""
+    """Each with its scheme: obstore would end in a crash report of Rust. Azure's
+    `use_fabric_endpoint` is a yes or no."""
     said = {f"storage_options: {key}": config[key] for key in config if _ENDPOINT.search(key)}
     if kind is not None and not said:
         own = kind.prefix.upper()
