@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _CHECKED = 1000
 """Up to so many files, what the log says of them is compared with what they are."""
-_AT_ONCE = 1_000
+_AT_ONCE = 250
 """Of so many files the statistics are read together, which stay in the caches of a processor."""
 
 
