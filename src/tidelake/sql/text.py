@@ -141,6 +141,9 @@ def read(text: str) -> Text:
         words.pop()
     if shown := _SHOWN.get(" ".join(word.word for word in words)):
         text, words = shown, tokens(shown)
+    elif len(words) == 2 and words[0].word == "SHOW":  # of a table; DuckDB 2 has settings there too
+        text = f"DESC {text[words[1].start : words[1].end + 1]}"
+        words = tokens(text)
     text, words = _quote_names(text[: words[-1].end + 1] if words else "", words)
     sql, marks = number_parameters(text, words)
     refuse_mixture(tokens(sql))
