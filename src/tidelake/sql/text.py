@@ -36,6 +36,7 @@ _SHOWN = {
     "SHOW TABLES": "SELECT name FROM tables() WHERE schema = 'main' ORDER BY name",
     "SHOW ALL TABLES": "FROM tables() ORDER BY ALL",
 }
+_LISTS = ("TABLES", "DATABASES", "SCHEMAS", "VARIABLES")
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
 
 
@@ -141,6 +142,7 @@ def read(text: str) -> Text:
         words.pop()
     if shown := _SHOWN.get(" ".join(word.word for word in words)):
         text, words = shown, tokens(shown)
+    text, words = _describe(text, words)
     text, words = _quote_names(text[: words[-1].end + 1] if words else "", words)
     sql, marks = number_parameters(text, words)
     refuse_mixture(tokens(sql))
@@ -158,6 +160,21 @@ def read(text: str) -> Text:
     moments = [clause for _, clause in clauses]
     called = list(calls(node, sql, words))
     return Text(sql, node, _own(tables), words, marks, moments, called, in_sides)
+
+
+def _describe(text: str, words: list[Token]) -> tuple[str, list[Token]]:
+    """`SHOW t` as `DESC t`, which is the same: DuckDB 2 shows settings so too."""
+    asked = [
+        word
+        for at, word in enumerate(words[:-1])
+        if word.word == "SHOW"
+        and (at == 0 or words[at - 1].text == "(")
+        and (at + 2 == len(words) or words[at + 2].text == ")")
+        and words[at + 1].word not in _LISTS
+    ]
+    for word in asked:
+        text = f"{text[: word.start]}DESC{text[word.end + 1 :]}"
+    return text, tokens(text[: words[-1].end + 1]) if asked else words
 
 
 def _quote_names(text: str, words: list[Token]) -> tuple[str, list[Token]]:
