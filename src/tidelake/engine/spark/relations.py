@@ -108,16 +108,20 @@ class Relations:
         source = tree_of.source_of(query.tree, self._shapes.aggregates)
         if source is None:
             return None
-        inner = self._source(source, query)
+        keys = _partitioned_by(target)
+        if keys:
+            inner, whole = self._source(source, query), query.over(ROWS)
+        else:
+            inner, whole, _ = self._through(source, query)
         there = {fold(name): name for name in inner.frame.columns}
         names = {}
-        for column in _partitioned_by(target):
+        for column in keys:
             passed = tree_of.unchanged_column(query.tree, column.name)
             if passed is None:
                 return None
             if fold(passed) in there:
                 names[column.id] = there[fold(passed)]
-        rows = self.executors.query(inner, self._sql(query.over(ROWS)))
+        rows = self.executors.query(inner, self._sql(whole))
         return inner.frame, rows, names
 
     def _apart(
@@ -127,11 +131,24 @@ class Relations:
         names = {column.id: column.name for column in _partitioned_by(target)}
         return found.frame, self.executors.query(found, f"SELECT * FROM {ROWS}"), names
 
+    def _through(self, source: exp.Expr, query: ParsedQuery) -> tuple[Relation, ParsedQuery, bool]:
+        """What a row-by-row query goes through, the query over `ROWS` in the place of that, and
+        whether DuckDB has to compute it. What DuckDB has to compute in a subquery is part of it:
+        on the way there may be values that Spark has no type for."""
+        if isinstance(source, exp.Subquery):
+            below = _inside(source, query)
+            lower = tree_of.source_of(below.tree, self._shapes.aggregates)
+            if lower is not None:
+                inner, whole, is_computed = self._through(lower, below)
+                if is_computed:
+                    return inner, query.over_query(whole), True
+        inner = self._source(source, query)
+        return inner, query.over(ROWS), not tree_of.is_plain(query.tree, inner.by_name)
+
     def _source(self, source: exp.Expr, query: ParsedQuery) -> Relation:
         """A relation by name, or what a subquery gives."""
         if isinstance(source, exp.Subquery):
-            below = query.node["from_table"]["subquery"]["node"]
-            return self._evaluated(ParsedQuery(tree_of.inside(source), below))
+            return self._evaluated(_inside(source, query))
         return self._named(source.name)
 
     def _parsed(self, sql: str) -> ParsedQuery:
@@ -155,9 +172,9 @@ class Relations:
             named = tree_of.relations(tree) & {*self._relations, *self._plans}
             frames = {name: self._typed(self._named(name)).frame for name in named}
             return as_columns(self._frames.select(tree_of.spark_text(tree), frames), columns)
-        inner = self._source(source, query)
-        if not tree_of.is_plain(tree, inner.by_name):
-            return self.executors.select(inner, self._sql(query.over(ROWS)), columns)
+        inner, whole, is_computed = self._through(source, query)
+        if is_computed:
+            return self.executors.select(inner, self._sql(whole), columns)
         inner = self._typed(inner)
         if tree_of.is_whole(tree):  # Connect refuses plans that lie too deep
             return as_columns(inner.frame, columns)
@@ -199,6 +216,12 @@ class Relations:
         taken = bring(connection, "few_rows", data, columns, table=self.table, defaults=False)
         labels = ", ".join(quote(column.name) for column in found.columns)
         return connection, f"SELECT * FROM ({taken.sql}) AS r({labels})"
+
+
+def _inside(source: exp.Subquery, query: ParsedQuery) -> ParsedQuery:
+    """The subquery that a query goes through."""
+    below = query.node["from_table"]["subquery"]["node"]
+    return ParsedQuery(tree_of.inside(source), below)
 
 
 def _partitioned_by(target: Target) -> list[Column]:

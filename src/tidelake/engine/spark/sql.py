@@ -51,6 +51,12 @@ class ParsedQuery:
         table = {**_TABLE, "table_name": name, "alias": called, "column_name_alias": names}
         return ParsedQuery(self.tree, {**self.node, "from_table": table})
 
+    def over_query(self, below: ParsedQuery) -> ParsedQuery:
+        """The same query, where its source is a subquery, over another one."""
+        source = self.node["from_table"]
+        inner = {**source, "subquery": {**source["subquery"], "node": below.node}}
+        return ParsedQuery(self.tree, {**self.node, "from_table": inner})
+
 
 _TABLE: Node = {
     "type": "BASE_TABLE",
