@@ -353,6 +353,23 @@ def test_copies_have_what_was_known_then(lake, copy):
         assert lake.frozen("copy").verify().ok
 
 
+@pytest.mark.parametrize("inlined", [0, 100])
+def test_a_copy_keeps_which_fact_came_last(lake, inlined):
+    lake.set_option("data_inlining_row_limit", inlined)
+    t = lake.create_table("facts", COLUMNS, **SETTINGS, sort_by=["p"])
+    for p, known in ((9, 10), (1, 20), (5, 30), (7, 180)):
+        t.append([{"k": "a", "t": day(0), "p": p, "known": day(known)}])
+    t.compact()
+    then = t.known_at(EARLY)
+    copy = then.clone("copy")
+    assert sorted(row["p"] for row in copy.to_dicts()) == [1, 5, 9]
+    assert [row["p"] for row in copy.as_of(day(1)).to_dicts()] == [5]
+    assert copy.as_of(day(1)).to_dicts() == then.as_of(day(1)).to_dicts()
+    copy.put({"k": "a", "t": day(0), "p": 2})
+    assert [row["p"] for row in copy.as_of(day(1)).to_dicts()] == [2]
+    assert lake.verify(deep=True).ok
+
+
 def test_what_knows_nothing_of_that_time_is_not_frozen(lake):
     vendors_table(lake)
     lake.create_table("plain", "id INT").append([{"id": 1}])

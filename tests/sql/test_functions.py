@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +228,20 @@ def test_what_is_read_for_functions_and_ranges_is_told_too(
     assert all(each["files"] + each["inlined_rows"] > 0 for each in told)
     assert all(each["files"] <= each["total_files"] for each in told)
     assert found.count() == len(tables)
+
+
+def test_all_that_is_read_is_expected_up_to_the_same_moment(tmp_path: Path) -> None:
+    with tidelake.connect(f"sqlite:///{tmp_path}/c.db", data_path=f"{tmp_path}/d/") as lake:
+        settings = {"key": "k", "event_time": "ts", "entity": "k", "bucket": "1ms"}
+        t = lake.create_table("t", "k VARCHAR, ts TIMESTAMP", **settings)
+        t.append([{"k": "a", "ts": datetime.now(UTC).replace(tzinfo=None)}])
+        query = (
+            "EXPLAIN SELECT * FROM t, t FOR VALID_TIME ALL AS u, t FOR SYSTEM_TIME ALL AS v,"
+            " history('t', key => 'a') AS w, changes('t') AS x, asof_join('t', 't') AS y"
+        )
+        told = [row["completeness"] for row in lake.sql(query).to_dicts()]
+        assert len(told) == 7
+        assert len(set(told)) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tidelake.catalog.read.column_history import last_change
 from tidelake.datasets.recipe import OfScan
 from tidelake.errors import Invalid
+from tidelake.event_time.state import plan_read
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -42,11 +43,11 @@ def clone(tx: DraftSession, source: Source, target: TableName) -> WriteResult:
     with tx.reading() as reader:
         table = tx.table_info(reader, at, source.name)
     draft = _declare(tx, table, target)
-    if source.as_of is not None or source.known_by is not None:
+    if source.as_of is not None:
         state = OfScan(replace(source, snapshot_id=at)).ready(tx)
         done = writes.append(tx, target, state.rows(draft.columns))
     else:
-        done = _copy(tx, draft, table, at)
+        done = _copy(tx, draft, table, replace(source, session=tx, snapshot_id=at))
     return replace(done, operation="clone")
 
 
@@ -60,10 +61,14 @@ def _declare(tx: DraftSession, table: TableInfo, target: TableName) -> TableDraf
     return draft
 
 
-def _copy(tx: DraftSession, draft: TableDraft, table: TableInfo, at: int) -> WriteResult:
+def _copy(tx: DraftSession, draft: TableDraft, table: TableInfo, source: Source) -> WriteResult:
+    """Of a time before the lake no file can serve: some of its rows may have been known later."""
     wanted = (*table.schema.names, ROW_NUMBER)
-    plan = tx.plan(table.name, at, ReadRequest(wanted))
-    linked, rest = _linked(tx, draft, table, plan)
+    plan = plan_read(source, ReadRequest(wanted))
+    assert isinstance(plan, ScanPlan), "rows, and no state"
+    linked, rest = list[NewFile](), plan
+    if source.known_by is None:
+        linked, rest = _linked(tx, draft, table, plan)
     draft.add_files(linked)
     files = [*linked]
     if rest.files or any(kept.rows for kept in rest.inlined):

@@ -21,9 +21,11 @@ class Readable(Protocol):
 
 
 def reads_of(tables: Mapping[str, object], sources: Mapping[str, Source]) -> Iterator[Read]:
-    """All that is read for what a query calls its tables. `sources` are those of the plans."""
+    """All that is read for what a query calls its tables. `sources` are those of the plans, and
+    of other rows if they are known."""
     for name, rows in tables.items():
         if isinstance(rows, ScanPlan | AsOfPlan):
             yield sources[name], rows
         elif isinstance(rows, Readable):
-            yield from rows.reads()
+            for source, plan in rows.reads():
+                yield sources.get(name, source), plan

@@ -211,6 +211,7 @@ class Query(LazyRows):
             self._at = self.session.at(reader)
             now = None if self.session.pinned is not None else as_moment(self._clock.now)
             seen = Scope(self.session, self._at, as_of, counted=self._explained, now=now)
+            self._now = now if beside.known_at is None else None
             return seen.moved(reader, beside.known_at)
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -285,7 +286,9 @@ class Query(LazyRows):
     def reads(self) -> Iterator[Read]:
         """The tables that it reads, those behind views and functions of the lake among them."""
         self._look_again()
-        return reads_of(self.tables, self._sources)
+        for source, plan in reads_of(self.tables, self._sources):
+            is_newest = source.now is None and plan.snapshot_id == self._at
+            yield (replace(source, now=self._now) if is_newest else source), plan
 
     def explain(self) -> list[Explanation]:
         """How each table of the query would be read, and how complete it is. Files are counted if
