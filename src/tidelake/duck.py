@@ -43,6 +43,11 @@ def has_new_trees() -> bool:
     return _is_second()
 
 
+def makes_days_of_hours() -> bool:
+    """Whether this DuckDB writes 24 hours of an interval into a file as a day."""
+    return _is_second()
+
+
 def _is_second() -> bool:
     return int(duckdb_version().split(".")[0]) >= 2
 

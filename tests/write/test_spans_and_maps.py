@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tidelake.duck import has_new_trees
+from tidelake.duck import makes_days_of_hours
 from tidelake.errors import Invalid, Unsupported
 
 SPANS = [
@@ -39,20 +39,45 @@ def test_durations_come_back(lake):
     assert table.scan(where="i > 99").to_polars().schema["d"] == pl.Duration("us")
 
 
+LONG = [*SPANS[:2], *(timedelta(hours=n) for n in (24, 720, 1192, 1193, 1194, 2_400_000))]
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "arrow", "dicts"])
+def test_files_hold_long_durations(lake, kind):
+    """Parquet counts milliseconds with 32 bits: days are told apart from them."""
+    lake.set_option("data_inlining_row_limit", 0)
+    spans = [timedelta(days=3, seconds=5, milliseconds=7), *LONG[1:]]
+    frame = pl.DataFrame({"d": spans, "l": [{"x": [each]} for each in spans]})
+    of = {
+        "polars": frame,
+        "pandas": frame.select("d").to_pandas(),
+        "arrow": frame.to_arrow(),
+        "dicts": frame.to_dicts(),
+    }
+    table = lake.create_table("t", "d INTERVAL, l STRUCT(x INTERVAL[])")
+    table.append(of[kind])
+    table.compact()
+    assert table.files()
+    assert table.scan(columns=["d"]).to_polars()["d"].to_list() == spans
+    inside = lake.sql("SELECT CAST(coalesce(l.x[1], d) AS VARCHAR) AS t FROM t")
+    outside = lake.sql("SELECT CAST(d AS VARCHAR) AS t FROM t")
+    assert inside.to_dicts() == outside.to_dicts()
+
+
 def test_equal_spans_stay_what_they_are(lake):
     """To SQL a month, 30 days and 720 hours are equal. What they make of a date is not."""
     lake.set_option("data_inlining_row_limit", 0)
     table = lake.create_table("t", "id INT, i INTERVAL, s STRUCT(l INTERVAL[])", sort_by=["id"])
     spans = ("1 MONTH", "30 DAYS", "720 HOURS")
+    if makes_days_of_hours():
+        spans = ("1 MONTH", "30 DAYS", "0 HOURS")  # more hours than a file holds
     for place, span in enumerate(spans * 2):
         lake.sql(
             f"INSERT INTO t SELECT 3 * n + {place % 3}, INTERVAL {span}, {{l: [INTERVAL {span}]}}"
             f" FROM range({100 * place}, {100 * place + 40}) AS r(n)"
         )
     shown = "SELECT id % 3, i::VARCHAR, s.l[1]::VARCHAR, count(*) FROM t GROUP BY ALL ORDER BY 1"
-    hours = (
-        "30 days" if has_new_trees() else "720:00:00"
-    )  # DuckDB 2 makes days of 24 hours in files
+    hours = "00:00:00" if makes_days_of_hours() else "720:00:00"
     wanted = [(n, text, text, 80) for n, text in enumerate(("1 month", "30 days", hours))]
     assert lake.sql(shown).to_duckdb().fetchall() == wanted
     table.compact()
@@ -110,12 +135,20 @@ def test_maps_are_checked_as_rows_are(lake):
     assert table.count() == 4
 
 
-UNFIT = ["1 day 00:00:00.000007", "-1 month", "-00:00:00.001", "00:00:00.1234"]
+MOST_HOURS = 23 if makes_days_of_hours() else 1192
+UNFIT = [
+    "1 day 00:00:00.000007",
+    "-1 month",
+    "-00:00:00.001",
+    "00:00:00.1234",
+    f"1 day {MOST_HOURS + 1}:00:00",
+    "1000000:00:00",
+]
 
 
 def test_a_file_takes_no_interval_that_would_be_another_there(lake):
     lake.create_table("t", "i BIGINT, d INTERVAL, l STRUCT(x INTERVAL[])")
-    fit = "INTERVAL '3 days 04:05:06.789'"
+    fit = f"INTERVAL '3 days {MOST_HOURS}:05:06.789'"
     lake.sql(f"INSERT INTO t SELECT range, {fit}, {{'x': [{fit}, NULL]}} FROM range(20)")
     for text in UNFIT:
         for given in (f"INTERVAL '{text}', NULL", f"NULL, {{'x': [NULL, INTERVAL '{text}']}}"):
@@ -123,7 +156,7 @@ def test_a_file_takes_no_interval_that_would_be_another_there(lake):
                 lake.sql(f"INSERT INTO t SELECT range, {given} FROM range(20)")
             assert refused.value.hint
     told = lake.sql("SELECT DISTINCT CAST(d AS VARCHAR) AS d, CAST(l AS VARCHAR) AS l FROM t")
-    spelled = "3 days 04:05:06.789"
+    spelled = f"3 days {MOST_HOURS}:05:06.789"
     assert told.to_dicts() == [{"d": spelled, "l": f"{{'x': ['{spelled}', NULL]}}"}]
 
 

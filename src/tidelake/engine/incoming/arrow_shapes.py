@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidelake.engine.declare.arrow import EXTENSIONS, READ_ALIKE
-from tidelake.engine.incoming.conform import ENCODED_VARIANT, DataShape
+from tidelake.engine.incoming.conform import DURATION, ENCODED_VARIANT, DataShape
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import quote
@@ -71,6 +71,8 @@ def arrow_shape(field: pa.Field, place: str) -> DataShape:
 def _scalar(kind: pa.DataType, place: str, name: str) -> str:
     import pyarrow as pa
 
+    if pa.types.is_duration(kind):
+        return DURATION
     if word := _WORDS.get(str(kind)):
         return word
     if pa.types.is_timestamp(kind):

@@ -31,14 +31,17 @@ _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
 
 ENCODED_VARIANT = "encoded variant"
 """Spark's variants: bytes of `metadata` and `value`, as Parquet has them."""
+DURATION = "duration"
+"""A number of seconds and less, whose days have 24 hours."""
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class DataShape:
     """A column or field of the data. `type` is DuckLake's word where it has one; else null, enum,
-    array, `text` (a field of a CSV file), `converted` (a Python value as `row_values` hands it
-    over) or DuckDB's own. `computed` are values of an expression: they are cast as SQL casts
-    them, if they are the same afterwards."""
+    array, `duration`, `text` (a field of a CSV file), `converted` (a Python value as `row_values`
+    hands it over) or DuckDB's own. `computed` are values of an expression: they are cast as SQL
+    casts them, if they are the same afterwards."""
 
     name: str
     type: str
@@ -128,6 +131,8 @@ def expression(column: Column, shape: DataShape, ref: str, where: str, depth: in
         return f"CAST(NULL AS {column.duckdb_type})"
     if shape.type == "converted":
         return converted_sql(column, ref)
+    if shape.type == DURATION:
+        ref, shape = _with_days(ref), replace(shape, type="interval")
     if column.type == "variant" and (shape.type == ENCODED_VARIANT or _is_encoded(shape)):
         return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
@@ -247,6 +252,13 @@ def _scalar(column: Column, shape: DataShape, ref: str, where: str) -> str:
     if may_fit(source, target) or shape.computed:
         return _perhaps(column, shape, ref, where)
     raise _mismatch(column, shape, where)
+
+
+def _with_days(ref: str) -> str:
+    """The interval of a duration, as Python's has it: files hold few hours beside the days."""
+    number = f"epoch_us({ref})"
+    days = f"to_days(CAST({number} // {_DAY_US} AS INTEGER))"
+    return f"{days} + to_microseconds({number} % {_DAY_US})"
 
 
 def _perhaps(column: Column, shape: DataShape, ref: str, where: str) -> str:
