@@ -1,4 +1,4 @@
-"""Intervals of months, days and time as durations, where they are."""
+"""Intervals of months, days and time as durations, where they are, and durations as intervals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ if TYPE_CHECKING:
 
 _DAY = 86_400_000_000
 _MONTHS = 0xFFFFFFFF
+
+
+def interval_sql(duration: str) -> str:
+    """The interval of a duration, with days as Python's has them: files hold few hours beside."""
+    number = f"epoch_us({duration})"
+    days = f"to_days(CAST({number} // {_DAY} AS INTEGER))"
+    return f"{days} + to_microseconds({number} % {_DAY})"
 
 
 def durations(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

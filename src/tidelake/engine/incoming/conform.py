@@ -19,6 +19,7 @@ from tidelake.engine.declare.type_fit import (
     scale,
     type_name,
 )
+from tidelake.engine.durations import interval_sql
 from tidelake.engine.local.errors import refusal
 from tidelake.errors import Invalid
 from tidelake.model.names import fold, quote, text_literal
@@ -27,13 +28,10 @@ from tidelake.model.types import FRACTION_DIGITS
 from tidelake.plan.expression import default_sql
 
 _ALWAYS_CHECKED = {"json", "timetz", *WIDE}
-
-
 ENCODED_VARIANT = "encoded variant"
 """Spark's variants: bytes of `metadata` and `value`, as Parquet has them."""
 DURATION = "duration"
 """A number of seconds and less, whose days have 24 hours."""
-_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,7 @@ def expression(column: Column, shape: DataShape, ref: str, where: str, depth: in
     if shape.type == "converted":
         return converted_sql(column, ref)
     if shape.type == DURATION:
-        ref, shape = _with_days(ref), replace(shape, type="interval")
+        ref, shape = interval_sql(ref), replace(shape, type="interval")
     if column.type == "variant" and (shape.type == ENCODED_VARIANT or _is_encoded(shape)):
         return f"variant_bytes_to_variant({ref}.metadata || {ref}.value)"
     if column.type == "variant":
@@ -252,13 +250,6 @@ def _scalar(column: Column, shape: DataShape, ref: str, where: str) -> str:
     if may_fit(source, target) or shape.computed:
         return _perhaps(column, shape, ref, where)
     raise _mismatch(column, shape, where)
-
-
-def _with_days(ref: str) -> str:
-    """The interval of a duration, as Python's has it: files hold few hours beside the days."""
-    number = f"epoch_us({ref})"
-    days = f"to_days(CAST({number} // {_DAY_US} AS INTEGER))"
-    return f"{days} + to_microseconds({number} % {_DAY_US})"
 
 
 def _perhaps(column: Column, shape: DataShape, ref: str, where: str) -> str:
