@@ -77,7 +77,7 @@ _LINEAGE = {
 }
 _MOST_POSITIONS = 2**40
 _FEW_DELETES = 2_000_000
-_DELETES_HERE = 100_000
+_DELETES_HERE = 1_000_000
 _DELETE_FILES_HERE = 64
 _INT = 2**31 - 1
 _NO_ID = "CAST(raise_error('tidelake.errors.Corrupt: a row of which no id is known') AS BIGINT)"
