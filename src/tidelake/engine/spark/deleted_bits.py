@@ -50,12 +50,10 @@ class DeletedBits:
 
     def array(self, numbers: pa.Array) -> pa.Array:
         """One row: the words in which the bits of these rows are set."""
-        import numpy as np
-
-        gone = np.zeros(self.words * _BITS, np.bool_)
-        gone[numbers.to_numpy(zero_copy_only=False)] = True
-        bits = np.packbits(gone, bitorder="little")
-        words = pa.Array.from_buffers(pa.int64(), self.words, [None, pa.py_buffer(bits)])
+        bits = bytearray(self.words * _BITS // 8)
+        for number in numbers.to_pylist():
+            bits[number >> 3] |= 1 << (number & 7)
+        words = pa.Array.from_buffers(pa.int64(), self.words, [None, pa.py_buffer(bytes(bits))])
         return pa.ListArray.from_arrays([0, self.words], words)
 
     @property
