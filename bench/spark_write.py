@@ -72,7 +72,7 @@ def _append(part: Part, place: Path, lake: Any, frame: Any) -> None:
     )
     part.numbers["append"] = {**found, "driver grew by MB": grown}
     part.verdicts += [
-        Verdict("Spark append, against df.write.parquet", ratio, 1.5),
+        Verdict("Spark append, against df.write.parquet", ratio, 1.15),
         Verdict("the driver's Python grew by", grown, 50, unit="MB"),
     ]
 
