@@ -180,8 +180,6 @@ _STATEMENTS = (
     "EXECUTE p",
     "EXPLAIN ANALYZE SELECT * FROM read_text('{mark}')",
     "SHOW DATABASES",
-    "SHOW ALL TABLES",
-    "SHOW TABLES",
     "CHECKPOINT",
     "VACUUM",
     "BEGIN",

@@ -57,6 +57,12 @@ def test_no_statement_gets_out(sandbox: tidelake.Lake, bait: Bait, step: int) ->
     assert [path.name for path in Path(bait.folder).iterdir()] == ["secret.csv"]
 
 
+def test_what_is_shown_is_the_lakes_own(sandbox: tidelake.Lake) -> None:
+    assert sandbox.sql("SHOW TABLES").to_dicts() == [{"name": "t"}]
+    own = [{"schema": "main", "name": "t", "kind": "table"}]
+    assert sandbox.sql("SHOW ALL TABLES").to_dicts() == own
+
+
 def test_no_condition_gets_out(sandbox: tidelake.Lake) -> None:
     table = sandbox.table("t")
     for text in conditions():
