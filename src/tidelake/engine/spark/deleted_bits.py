@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BITS = 64
 _MOST_WORDS = 400_000
-"""Of 64 rows each. From a third of it on Spark warns of what it sends to tasks; that still takes
+"""Of 64 rows each. From a sixth of it on Spark warns of what it sends to tasks; that still takes
 less time than a join."""
 _MOST_FILES = 64
 OTHER_SIZE = "tidelake.errors.Corrupt: a file is not of the size that the catalog says"
