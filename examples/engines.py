@@ -24,7 +24,9 @@ SMALL = {
     "spark.sql.shuffle.partitions": "2",
     "spark.network.timeout": "1h",  # a machine may sleep meanwhile
     "spark.executor.heartbeatInterval": "60s",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    ),
 }
 
 

@@ -30,8 +30,12 @@ ENVIRONMENT = {
     "PYSPARK_DRIVER_PYTHON": sys.executable,
 }
 
-_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java for many small queries: its second compiler would take more time than it gives."""
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+"""Java for many small queries: its second compiler would take more time than it gives.
+
+With one compiler Java keeps 48 MB of code, unless told otherwise. Spark fills them, and then Java
+17 fails now and then with "no such method: MethodHandle.linkToStatic".
+"""
 
 
 def settings(folder: Path, *, small: bool = True) -> dict[str, str]:
