@@ -185,6 +185,20 @@ def test_drop_shows_an_empty_table_and_recreating_goes_on_in_its_log(
     assert keys(readers, root, 1) == [1]
 
 
+def test_the_log_of_a_table_that_could_never_be_shown_does_not_begin_with_its_end(
+    lake: tidelake.Lake, readers: Readers
+) -> None:
+    table = lake.create_table("t", "k BIGINT, moment TIMESTAMP_NS")
+    assert lake.mirror("t").status.status == "blocked"
+    table.append([{"k": 1}])
+    log = log_of(table)
+    lake.drop("t")
+    assert not log.exists()
+    again = lake.create_table("t", "k BIGINT")
+    again.append([{"k": 2}])
+    assert keys(readers, lake.mirror("t").root) == [2]
+
+
 @pytest.mark.slow
 def test_a_renamed_table_keeps_its_log_and_its_folder(
     lake: tidelake.Lake, readers: Readers

@@ -86,7 +86,10 @@ def compose(
 ) -> Composition:
     """The next version, which shows the table as of a moment. `before` and `after` are of all
     files that may have changed. Where nothing has, there is one only to say that the table may
-    have been otherwise in between, and not if it is to be `quiet`."""
+    have been otherwise in between, and not if it is to be `quiet`. A log cannot begin with the end
+    of its table."""
+    if moment.shape is None and mirror.metadata is None:
+        return Composition(replace(mirror, snapshot_id=moment.snapshot_id))
     at = max(moment.milliseconds, mirror.committed_at + 1)
     went = tuple(file for id_, file in sorted(before.items()) if after.get(id_) != file)
     came = tuple(
