@@ -208,6 +208,23 @@ def test_duckdb_flushes_what_we_inlined(
     assert_same(place, oracle)
 
 
+def test_rows_that_come_to_the_catalog_late_leave_the_past_to_duckdb(
+    lake: tidelake.Lake, agree: Agree
+) -> None:
+    lake.set_option("data_inlining_row_limit", 0)
+    for name in ("t", "u"):
+        t = lake.create_table(name, "id BIGINT, gone INTEGER, v VARCHAR")
+        t.append([{"id": 1, "gone": 1, "v": "a"}])
+        t.evolve(drop="gone")
+    lake.set_option("data_inlining_row_limit", 10)
+    lake.table("t").append([{"id": 2, "v": "b"}])
+    with lake.transaction() as tx:
+        tx.rename("u", "w")
+        tx.table("w").append([{"id": 2, "v": "b"}])
+    lake.create_table("other", "id BIGINT")
+    agree()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_columns_evolve_while_rows_are_in_the_catalog(

@@ -213,7 +213,10 @@ def _add_catalog_rows(
     name = entries.inline_tables.get(table_id) or write.inline_table
     name = name or inline_tables.newest(reader, table_id, write.columns)
     if name is None:
+        # DuckDB makes such a table without a word of its version. Then it cannot read what was
+        # before a column was dropped.
         entries.new_version()
+        entries.begin_columns(table_id)
         name = inline_tables.create(entries, dialect, table_id, write.columns)
     spelled = [dialect.inline_name(column.name) for column in write.columns]
     columns = ("row_id", "begin_snapshot", *spelled)

@@ -59,7 +59,7 @@ def declare(reader: Reader, entries: Entries, change: Change, data_path: str) ->
     for revival in change.revivals:
         revive(reader, entries, revival)
         _name_table(entries, revival.table, revival.table.id, ids)
-        _note_version(entries, revival.table.id)
+        entries.begin_columns(revival.table.id)
     for view in change.views:
         _view(entries, view, ids)
     for schema in change.schemas:
@@ -148,7 +148,7 @@ def _new_version(
     """A version of the table's columns, and if asked for a place for small writes of it."""
     table = change.after
     assert table is not None
-    _note_version(entries, table_id)
+    entries.begin_columns(table_id)
     if inline and inline_tables.can_inline(dialect, table.schema):
         inline_tables.create(entries, dialect, table_id, table.schema.columns)
 
@@ -249,7 +249,7 @@ def _alter_table(reader: Reader, entries: Entries, change: TableChange, ids: Ids
             inline = change.inline or bool(inline_tables.names(reader, before.id))
             _new_version(entries, reader.dialect, before.id, change, inline=inline)
         else:
-            _note_version(entries, before.id)
+            entries.begin_columns(before.id)
     altered += [
         _alter_comments(entries, before, after),
         _alter_tags(entries, before.id, before.tags, after.tags),
@@ -257,14 +257,6 @@ def _alter_table(reader: Reader, entries: Entries, change: TableChange, ids: Ids
     ]
     if any(altered):
         entries.say(f"altered_table:{before.id}")
-
-
-def _note_version(entries: Entries, table_id: int) -> None:
-    entries.begin(
-        "ducklake_schema_versions",
-        schema_version=entries.numbers.schema_version,
-        table_id=table_id,
-    )
 
 
 def _alter_columns(

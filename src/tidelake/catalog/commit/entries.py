@@ -111,6 +111,13 @@ class Entries:
         """Add a row of a versioned table that is there from this snapshot on."""
         self.add(table, begin_snapshot=self.snapshot_id, **values)
 
+    def begin_columns(self, table_id: int) -> None:
+        """A version of the table's columns begins, once for each commit."""
+        table = "ducklake_schema_versions"
+        if table_id not in self.values(table, "table_id"):
+            version = self.numbers.schema_version
+            self.begin(table, schema_version=version, table_id=table_id)
+
     def values(self, table: str, column: str) -> list[Any]:
         """What one column of a table will be in the rows that come to it."""
         return [

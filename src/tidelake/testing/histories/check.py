@@ -92,6 +92,17 @@ def duck_state(duck: duckdb.DuckDBPyConnection, at: int, state: State, label: st
     return found
 
 
+def duck_lists_all_columns(duck: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the catalog says which columns each of its tables of kept rows has. DuckDB leaves
+    that out of those that it makes for the first small write."""
+    rows = duck.execute(
+        "SELECT table_id, schema_version FROM __ducklake_metadata_lake.ducklake_inlined_data_tables"
+        " EXCEPT"
+        " SELECT table_id, schema_version FROM __ducklake_metadata_lake.ducklake_schema_versions"
+    ).fetchall()
+    return not rows
+
+
 def duck_now(duck: duckdb.DuckDBPyConnection, state: State, label: str) -> Found:
     """What DuckDB says of the newest snapshot, with no version named."""
     found: Found = []
