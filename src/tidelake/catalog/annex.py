@@ -132,3 +132,8 @@ class Annex:
 _NONE = HeldFiles()
 
 Annexes = Sequence[Annex]
+
+
+def that_hear_of_files(annexes: Annexes) -> Annexes:
+    """Those that do something when a data file comes: a commit may have very many."""
+    return [each for each in annexes if type(each).file_added is not Annex.file_added]

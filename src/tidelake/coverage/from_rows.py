@@ -53,7 +53,7 @@ class CoverageOfFiles:
     series: Series
 
     def seen(self, connection: duckdb.DuckDBPyConnection, file: NewFile, target: Target) -> NewFile:
-        return replace(file, covers=coverage_of_new_file(connection, file, target, self.series))
+        return file._replace(covers=coverage_of_new_file(connection, file, target, self.series))
 
 
 def observers(table: TableInfo) -> tuple[FileObserver, ...]:

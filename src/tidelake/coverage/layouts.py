@@ -19,6 +19,7 @@ from tidelake.catalog.own_tables import OwnTable
 from tidelake.catalog.read.files import among, chunks
 from tidelake.coverage.values.bitmaps import as_listed
 from tidelake.coverage.values.clock import SIGN
+from tidelake.coverage.values.kept_pages import KeptPage
 from tidelake.coverage.values.kept_sets import KeptPiece
 from tidelake.coverage.values.page import kept_pieces, pages_of, pieces_in, slots_of_entities
 from tidelake.coverage.values.piece import FileCoverage, Piece
@@ -222,5 +223,9 @@ def kept_of_row(row: Row) -> KeptPiece:
     return file_id, entity, first, last, count, bytes(buckets), False
 
 
-def kept_of_page(row: Row, entities: Collection[str] | None = None) -> Iterator[KeptPiece]:
+def kept_of_page(row: Row, entities: Collection[str]) -> Iterator[KeptPiece]:
     return kept_pieces(row[0], _page(row), entities)
+
+
+def kept_page(row: Row) -> KeptPage:
+    return row[0], _page(row)

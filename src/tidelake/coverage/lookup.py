@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from tidelake.catalog.batches import batches
 from tidelake.catalog.database.database import Reader
@@ -155,8 +154,8 @@ def find_coverage(
         for p in pieces
         if wanted is None or p.entity in wanted
     )
-    together = KeptSets.of(chain(kept, others))
-    if len(kept) > session.tuning.many_pieces:
+    together = kept.sets(others)
+    if len(kept.pieces) > session.tuning.many_pieces:
         beside.remember(texts, together)
     return SeriesCoverage(sight.table, sight.series, sight.at, together)
 

@@ -164,7 +164,7 @@ class OverlapGuard:
         name = f"{_THERE} {file.path}"
         job.scan(name, self._plan_of({-1: file}))
         told = of_query(job, f"SELECT * FROM {quote(name)}", self.series)
-        return replace(file, covers=Covers(self.series.number, told))
+        return file._replace(covers=Covers(self.series.number, told))
 
     def _plan_of(self, files: Mapping[int, NewFile]) -> ScanPlan:
         """A read of files that are not committed, by these ids."""

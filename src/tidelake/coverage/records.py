@@ -29,12 +29,14 @@ from tidelake.coverage.layouts import (
     Scope,
     kept_of_page,
     kept_of_row,
+    kept_page,
     pages_of_entities,
     piece_of,
     pieces_of,
     put_rows,
     rows_of_entities,
 )
+from tidelake.coverage.values.kept_pages import KeptPage, KeptPages
 from tidelake.coverage.values.kept_sets import KeptPiece
 from tidelake.coverage.values.piece import Covers, FileCoverage, Piece
 
@@ -196,10 +198,11 @@ def bitmaps(
     entities: Collection[str] | None = None,
     *,
     few_files: bool = False,
-) -> list[KeptPiece]:
+) -> KeptPages:
     """What is kept of entities, or of all, in files, and holds at a snapshot. With `few_files` only
     these are looked up."""
     found: list[KeptPiece] = []
+    pages: list[KeptPage] = []
     wanted = None if entities is None else set(entities)
     if kept.rows:
         inside = among(kept.rows) if few_files else ""
@@ -210,8 +213,11 @@ def bitmaps(
         inside = among(kept.pages) if few_files else ""
         for row in pages_of_entities(reader, scope, at, (wanted, inside)):
             if row[0] in kept.pages:
-                found += kept_of_page(row, wanted)
-    return found
+                if wanted is None:
+                    pages.append(kept_page(row))
+                else:
+                    found += kept_of_page(row, wanted)
+    return KeptPages(pages, found)
 
 
 def put(writer: Writer, scope: Scope, found: Sequence[FileCoverage], *, anew: bool = False) -> None:

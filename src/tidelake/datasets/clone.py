@@ -78,7 +78,7 @@ def _copy(tx: DraftSession, draft: TableDraft, table: TableInfo, source: Source)
             sql = f"SELECT {names} FROM {_ROWS}"
             made = staging.write_files(tx, draft, job, sql, carries_row_ids=True)
         free = _free_row_id(tx, table)
-        written = [replace(file, first_row=free) for file in made]
+        written = [file._replace(first_row=free) for file in made]
         draft.add_files(written)
         files += written
     rows = sum(file.rows for file in files)
@@ -113,8 +113,7 @@ def _linked(
         return [], plan
     told = {file.path: file for file in found}
     made = [
-        replace(
-            told[names[file.id]],
+        told[names[file.id]]._replace(
             was_there=False,
             first_row=file.row_id_start,
             partition_values=serving.partition_values(file, told[names[file.id]]),

@@ -129,7 +129,7 @@ def _written(work: Workbench, old: DataFile, how: RewritePlan) -> NewFile:
         into_one=True,
     )
     values = None if old.partition_id is None else old.partition_values
-    return replace(file, partition_values=values)
+    return file._replace(partition_values=values)
 
 
 def _deletes(

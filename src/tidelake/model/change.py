@@ -44,9 +44,9 @@ class VariantFacts:
     facts: ColumnFacts
 
 
-@dataclass(frozen=True, slots=True)
-class NewFile:
-    """A data file that has been written, or found, and is not in the catalog yet.
+class NewFile(NamedTuple):
+    """A data file that has been written, or found, and is not in the catalog yet. A tuple, for an
+    import makes very many.
 
     `path` is complete. `carries_row_ids`: the rows had ids before, and the file embeds them;
     otherwise the commit numbers them, in the `order` of all new rows of the transaction.
@@ -74,24 +74,8 @@ class NewFile:
     taken_over: bool = False
 
     def at(self, order: int) -> NewFile:
-        """In that order; of many files, quicker than `replace`."""
-        return NewFile(
-            self.path,
-            self.rows,
-            self.bytes,
-            self.footer_size,
-            self.columns,
-            self.variants,
-            self.partition_values,
-            self.carries_row_ids,
-            self.mapping,
-            order,
-            self.covers,
-            self.deletes,
-            self.first_row,
-            self.was_there,
-            self.taken_over,
-        )
+        """In that order."""
+        return self if order == self.order else self._replace(order=order)
 
 
 @dataclass(frozen=True, slots=True)

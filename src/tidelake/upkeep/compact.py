@@ -356,7 +356,7 @@ def _merged(sources: Sequence[DataFile], made: RebuiltFiles) -> tuple[CarriedFil
         max(file.partial_max or file.begin_snapshot for file in sources),
     )
     values = None if first.partition_id is None else first.partition_values
-    files = tuple(replace(file, partition_values=values) for file in made.files)
+    files = tuple(file._replace(partition_values=values) for file in made.files)
     return _carried(replace(made, files=files), span, first.partition_id)
 
 

@@ -253,7 +253,7 @@ def set_partitioning(tx: DraftSession, name: TableName, by: str | Sequence[str])
         )
     spec = PartitionSpec(tx.new_id(), keys) if keys else None
     draft.after = replace(draft.after, partitioning=spec)
-    draft.files = {i: replace(file, partition_values=None) for i, file in draft.files.items()}
+    draft.files = {i: file._replace(partition_values=None) for i, file in draft.files.items()}
     return DONE
 
 

@@ -295,7 +295,7 @@ def add_files(
             raise Invalid(f"{path} is part of {name} already", hint="leave it out")
     with tx.local.job(f"cannot add files to {name}") as job:
         found = job.found(listed, draft.target, {"hive": hive})
-    files = [replace(file, taken_over=take_over) for file in found]
+    files = [file._replace(taken_over=take_over) for file in found]
     if (watch := OverlapGuard.of(tx, draft)) is not None:
         added = watch.add_files(files)
     else:

@@ -134,8 +134,7 @@ def add_file(
     )
     entries.rows["ducklake_data_file", _DATA_FILE].append(row)
     _describe(entries, file, table_id, file_id)
-    for annex in entries.annexes:
-        annex.file_added(entries.rows, table_id, file_id, file)
+    entries.tell_annexes(table_id, file_id, file)
     return file_id
 
 

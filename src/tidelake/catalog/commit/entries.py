@@ -14,9 +14,9 @@ from itertools import groupby
 from operator import add
 from typing import Any
 
-from tidelake.catalog.annex import Annexes, Rows
+from tidelake.catalog.annex import Annexes, Rows, that_hear_of_files
 from tidelake.catalog.database.database import Writer
-from tidelake.model.change import ColumnFacts
+from tidelake.model.change import ColumnFacts, NewFile
 
 STATISTICS = (
     "data_file_id",
@@ -75,6 +75,15 @@ class Entries:
     statements: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     rows: Rows = field(default_factory=lambda: defaultdict(list))
     facts: list[FileFacts] = field(default_factory=list)
+    _hear_of_files: Annexes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._hear_of_files = that_hear_of_files(self.annexes)
+
+    def tell_annexes(self, table_id: int, file_id: int, file: NewFile) -> None:
+        """That a data file comes."""
+        for annex in self._hear_of_files:
+            annex.file_added(self.rows, table_id, file_id, file)
 
     @property
     def snapshot_id(self) -> int:

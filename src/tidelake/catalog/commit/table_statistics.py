@@ -220,14 +220,15 @@ def of_value(column: Column, value: object) -> ColumnFacts:
 
 
 def _united(leaf: Column, facts: Sequence[ColumnFacts]) -> _Column:
-    values = [each.values for each in facts]
-    lows, highs = [each.min for each in facts], [each.max for each in facts]
+    if not facts:
+        return _Column(False, _any_nan(leaf, ()), None, None, False)
+    _, _, values, nulls, lows, highs, nans, _ = zip(*facts, strict=True)
     if 0 in values:
         valued = [count != 0 for count in values]
-        lows, highs = (list(compress(ends, valued)) for ends in (lows, highs))
+        lows, highs = (tuple(compress(ends, valued)) for ends in (lows, highs))
     return _Column(
-        contains_null=any(each.nulls != 0 for each in facts),
-        contains_nan=_any_nan(leaf, [each.contains_nan for each in facts]),
+        contains_null=nulls.count(0) < len(nulls),
+        contains_nan=_any_nan(leaf, nans),
         min=least(leaf.type, lows),
         max=greatest(leaf.type, highs),
         has_values=bool(lows),

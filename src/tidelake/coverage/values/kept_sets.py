@@ -14,8 +14,10 @@ from tidelake.coverage.values.clock import SIGN
 KeptPiece = tuple[int, str, int, int, int, bytes, bool]
 """As the catalog has it: a file, an entity, the first bucket and the last, both by number, how many
 there are, the bitmap, and whether that lists what is lacking."""
-_COOKIE = slice(12, 14)
-_COOKIES = (b"\x3a\x30", b"\x3b\x30")
+Pieces = list[KeptPiece] | Callable[[], list[KeptPiece]]
+"""They may be told only when somebody looks into them."""
+COOKIE = slice(12, 14)
+COOKIES = (b"\x3a\x30", b"\x3b\x30")
 """How the first part of a 64-bit Roaring bitmap begins, behind their number and its own."""
 Key = TypeVar("Key")
 
@@ -26,18 +28,26 @@ class KeptSet:
 
     __slots__ = ("_ends", "_made", "_pieces", "_size")
 
-    def __init__(self, pieces: list[KeptPiece], made: Buckets | None = None) -> None:
+    def __init__(self, pieces: Pieces, made: Buckets | None = None) -> None:
         self._pieces = pieces
         self._made = made
         self._size = -1
         self._ends = (0, 0)
+
+    @staticmethod
+    def counted(count: int, first: int, last: int, pieces: Pieces) -> KeptSet:
+        """A set of which that is known, both buckets by number."""
+        found = KeptSet(pieces)
+        found._size = count
+        found._ends = first + SIGN, last + SIGN
+        return found
 
     @property
     def buckets(self) -> Buckets:
         if self._made is None:
             found = [
                 ids_of(data, first + SIGN, last + SIGN, lacking=lacking)
-                for _, _, first, last, _, data, lacking in self._pieces
+                for _, _, first, last, _, data, lacking in self._known()
             ]
             self._made = found[0] if found else Buckets()
             for each in found[1:]:
@@ -57,10 +67,15 @@ class KeptSet:
     def max(self) -> int:
         return self._ends[1] if len(self) else 0
 
+    def _known(self) -> list[KeptPiece]:
+        if not isinstance(self._pieces, list):
+            self._pieces = self._pieces()
+        return self._pieces
+
     def _count(self) -> None:
-        if self._pieces and self._made is None:
-            _, _, firsts, lasts, counts, bitmaps, _ = zip(*self._pieces, strict=True)
-            sound = all(not data or data[_COOKIE] in _COOKIES for data in bitmaps)
+        if self._made is None and (pieces := self._known()):
+            _, _, firsts, lasts, counts, bitmaps, _ = zip(*pieces, strict=True)
+            sound = all(not data or data[COOKIE] in COOKIES for data in bitmaps)
             if sound and (all(map(lt, lasts, firsts[1:])) or _are_apart(firsts, lasts)):
                 self._size = sum(counts)
                 self._ends = min(firsts) + SIGN, max(lasts) + SIGN

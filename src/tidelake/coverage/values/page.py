@@ -37,6 +37,10 @@ class Page(NamedTuple):
     buckets: bytes
 
 
+Span = tuple[str, int, int, int, int, int]
+"""The entity of a bitmap; the first bucket and the last, both by number, and how many there are;
+where it begins among all of the page, and how many bytes it has: less than none, if it lists what
+is lacking."""
 _Hashed = tuple[int, Piece]
 
 
@@ -95,15 +99,21 @@ def kept_pieces(
     wanted: Collection[str] | None = None,
 ) -> Iterator[KeptPiece]:
     """What is in a page of a file, or what is in it of some entities."""
+    buckets = page[2]
+    for text, first, last, count, at, size in spans_in(file_id, page):
+        if wanted is None or text in wanted:
+            yield file_id, text, first, last, count, buckets[at : at + abs(size)], size < 0
+
+
+def spans_in(file_id: int, page: tuple[str, bytes, bytes]) -> Iterator[Span]:
+    """What a page of a file says of each of its bitmaps."""
     entities, spans, buckets = page
     texts = entities.split("\n")
     at = 0
     try:
         for text, (first, last, count, size) in zip(texts, _SPAN.iter_unpack(spans), strict=True):
-            end = at + abs(size)
-            if wanted is None or text in wanted:
-                yield file_id, text, first, last, count, buckets[at:end], size < 0
-            at = end
+            yield text, first, last, count, at, size
+            at += abs(size)
     except (ValueError, error):
         raise _damaged(file_id) from None
     if at != len(buckets):

@@ -232,7 +232,7 @@ class ImportStep:
         self.tx.announce()
         (deletes,) = self.job.delete(pointers, self.draft.target, [staged], self.draft.stamp)
         self.tx.wrote([deletes.path])
-        return replace(file, deletes=deletes)
+        return file._replace(deletes=deletes)
 
     def _rewritten(self, path: str, add: Add) -> list[NewFile]:
         """The rows of a file, in files of the lake's own."""

@@ -123,16 +123,19 @@ def _sized(job: Import, ground: ImportPlan, steps: Sequence[LogStep]) -> int:
     the last one lacks some."""
     adds = {path: add for step in steps for path, add in _touched(step)}
     places = {place for _, add in _all(steps) if (place := _place(add, ground)) is not None}
-    _check_places(job, adds.keys() | places)
-    ground.sizes = sizes_of(job.session, job.log.root, adds.keys() | places)
+    needed = adds.keys() | places
+    _check_places(job, needed)
+    ground.sizes = sizes_of(job.session, job.log.root, needed)
+    if needed <= ground.sizes.keys():
+        return steps[0].version
     missing: dict[str, str] = {}
     first = steps[0].version
     for step in steps:
         for path in step.removed:
             missing.pop(path, None)
         for path, add in _touched(step):
-            needed = [path, _place(add, ground)]
-            lacking = [each for each in needed if each and each not in ground.sizes]
+            both = [path, _place(add, ground)]
+            lacking = [each for each in both if each and each not in ground.sizes]
             missing.pop(path, None)
             if lacking:
                 missing[path] = lacking[0]

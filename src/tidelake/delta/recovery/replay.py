@@ -261,7 +261,7 @@ class _StagedStep:
         staged, pointers = self.draft.as_staged(-1, file), _pointers(-1, positions)
         (made,) = self.job.delete(pointers, self.draft.target, [staged], self.draft.stamp)
         self.tx.wrote([made.path])
-        return replace(file, deletes=made)
+        return file._replace(deletes=made)
 
 
 def _pointers(file_id: int, positions: Sequence[int]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidelake.errors import Corrupt
 from tidelake.model.tuning import Tuning
 
 _LONGEST = Tuning().longest_record
+_NONE: Mapping[str, Any] = {}
 
 Key = tuple[str, str | None]
 """By which a file is told from others in a log: its path, and the id of its deletion vector."""
@@ -54,21 +55,20 @@ class Vector:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Add:
+class Add(NamedTuple):
     """A file that is there from now on. `path` is spelled as in the log; `modified` is in
-    milliseconds, and `stats` JSON."""
+    milliseconds, and `stats` JSON. A tuple, for a checkpoint has very many."""
 
     path: str
     size: int
     modified: int = 0
     data_change: bool = True
-    partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    partition_values: Mapping[str, str | None] = _NONE
     stats: str | None = None
     vector: Vector | None = None
     base_row_id: int | None = None
     row_commit_version: int | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = _NONE
 
     @property
     def key(self) -> Key:

@@ -7,7 +7,6 @@ bounds for a row group with a NaN: where values have none, there is one.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelake.model.change import ColumnFacts, NewFile
@@ -48,8 +47,7 @@ def with_nans(
     chunks = f"parquet_metadata({text_literal(place)})"
     found = connection.execute(f"SELECT column_id FROM {chunks} WHERE {_UNBOUNDED}").fetchall()
     unbounded = {number for (number,) in found}
-    return replace(
-        file,
+    return file._replace(
         columns=tuple(
             _seen(each, *floats[each.column_id], unbounded) if each.column_id in doubted else each
             for each in file.columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelake.engine.parquet.footer import Footer, footers
@@ -52,7 +51,7 @@ def found_files(
         _check_nulls(footer, match, columns, known)
     values = found_values(connection, partition, columns, facts, [f.path for f, _ in found])
     return [
-        replace(_new_file(footer, known), mapping=match.mapping, partition_values=value)
+        _new_file(footer, known)._replace(mapping=match.mapping, partition_values=value)
         for (footer, match), known, value in zip(found, facts, values, strict=True)
         if footer.rows
     ]

@@ -142,7 +142,7 @@ def _divided(
         return (file,)
     parts = _copy(work, f"SELECT * FROM {_rows_of(file)}", target, carried)
     work.store.delete([file.path])
-    return tuple(replace(part, partition_values=file.partition_values) for part in parts)
+    return tuple(part._replace(partition_values=file.partition_values) for part in parts)
 
 
 def _with_zeros(
@@ -166,7 +166,7 @@ def _with_zeros(
     (row,) = _run_into_one(work, sql, target, options)
     work.store.delete([file.path])
     written = _new_file(row, target, 0, carried)
-    return replace(written, partition_values=file.partition_values)
+    return written._replace(partition_values=file.partition_values)
 
 
 def _with_nans(work: Workbench, file: NewFile, target: Target) -> NewFile:
