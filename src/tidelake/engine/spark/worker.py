@@ -7,6 +7,7 @@ with all that it refers to, and would bring a `WORKER` of its own.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from zipimport import zipimporter
 from tidelake.engine.local.engine import LocalEngine
 
 _MEMORY = "1GB"
-_SPARKS_OWN = ("pyspark.zip", "py4j-", "spark-core_")
-"""How files are called that Spark has every Python import from; they stay as they are."""
+_SPARKS_OWN = re.compile(r"pyspark\.zip|py4j-.*|.*\.jar", re.IGNORECASE)
+"""How files are called that Spark has every Python import from; they stay as they are. Packages of
+Java are among them: all that `spark.jars.packages` names."""
 
 
 class Worker:
@@ -69,9 +71,10 @@ class Worker:
 def _leave_zips_closed() -> None:
     """Before every task Spark has Python look again at what there is to import. Of a zip file
     Python then reads all names at once, and of Spark's own it does so for every folder in it from
-    which something was imported: a quarter of a second. What is not remembered is not read."""
+    which something was imported: a quarter of a second, and more with every package of Java. What
+    is not remembered is not read."""
     for path, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimporter) and Path(finder.archive).name.startswith(_SPARKS_OWN):
+        if isinstance(finder, zipimporter) and _SPARKS_OWN.fullmatch(Path(finder.archive).name):
             del sys.path_importer_cache[path]
 
 
