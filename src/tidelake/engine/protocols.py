@@ -188,9 +188,13 @@ class Job(AbstractContextManager["Job"], Protocol):
         or those of the catalog. None if rows are computed here, or tasks cannot read them."""
 
     def run(
-        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+        self,
+        tasks: Sequence[Task],
+        do: Callable[[Workbench, Task], Answer],
+        undo: Callable[[Answer], object] | None = None,
     ) -> Iterator[Answer]:
-        """What came of each piece of work, in their order; each has a workbench of its own."""
+        """What came of each piece of work, in their order; each has a workbench of its own. Should
+        one fail, `undo` is called with what came of others, as far as that is known."""
 
     # Files.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +33,7 @@ from tidelake.session.single_task import (
     is_for_tasks,
     is_near,
 )
+from tidelake.session.small_files import SmallFiles
 
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 _TARGET = "target"
 _PIECES = 1_000
 """Of what is more, every task would have to be told too much."""
-_POINTERS, _ROWS_THERE, _POINTERS_THERE = 8, 8, 64
+_POINTERS, _ROWS_THERE, _POINTERS_THERE = 8, 32, 64
 """For each row that one task is brought at most: so many if only pointers to them are, and so many
 if it reads the files itself."""
 _LOOKED_AT = 64
@@ -85,7 +87,7 @@ class Departure:
         takes less than to keep them in any case."""
         if job.in_process or not is_for_one_task(draft, plan):
             return False
-        return sum(map(staging.live, plan.files)) <= _LOOKED_AT * self._most(draft)
+        return _rows(plan) <= _LOOKED_AT * self._most(draft)
 
     def _in_one_place(
         self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan
@@ -109,23 +111,45 @@ class Departure:
             return False, None
         if not pieces:
             return True, (0, [])
-        if self.instead is None:
-            pieces = [part for piece in pieces for part in _of_few_files(piece)]
-        elif is_near(plan):  # what comes is to be in one file
+        most = draft.target.row_group_rows * (
+            _POINTERS_THERE if self.instead is None else _ROWS_THERE
+        )
+        if self.instead is not None and is_near(plan):  # what comes is to be in one file
             pieces = [replace(plan, pruned=())]
         else:
+            pieces = [part for piece in pieces for part in _of_few_files(piece)]
+        if self._are_all_wanted(plan) and any(_rows(piece) > most for piece in pieces):
             return False, None
         tx.announce()
-        most = _POINTERS_THERE if self.instead is None else _ROWS_THERE
-        task = _InPlace(self, draft.target.row_group_rows * most)
-        tasks = [(piece, SingleTask.of(tx, draft, piece)) for piece in pieces]
-        answers = [answer for (answer,) in job.run(tasks, task.run)]
-        found = [answer for answer in answers if answer is not None]
-        if len(found) < len(answers):
-            tx.discard([path for done in found for path in done.written.paths])
+        found = self._settled(tx, draft, job, pieces, most)
+        if found is None:
             return True, None
         settled = found[0] if len(found) == 1 else _together(tx, draft, job, plan, found)
         return True, self._staged(tx, draft, plan, settled)
+
+    def _are_all_wanted(self, plan: ScanPlan) -> bool:
+        """Whether it is known before how many rows there are."""
+        return self.instead is not None and plan.predicate is None
+
+    def _settled(
+        self,
+        tx: DraftSession,
+        draft: TableDraft,
+        job: Job,
+        pieces: Sequence[ScanPlan],
+        most: int,
+    ) -> list[Settlement] | None:
+        """What tasks have done, each with a piece; None, and nothing is done, if one of them has
+        more rows than so many."""
+        tasks = [(piece, SingleTask.of(tx, draft, piece, among=len(pieces))) for piece in pieces]
+        undo = partial(_discard, tx)
+        answers = list(job.run(tasks, _InPlace(self, most).run, undo))
+        found = [answer for (answer,) in answers if answer is not None]
+        if len(found) == len(answers):
+            return found
+        for answer in answers:
+            undo(answer)
+        return None
 
     def _staged(
         self, tx: DraftSession, draft: TableDraft, plan: ScanPlan, done: Settlement | None
@@ -176,6 +200,17 @@ class _InPlace:
         return _Gathered(self.departure, single, self.most).run(work)
 
 
+def _discard(tx: DraftSession, answer: tuple[Settlement | None]) -> None:
+    """Remove the files of a task."""
+    (done,) = answer
+    if done is not None:
+        tx.discard(done.written.paths)
+
+
+def _rows(plan: ScanPlan) -> int:
+    return sum(map(staging.live, plan.files))
+
+
 def _of_few_files(piece: ScanPlan) -> list[ScanPlan]:
     """The same, each with no more files than a task writes delete files for."""
     parts = [replace(piece, files=tuple(part), inlined=()) for part in _in_parts(piece.files)]
@@ -191,28 +226,32 @@ def _together(
     tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan, found: Sequence[Settlement]
 ) -> Settlement:
     """What tasks have done that each saw some of the files. Each may have left a few positions for
-    the catalog; if they are not few together, they go to delete files too."""
+    the catalog; if they are not few together, they go to delete files too. And each may have
+    written a small file."""
     gone = {file: count for done in found for file, count in done.gone.items()}
     positions = [position for done in found for position in done.positions]
     deletes = [delete for done in found for delete in done.written.deletes]
     written = WrittenFiles(deletes, [files for done in found for files in done.written.files])
+    kept = tuple(each for done in found for each in done.kept)
     partly = [(file, position) for file, position in positions if file is not None]
-    if len(partly) > draft.options.inline_rows or (partly and deletes):
-        files = {file.id: file for file in plan.files}
-        listed: _Positions = [
-            (files[file], tuple(position for _, position in rows))
-            for file, rows in groupby(sorted(partly), itemgetter(0))
-        ]
-        try:
+    try:
+        if len(partly) > draft.options.inline_rows or (partly and deletes):
+            files = {file.id: file for file in plan.files}
+            listed: _Positions = [
+                (files[file], tuple(position for _, position in rows))
+                for file, rows in groupby(sorted(partly), itemgetter(0))
+            ]
             for more in job.run(_in_parts(listed), _Left(draft.target, draft.stamp).run):
                 deletes += more
-        except BaseException:
-            tx.discard(written.paths)
-            raise
-        positions = [(file, position) for file, position in positions if file is None]
-    return Settlement(
-        gone, written, tuple(k for done in found for k in done.kept), tuple(positions)
-    )
+            positions = [(file, position) for file, position in positions if file is None]
+        joined = SmallFiles.of(written.files).joined(tx, draft, job)
+    except BaseException:
+        tx.discard(written.paths)
+        raise
+    written = replace(written, files=[(file,) for file in joined.files])
+    if joined.rows:
+        kept = (*kept, (True, joined.rows))
+    return Settlement(gone, written, kept, tuple(positions))
 
 
 @dataclass(frozen=True, slots=True)
