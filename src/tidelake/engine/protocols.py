@@ -180,8 +180,9 @@ class Job(AbstractContextManager["Job"], Protocol):
         self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
     ) -> Answer | None:
         """What `do` makes of relations that have few rows: they are brought to one place, where it
-        finds them under their names. None if it was not asked, as there are no rows. Of a relation
-        that has more rows than `most` it need not find all, but more than that."""
+        finds them under their names. None if it was not asked, as there are no rows, or if there
+        is not the memory for them. Of a relation that has more rows than `most` it need not find
+        all, but more than that."""
 
     def pieces(self, plan: ScanPlan) -> list[ScanPlan] | None:
         """What tasks can read of a plan by themselves, for `run`: each has all rows of some files,

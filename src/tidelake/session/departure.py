@@ -18,7 +18,7 @@ from tidelake.engine import Job
 from tidelake.engine.parquet.delete_files import write_delete_file
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.file import DataFile
-from tidelake.model.schema import ROW_FILE
+from tidelake.model.schema import ROW_FILE, ROW_NUMBER, ROW_POSITION
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.session import staging
@@ -38,7 +38,7 @@ from tidelake.session.small_files import SmallFiles
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
-_TARGET = "target"
+_TARGET, _WHOLE, _DOOMED = "target", "target_whole", "target_doomed"
 _PIECES = 1_000
 """Of what is more, every task would have to be told too much."""
 _POINTERS, _ROWS_THERE, _POINTERS_THERE = 8, 32, 64
@@ -92,14 +92,13 @@ class Departure:
     def _in_one_place(
         self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan
     ) -> _Outcome | None:
-        """Have the rows brought to one task; None, and nothing is staged, if they are too many."""
+        """Have the rows brought to one task; None, and nothing is staged, if they are too many, or
+        none came."""
         tx.announce()
         most = self._most(draft)
         task = _Gathered(self, SingleTask.of(tx, draft, plan), most)
         answer = job.meet((self.found,), task.run, most=most)
-        if answer is None:
-            return 0, []
-        return self._staged(tx, draft, plan, answer[0])
+        return None if answer is None else self._staged(tx, draft, plan, answer[0])
 
     def _where_files_are(
         self, tx: DraftSession, draft: TableDraft, job: Job, plan: ScanPlan
@@ -169,20 +168,22 @@ class _Gathered:
     departure: Departure
     single: SingleTask
     most: int
+    doomed: str | None = None
+    """A relation that points at them, if that is another."""
 
     def run(self, work: Workbench) -> tuple[Settlement | None]:
         """None in it, and nothing done, if they are too many."""
-        found, instead = self.departure.found, self.departure.instead
+        instead, doomed = self.departure.instead, self.doomed or self.departure.found
         gone: dict[int | None, int] = dict(
             work.connection.execute(
-                f"SELECT {ROW_FILE}, count(*) FROM {found} GROUP BY {ROW_FILE}"
+                f"SELECT {ROW_FILE}, count(*) FROM {doomed} GROUP BY {ROW_FILE}"
             ).fetchall()
         )
         count = sum(gone.values())
         if count > self.most:
             return (None,)
         coming = () if instead is None else (Arrival(instead, count, numbered=True),)
-        return (self.single.settle(work, found, gone, coming),)
+        return (self.single.settle(work, doomed, gone, coming),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +194,34 @@ class _InPlace:
     most: int
 
     def run(self, work: Workbench, piece: tuple[ScanPlan, SingleTask]) -> tuple[Settlement | None]:
-        plan, single = piece
-        work.define(_TARGET, plan)
-        kept = f"CREATE TEMP TABLE {self.departure.found} AS SELECT * FROM {_TARGET} AS t"
-        work.connection.execute(kept)
+        work.define(_TARGET, piece[0])
+        if self.departure.instead is None:
+            return self._kept(work, piece[1])
+        done = work.within_memory(partial(self._kept, work, piece[1]))
+        if done is None:
+            done = work.within_memory(partial(self._passing, work, *piece))
+        return done or (None,)
+
+    def _kept(self, work: Workbench, single: SingleTask) -> tuple[Settlement | None]:
+        """The rows are read once, and kept meanwhile."""
+        found = self.departure.found
+        work.connection.execute(f"CREATE TEMP TABLE {found} AS SELECT * FROM {_TARGET} AS t")
         return _Gathered(self.departure, single, self.most).run(work)
+
+    def _passing(
+        self, work: Workbench, plan: ScanPlan, single: SingleTask
+    ) -> tuple[Settlement | None]:
+        """The rows are too wide for that: which they are is kept, and they are read again."""
+        found = self.departure.found
+        work.connection.execute(f"DROP TABLE IF EXISTS {found}")
+        pointers = ", ".join((ROW_FILE, ROW_POSITION, ROW_NUMBER))
+        work.connection.execute(f"CREATE TEMP TABLE {_DOOMED} AS SELECT {pointers} FROM {_TARGET}")
+        work.define(_WHOLE, replace(plan, where=None, predicate=None))
+        work.connection.execute(
+            f"CREATE TEMP VIEW {found} AS SELECT * FROM {_WHOLE}"
+            f" WHERE {ROW_NUMBER} IN (SELECT {ROW_NUMBER} FROM {_DOOMED})"
+        )
+        return _Gathered(self.departure, single, self.most, _DOOMED).run(work)
 
 
 def _discard(tx: DraftSession, answer: tuple[Settlement | None]) -> None:

@@ -26,8 +26,8 @@ from tidelake.session.drafting import DraftSession
 if TYPE_CHECKING:
     from tidelake.engine.local.workbench import Workbench
 
-_SMALL = 8
-"""So many files, or more, of as many rows as a row group has."""
+_SMALL, _SMALL_BYTES = 8, 8 * 1024 * 1024
+"""So many files, or more, of as many rows as a row group has, and none of so many bytes."""
 _FOUND = "small_files"
 _Group = list[NewFile]
 
@@ -59,27 +59,38 @@ class SmallFiles:
         plans = [_read(tx, draft, group) for group in groups]
         undo = partial(_discard, tx)
         made = [*job.run(plans, _Join(draft.target, few).run, undo)]
-        gone = {file.path for group in groups for file in group}
+        gone = {
+            file.path
+            for group, each in zip(groups, made, strict=True)
+            for file in group
+            if each is not None
+        }
         tx.discard(gone)
         left = (file for file in self.files if file.path not in gone)
+        done = [each for each in made if each is not None]
         return Successors(
-            tuple(row for each in made for row in each.rows),
-            (*left, *(file for each in made for file in each.files)),
+            tuple(row for each in done for row in each.rows),
+            (*left, *(file for each in done for file in each.files)),
         )
 
     def _groups(self, target: Target) -> Iterator[_Group]:
         """Small files that may share one, up to a row group of rows."""
-        small = [file for file in self.files if file.rows * _SMALL < target.row_group_rows]
+        small = [file for file in self.files if _is_small(file, target)]
         small.sort(key=_partition)
         for _, alike in groupby(small, _partition):
             group: _Group = []
             for file in alike:
                 group.append(file)
-                if sum(each.rows for each in group) >= target.row_group_rows:
+                many = sum(each.rows for each in group) >= target.row_group_rows
+                if many or sum(each.bytes for each in group) >= target.file_bytes:
                     yield group
                     group = []
             if len(group) > 1:
                 yield group
+
+
+def _is_small(file: NewFile, target: Target) -> bool:
+    return file.rows * _SMALL < target.row_group_rows and file.bytes < _SMALL_BYTES
 
 
 def _partition(file: NewFile) -> list[tuple[bool, str]]:
@@ -91,8 +102,9 @@ def _read(tx: DraftSession, draft: TableDraft, group: _Group) -> ScanPlan:
     return replace(staging.plan_of(tx, draft, files=files), pruned=())
 
 
-def _discard(tx: DraftSession, made: Successors) -> None:
-    tx.discard([file.path for file in made.files])
+def _discard(tx: DraftSession, made: Successors | None) -> None:
+    if made is not None:
+        tx.discard([file.path for file in made.files])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,11 @@ class _Join:
     target: Target
     few: bool
 
-    def run(self, work: Workbench, plan: ScanPlan) -> Successors:
+    def run(self, work: Workbench, plan: ScanPlan) -> Successors | None:
+        """None, and nothing is written, if there is not the memory for it."""
+        return work.within_memory(partial(self._joined, work, plan))
+
+    def _joined(self, work: Workbench, plan: ScanPlan) -> Successors:
         work.define(_FOUND, plan)
         work.reach([self.target.path])
         columns = self.target.columns

@@ -55,6 +55,27 @@ def test_a_table_takes_wide_rows(spark: Any, tmp_path: Path) -> None:
     assert sum(1 for _ in tmp_path.rglob("*.parquet")) >= 1
 
 
+@pytest.mark.slow
+def test_an_update_of_rows_of_megabytes(spark: Any, tmp_path: Path) -> None:
+    """They are more than a task has memory for: 1.2 GB."""
+    text = "repeat(md5(CAST(id AS STRING)), 94000)"
+    rows = spark.range(0, 400, 1, 2).selectExpr("id", f"{text} AS v", "0 AS n")
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, data_path=f"{tmp_path}/data/", engine="spark") as lake:
+        table = lake.create_table("t", "id BIGINT, v VARCHAR, n INTEGER")
+        assert table.append(rows).rows == 400
+        assert table.update({"n": "1"}, where="id % 2 = 0").updated == 200
+        assert table.delete("length(v) > 10 AND id % 100 = 5").deleted == 4
+        assert not lake.cleanup(older_than="0 seconds", dry_run=True).orphans
+    with tidelake.connect(url, data_path=f"{tmp_path}/data/") as lake:
+        found = lake.sql(
+            "SELECT count(*) AS n, sum(length(v)) AS w, sum(n) AS ones,"
+            " bool_and(v[:32] = md5(id::VARCHAR)) AS same FROM t"
+        ).to_arrow()
+    told = {"n": 396, "w": 396 * 94_000 * 32, "ones": 200, "same": True}
+    assert found.to_pylist() == [told]
+
+
 def test_a_task_leaves_sparks_own_archives_closed(spark: Any, tmp_path: Path) -> None:
     """Those that come with Java's packages are on the path of every Python too."""
     package = tmp_path / "some_package-1.0.jar"

@@ -316,7 +316,8 @@ class SparkJob(Closable):
     def meet(
         self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
     ) -> Answer | None:
-        """What `do` makes of relations that have few rows, all brought to one task."""
+        """What `do` makes of relations that have few rows, all brought to one task. None if they
+        have none, or the task has not the memory for them."""
         with self._on_executors():
             meeting, rows = Union.of({name: self._in_one_task(name, most) for name in names})
             query = self._relations.executors.query(rows, f"SELECT * FROM {ROWS}")

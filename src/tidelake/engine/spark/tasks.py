@@ -156,6 +156,8 @@ def at_work(local: LocalEngine, doing: str) -> Iterator[Workbench]:
                 yield work
         finally:
             work.connection.close()
+            if work.has_run_out:
+                WORKER.forget()
 
 
 def told_by_task(facts: object) -> pa.RecordBatch:

@@ -43,18 +43,19 @@ class Worker:
         except GeneratorExit:  # nobody wants the rest of the rows
             raise
         except BaseException:
-            self._forget()
+            self.forget()
             raise
         finally:
             _leave_zips_closed()
 
     def _like(self, local: LocalEngine) -> LocalEngine:
         if self._kept is None or self._kept[0] != local.identity:
-            self._forget()
+            self.forget()
             local.is_alone = False
             with local.workbench().connection as connection:
                 if local.confinement is None:  # else nobody can change its settings
                     connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
+                    local.is_small = True
             self._kept = local.identity, local
         elif not self._is_settled:
             self._is_settled = True
@@ -62,7 +63,8 @@ class Worker:
             gc.freeze()
         return self._kept[1]
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """The next task gets another DuckDB."""
         if self._kept is not None:
             self._kept[1].close()
         self._kept = None
