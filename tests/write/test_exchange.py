@@ -213,6 +213,80 @@ def test_tasks_that_each_see_some_files(tmp_path: Path, spark: Any) -> None:
         lake.close()
 
 
+def in_many_files(tmp_path: Path, **options: Any) -> tuple[Place, Place]:
+    """Two tables alike, of more files than one task reads."""
+    here, there = (Place.at("sqlite", tmp_path / name) for name in ("here", "there"))
+    for place in (here, there):
+        with place.open() as lake:
+            t = lake.create_table("t", DDL, **options)
+            for first in range(0, 800, 20):
+                t.append(rows(range(first, first + 20)))
+            t.append(rows(range(900, 903)))
+    return here, there
+
+
+@pytest.mark.parametrize("options", TABLES.values(), ids=TABLES)
+def test_updates_by_tasks_that_each_see_some_files(
+    tmp_path: Path, spark: Any, options: dict[str, Any]
+) -> None:
+    """Few rows of them all together are for the catalog, more are in one file, many in several."""
+    here, there = in_many_files(tmp_path, **options)
+    ways = (here.open(), there.open(engine="spark", spark=spark))
+    before = ids(ways[1])
+    for group_rows, where, count in [
+        (1_000, "id IN (1, 2, 799, 901)", 4),
+        (1_000, "id % 40 = 3", 20),
+        (1_000, "id = 5 OR id > 900", 3),
+        (1_000, "id = -1", 0),
+        (50, "id % 2 = 1 OR id = 6", 402),
+        (1_000, "true", 803),
+    ]:
+        found = []
+        for lake in ways:
+            lake.set_option("parquet_row_group_size", group_rows)
+            found.append(lake.table("t").update({"v": "v + 1", "s": "s || '!'"}, where=where))
+        assert [each.updated for each in found] == [count, count]
+        left = [canonical.rows(lake.table("t").to_arrow()) for lake in ways]
+        assert left[0] == left[1], where
+        assert ids(ways[1]) == before
+        if not options and count < 100:
+            assert layout(ways[0]) == layout(ways[1]), where
+    assert ways[1].verify(deep=True).ok
+    assert not ways[1].cleanup(older_than="0 seconds", dry_run=True).orphans
+    for lake in ways:
+        lake.close()
+
+
+def test_an_update_of_many_files_is_one_job(tmp_path: Path, spark: Any) -> None:
+    """Two more put together what is little of each task: positions, and rows."""
+    _, there = in_many_files(tmp_path)
+    with there.open(engine="spark", spark=spark) as lake:
+        lake.set_option("parquet_row_group_size", 200)
+        t = lake.table("t")
+        with jobs(spark, "many") as many:
+            assert t.update({"v": "v + 1"}, where="id % 2 = 0").updated == 402
+        with jobs(spark, "few") as few:
+            assert t.update({"v": "v + 1"}, where="id % 40 = 3").updated == 20
+        assert max(file.rows for file in t.files()) < 402
+    assert (len(many), len(few)) == (1, 3)
+
+
+def test_if_one_of_several_tasks_fails_all_take_their_files_back(
+    tmp_path: Path, spark: Any
+) -> None:
+    """One has written its files before, or after."""
+    _, there = in_many_files(tmp_path)
+    with there.open(engine="spark", spark=spark) as lake:
+        lake.set_option("data_inlining_row_limit", 0)
+        for bad in (5, 795):
+            number = f"CAST(CASE WHEN id = {bad} THEN 'no number' ELSE '1' END AS INTEGER)"
+            with there.refuses(match="no number"):
+                lake.table("t").delete(f"id % 10 = {number}")
+            with there.refuses(match="no number"):
+                lake.table("t").update({"g": number}, where="id % 10 <> 7")
+        assert lake.table("t").delete("id % 10 = 1").deleted == 81
+
+
 def test_a_task_that_fails_leaves_no_files(tmp_path: Path, spark: Any) -> None:
     """By then it has written those of what is deleted."""
     place = Place.at("sqlite", tmp_path / "lake")

@@ -180,17 +180,22 @@ class Job(AbstractContextManager["Job"], Protocol):
         self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
     ) -> Answer | None:
         """What `do` makes of relations that have few rows: they are brought to one place, where it
-        finds them under their names. None if it was not asked, as there are no rows. Of a relation
-        that has more rows than `most` it need not find all, but more than that."""
+        finds them under their names. None if it was not asked, as there are no rows, or if there
+        is not the memory for them. Of a relation that has more rows than `most` it need not find
+        all, but more than that."""
 
     def pieces(self, plan: ScanPlan) -> list[ScanPlan] | None:
         """What tasks can read of a plan by themselves, for `run`: each has all rows of some files,
         or those of the catalog. None if rows are computed here, or tasks cannot read them."""
 
     def run(
-        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+        self,
+        tasks: Sequence[Task],
+        do: Callable[[Workbench, Task], Answer],
+        undo: Callable[[Answer], object] | None = None,
     ) -> Iterator[Answer]:
-        """What came of each piece of work, in their order; each has a workbench of its own."""
+        """What came of each piece of work, in their order; each has a workbench of its own. Should
+        one fail, `undo` is called with what came of others, as far as that is known."""
 
     # Files.
 

@@ -73,8 +73,7 @@ class Exchange:
         )
         tx.announce()
         done = job.meet(self.found, task.run)
-        assert done is not None
-        return done.stage(tx, draft)
+        return self._in_steps(tx, draft, job) if done is None else done.stage(tx, draft)
 
     def _is_for_one_task(self, tx: DraftSession, draft: TableDraft, job: Job) -> bool:
         """Whether there are committed files alone to take rows from, and files to write."""

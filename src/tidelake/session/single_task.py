@@ -63,9 +63,12 @@ class SingleTask:
     stamp: int
 
     @classmethod
-    def of(cls, tx: DraftSession, draft: TableDraft, plan: ScanPlan) -> SingleTask:
+    def of(
+        cls, tx: DraftSession, draft: TableDraft, plan: ScanPlan, *, among: int = 1
+    ) -> SingleTask:
+        """Of one `among` several, none knows whether the rows that come are few."""
         few = draft.options.inline_rows
-        inlined = few if tx.can_inline(draft.columns) else 0
+        inlined = few if among == 1 and tx.can_inline(draft.columns) else 0
         files = {file.id: (file, staging.may_end(draft, file)) for file in plan.files}
         return cls(draft.target, files, inlined, few, draft.stamp)
 

@@ -1,5 +1,6 @@
 """How rows get to our Python on Spark's executors, and what a task costs there."""
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,34 @@ def test_a_table_takes_wide_rows(spark: Any, tmp_path: Path) -> None:
     assert sum(1 for _ in tmp_path.rglob("*.parquet")) >= 1
 
 
-def test_a_task_leaves_sparks_own_zip_file_closed(spark: Any) -> None:
+@pytest.mark.slow
+def test_an_update_of_rows_of_megabytes(spark: Any, tmp_path: Path) -> None:
+    """They are more than a task has memory for: 1.2 GB."""
+    text = "repeat(md5(CAST(id AS STRING)), 94000)"
+    rows = spark.range(0, 400, 1, 2).selectExpr("id", f"{text} AS v", "0 AS n")
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with tidelake.connect(url, data_path=f"{tmp_path}/data/", engine="spark") as lake:
+        table = lake.create_table("t", "id BIGINT, v VARCHAR, n INTEGER")
+        assert table.append(rows).rows == 400
+        assert table.update({"n": "1"}, where="id % 2 = 0").updated == 200
+        assert table.delete("length(v) > 10 AND id % 100 = 5").deleted == 4
+        assert not lake.cleanup(older_than="0 seconds", dry_run=True).orphans
+    with tidelake.connect(url, data_path=f"{tmp_path}/data/") as lake:
+        found = lake.sql(
+            "SELECT count(*) AS n, sum(length(v)) AS w, sum(n) AS ones,"
+            " bool_and(v[:32] = md5(id::VARCHAR)) AS same FROM t"
+        ).to_arrow()
+    told = {"n": 396, "w": 396 * 94_000 * 32, "ones": 200, "same": True}
+    assert found.to_pylist() == [told]
+
+
+def test_a_task_leaves_sparks_own_archives_closed(spark: Any, tmp_path: Path) -> None:
+    """Those that come with Java's packages are on the path of every Python too."""
+    package = tmp_path / "some_package-1.0.jar"
+    with zipfile.ZipFile(package, "w") as written:
+        written.writestr("of_a_package.py", "answer = 42")
+    path = str(package)
+
     def ask(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import sys
         from zipimport import zipimporter
@@ -62,11 +90,17 @@ def test_a_task_leaves_sparks_own_zip_file_closed(spark: Any) -> None:
         from tidelake.engine.spark.worker import WORKER
 
         for _ in batches:
-            archive = next(path for path in sys.path if path.endswith("pyspark.zip"))
-            sys.path_importer_cache[archive] = zipimporter(archive)
+            sys.path.append(path)
+            archives = [path, next(path for path in sys.path if path.endswith("pyspark.zip"))]
+            sys.path_importer_cache.update({each: zipimporter(each) for each in archives})
             with WORKER.engine(LocalEngine()):
                 pass
-            left = archive in sys.path_importer_cache
-            yield pa.record_batch([pa.array([left])], names=["left"])
+            left = any(each in sys.path_importer_cache for each in archives)
+            from of_a_package import answer  # type: ignore[import-not-found]
 
-    assert spark.range(0, 1, 1, 1).mapInArrow(ask, "left BOOLEAN").collect()[0].left is False
+            sys.path.remove(path)
+            told = [pa.array([left]), pa.array([answer], pa.int32())]
+            yield pa.record_batch(told, names=["left", "answer"])
+
+    (found,) = spark.range(0, 1, 1, 1).mapInArrow(ask, "left BOOLEAN, answer INT").collect()
+    assert (found.left, found.answer) == (False, 42)

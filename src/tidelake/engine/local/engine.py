@@ -54,6 +54,7 @@ class LocalEngine:
         self._duck: tuple[duckdb.DuckDBPyConnection, Scratch] | None = None
         self._opening = Lock()
         self.is_alone = True
+        self.is_small = False
         self._asks_more = False
         self._known = KnownFiles()
         self.store = Store(self.options, confinement, forget=cache.forget if cache else None)
@@ -96,7 +97,9 @@ class LocalEngine:
                 self._duck = self._opened(scratch), scratch
             connection, scratch = self._duck
             walls, known = self.confinement, self._known
-            return Workbench(connection.cursor(), self.options, scratch, walls, cache, known)
+            work = Workbench(connection.cursor(), self.options, scratch, walls, cache, known)
+            work.is_small = self.is_small
+            return work
 
     def _opened(self, scratch: Scratch) -> duckdb.DuckDBPyConnection:
         """What is confined can reach its stores from the beginning, and later no others."""

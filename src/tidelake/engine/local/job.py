@@ -284,16 +284,25 @@ class LocalJob(Closable):
         return
 
     def run(
-        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+        self,
+        tasks: Sequence[Task],
+        do: Callable[[Workbench, Task], Answer],
+        undo: Callable[[Answer], object] | None = None,
     ) -> Iterator[Answer]:
         """What came of each piece of work, one after the other, each on a connection of its own."""
+        done: list[Answer] = []
         for task in tasks:
             work = self._workbench()
             try:
-                made = work.run(self._doing, partial(do, work, task))
+                done.append(work.run(self._doing, partial(do, work, task)))
+            except BaseException:
+                if undo is not None:
+                    for each in done:
+                        undo(each)
+                raise
             finally:
                 work.connection.close()
-            yield made
+            yield done[-1]
 
     def found(
         self, paths: Sequence[str], target: Target, options: Mapping[str, Any]

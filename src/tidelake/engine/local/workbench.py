@@ -79,6 +79,10 @@ class Workbench:
         self._cache = cache
         self._links: Links | None = None
         self.is_far = False
+        self.is_small = False
+        """Whether DuckDB has one thread, little memory, and nobody else to work for."""
+        self.has_run_out = False
+        """Whether the memory was too little."""
         self._names = (f"_tidelake_inlined_{n}" for n in count())
 
     def run(
@@ -125,6 +129,16 @@ class Workbench:
         finally:
             ended.set()
             watcher.join()
+
+    def within_memory(self, do: Callable[[], Answer]) -> Answer | None:
+        """What comes of it; None if DuckDB has not the memory for it."""
+        import duckdb
+
+        try:
+            return do()
+        except duckdb.OutOfMemoryException:
+            self.has_run_out = True
+            return None
 
     def define(self, name: str, rows: ScanPlan | AsOfPlan | RowSource) -> None:
         """A relation under a name. What is no plan is read now, once: a query may ask twice, unless

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from secrets import randbits
@@ -44,6 +45,8 @@ _MISLEADING = FLOATS | {"blob"}
 as the other. Blobs it looks up there by their text, and finds few."""
 _UNCOUNTED = {"interval", "timetz"}
 """Types of which DuckDB counts no values in a file's statistics."""
+_GROUP_BYTES = 96 * 1024 * 1024
+"""Of a row group at most, as its rows are in memory, if there is little of it."""
 _PATH_PART = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -99,7 +102,9 @@ def _copy(work: Workbench, sql: str, target: Target, carried: Carried) -> tuple[
     if target.in_order and not carried:
         rows = _run_into_one(work, sql, target, options)
     else:
-        rows = _run(work, sql, target, [*options, f"FILE_SIZE_BYTES {target.file_bytes}"])
+        with _in_small_groups(work) as small:
+            sized = [*options, *small, f"FILE_SIZE_BYTES {target.file_bytes}"]
+            rows = _run(work, sql, target, sized)
     return tuple(_new_file(row, target, 0, carried) for row in rows)
 
 
@@ -189,6 +194,21 @@ def _run(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> l
         f"FILE_EXTENSION {text_literal(target.suffix)}",
     ]
     return _copied(work, sql, target, (mark, _place(target.path), named))
+
+
+@contextmanager
+def _in_small_groups(work: Workbench) -> Iterator[list[str]]:
+    """Options by which DuckDB, if its memory is little, need not keep as many rows as a row group
+    has, however wide they are. With one thread they stay in their order all the same; but a union
+    may begin with any of its parts, and partitions lose their order."""
+    if not work.is_small:
+        yield []
+        return
+    work.connection.execute("SET preserve_insertion_order = false")
+    try:
+        yield [f"ROW_GROUP_SIZE_BYTES {_GROUP_BYTES}"]
+    finally:
+        work.connection.execute("RESET preserve_insertion_order")
 
 
 def _run_into_one(work: Workbench, sql: str, target: Target, options: Sequence[str]) -> list[Any]:

@@ -33,20 +33,14 @@ from tidelake.engine.spark.frames import as_arrow, empty_table, in_microseconds
 from tidelake.engine.spark.handover import big_batches, hand_over
 from tidelake.engine.spark.job_names import naming
 from tidelake.engine.spark.meeting import Union
+from tidelake.engine.spark.piecework import Piecework
 from tidelake.engine.spark.plan_frames import PlanFrames
 from tidelake.engine.spark.reading import SparkReading
 from tidelake.engine.spark.relation import Relation, name_by_place
 from tidelake.engine.spark.relations import Relations
 from tidelake.engine.spark.settings import allow_times
 from tidelake.engine.spark.state_tasks import slices_of_scan
-from tidelake.engine.spark.tasks import (
-    FACTS,
-    ROWS,
-    Deletion,
-    PlansQuery,
-    piecewise,
-    unpickle_all,
-)
+from tidelake.engine.spark.tasks import FACTS, ROWS, Deletion, PlansQuery, unpickle_all
 from tidelake.engine.spark_frame import is_spark_frame
 from tidelake.model.change import NewDeleteFile, NewFile
 from tidelake.model.closable import Closable
@@ -297,14 +291,16 @@ class SparkJob(Closable):
             return [*slices_of_scan(plan)] if self._frames.tasks_can_read([plan]) else None
 
     def run(
-        self, tasks: Sequence[Task], do: Callable[[Workbench, Task], Answer]
+        self,
+        tasks: Sequence[Task],
+        do: Callable[[Workbench, Task], Answer],
+        undo: Callable[[Answer], object] | None = None,
     ) -> Iterator[Answer]:
         """What came of each piece of work, in their order, each done by a task."""
+        work = Piecework(self._frames.spark, self._local, self._doing)
         with self._on_executors():
-            ids = self._frames.spark.range(0, len(tasks), 1, len(tasks))
-            run = piecewise(self._local, self._doing, tasks, do)
-            made = dict(unpickle_all(ids.mapInArrow(run, FACTS).collect()))
-        yield from (made[place] for place in range(len(tasks)))
+            made = work.answers(tasks, do, undo)
+        yield from made
 
     def over(self, sql: str, do: Callable[[Workbench, str], Answer]) -> list[Answer]:
         """What `do` finds out about the rows of a query: each task answers for its own."""
@@ -320,7 +316,8 @@ class SparkJob(Closable):
     def meet(
         self, names: Sequence[str], do: Callable[[Workbench], Answer], *, most: int | None = None
     ) -> Answer | None:
-        """What `do` makes of relations that have few rows, all brought to one task."""
+        """What `do` makes of relations that have few rows, all brought to one task. None if they
+        have none, or the task has not the memory for them."""
         with self._on_executors():
             meeting, rows = Union.of({name: self._in_one_task(name, most) for name in names})
             query = self._relations.executors.query(rows, f"SELECT * FROM {ROWS}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from tidelake.engine.protocols import Answer
@@ -44,8 +44,12 @@ class Union:
         )
         return made, Relation(united, (Column(0, _WHICH, "int32"), *named))
 
-    def run(self, work: Workbench, sql: str, do: Callable[[Workbench], Answer]) -> Answer:
-        """What `do` finds out where the relations are. `sql` is all of them, to be read once."""
+    def run(self, work: Workbench, sql: str, do: Callable[[Workbench], Answer]) -> Answer | None:
+        """What `do` finds out where the relations are; None if the task has not the memory for
+        them. `sql` is all of them, to be read once."""
+        return work.within_memory(partial(self._met, work, sql, do))
+
+    def _met(self, work: Workbench, sql: str, do: Callable[[Workbench], Answer]) -> Answer:
         work.connection.execute(f"CREATE TEMP TABLE {_ALL} AS {sql}")
         place = 0
         for which, (name, columns) in enumerate(self.columns.items()):

@@ -7,7 +7,7 @@ Nothing here is Spark's; executors must have `tidelake` installed, as they must 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -79,7 +79,7 @@ class RowsQuery:
         with _opened(self, batches) as (work, sql):
             if work is not None:
                 work.reach([target.path])
-                yield _told(write_files(work, sql, target, carries_row_ids=carries_row_ids))
+                yield told_by_task(write_files(work, sql, target, carries_row_ids=carries_row_ids))
 
     def over(
         self, batches: Iterator[pa.RecordBatch], do: Callable[[Workbench, str], object]
@@ -87,7 +87,7 @@ class RowsQuery:
         """What comes back is what is found out about the query's rows."""
         with _opened(self, batches) as (work, sql):
             if work is not None:
-                yield _told([do(work, sql)])
+                yield told_by_task([do(work, sql)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class PlansQuery:
     def select(self, plans: Mapping[str, ScanPlan | AsOfPlan]) -> Iterator[pa.RecordBatch]:
         """The query's rows as Spark takes them."""
         schema = arrow_schema(self.columns)
-        with _one_thread(self.local, self.doing) as work:
+        with one_thread(self.local, self.doing) as work:
             for name, plan in plans.items():
                 work.define(name, plan)
             found = LocalReading(work, self.find(work), self.doing, self.columns)
@@ -120,7 +120,7 @@ def _opened(
     if first is None:
         yield None, ""
         return
-    with _one_thread(query.local, query.doing) as work:
+    with one_thread(query.local, query.doing) as work:
         named = (batch.rename_columns(query.names) for batch in chain([first], batches))
         schema = first.rename_columns(query.names).schema
         rows = pa.RecordBatchReader.from_batches(schema, named)
@@ -136,21 +136,31 @@ def _opened(
 
 
 @contextmanager
-def _one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
+def one_thread(local: LocalEngine, doing: str) -> Iterator[Workbench]:
     """A connection to the worker's DuckDB. What goes wrong keeps its kind and its hint on the way
     through Spark: `errors` finds them in the text."""
+    try:
+        with at_work(local, doing) as work:
+            yield work
+    except TidelakeError as error:
+        raise type(error)(refusal(error.message, error.hint or "")) from error
+
+
+@contextmanager
+def at_work(local: LocalEngine, doing: str) -> Iterator[Workbench]:
+    """The same, for what goes wrong to be told by the task itself."""
     with WORKER.engine(local) as engine:
         work = engine.workbench()
         try:
             with translate_duckdb_errors(doing):
                 yield work
-        except TidelakeError as error:
-            raise type(error)(refusal(error.message, error.hint or "")) from error
         finally:
             work.connection.close()
+            if work.has_run_out:
+                WORKER.forget()
 
 
-def _told(facts: object) -> pa.RecordBatch:
+def told_by_task(facts: object) -> pa.RecordBatch:
     return pa.record_batch([pa.array([pickle.dumps(facts)], pa.binary())], names=["facts"])
 
 
@@ -171,7 +181,7 @@ class KeyQuery:
     def keys(self, arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
         column = replace(self.column, nullable=True)
         key = key_sql(column, self.transform, quote(column.name))
-        with _one_thread(self.local, f"cannot write {self.table}") as work:
+        with one_thread(self.local, f"cannot write {self.table}") as work:
             allow_keys(work.connection)
             for array in arrays:
                 data = pa.table([array], [column.name])
@@ -197,27 +207,13 @@ class Deletion:
         if not found:
             return
         pointers = pa.Table.from_batches(found)
-        with _one_thread(self.local, self.doing) as work:
+        with one_thread(self.local, self.doing) as work:
             settle(work.connection).register("pointers", pointers)
             numbers = pointers.column(ROW_FILE).unique().to_pylist()
-            yield _told([self._written(work, self.files[number]) for number in sorted(numbers)])
+            files = [self.files[number] for number in sorted(numbers)]
+            yield told_by_task([self._written(work, file) for file in files])
 
     def _written(self, work: Workbench, file: DataFile) -> NewDeleteFile:
         work.reach([self.target.path, file.path])
         positions = f"SELECT {ROW_POSITION} AS pos FROM pointers WHERE {ROW_FILE} = {file.id}"
         return write_delete_file(work, self.target, file, positions, self.stamp)
-
-
-def piecewise(
-    local: LocalEngine, doing: str, tasks: Sequence[Any], do: Callable[[Workbench, Any], object]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Does the pieces of work whose numbers come to a task; each is told by its number."""
-    pieces = [pickle.dumps(task) for task in tasks]
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                with _one_thread(local, doing) as work:
-                    yield _told([(number, do(work, pickle.loads(pieces[number])))])
-
-    return run

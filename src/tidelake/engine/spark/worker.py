@@ -7,6 +7,7 @@ with all that it refers to, and would bring a `WORKER` of its own.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from zipimport import zipimporter
 from tidelake.engine.local.engine import LocalEngine
 
 _MEMORY = "1GB"
-_SPARKS_OWN = ("pyspark.zip", "py4j-", "spark-core_")
-"""How files are called that Spark has every Python import from; they stay as they are."""
+_SPARKS_OWN = re.compile(r"pyspark\.zip|py4j-.*|.*\.jar", re.IGNORECASE)
+"""How files are called that Spark has every Python import from; they stay as they are. Packages of
+Java are among them: all that `spark.jars.packages` names."""
 
 
 class Worker:
@@ -41,18 +43,19 @@ class Worker:
         except GeneratorExit:  # nobody wants the rest of the rows
             raise
         except BaseException:
-            self._forget()
+            self.forget()
             raise
         finally:
             _leave_zips_closed()
 
     def _like(self, local: LocalEngine) -> LocalEngine:
         if self._kept is None or self._kept[0] != local.identity:
-            self._forget()
+            self.forget()
             local.is_alone = False
             with local.workbench().connection as connection:
                 if local.confinement is None:  # else nobody can change its settings
                     connection.execute(f"SET threads = 1; SET memory_limit = '{_MEMORY}'")
+                    local.is_small = True
             self._kept = local.identity, local
         elif not self._is_settled:
             self._is_settled = True
@@ -60,7 +63,8 @@ class Worker:
             gc.freeze()
         return self._kept[1]
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """The next task gets another DuckDB."""
         if self._kept is not None:
             self._kept[1].close()
         self._kept = None
@@ -69,9 +73,10 @@ class Worker:
 def _leave_zips_closed() -> None:
     """Before every task Spark has Python look again at what there is to import. Of a zip file
     Python then reads all names at once, and of Spark's own it does so for every folder in it from
-    which something was imported: a quarter of a second. What is not remembered is not read."""
+    which something was imported: a quarter of a second, and more with every package of Java. What
+    is not remembered is not read."""
     for path, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimporter) and Path(finder.archive).name.startswith(_SPARKS_OWN):
+        if isinstance(finder, zipimporter) and _SPARKS_OWN.fullmatch(Path(finder.archive).name):
             del sys.path_importer_cache[path]
 
 
