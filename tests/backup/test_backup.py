@@ -180,7 +180,7 @@ def test_what_is_there_is_never_overwritten(
         lake.backup(place.data / "b")
     with place.refuses(Invalid, "a lake already"):
         tidelake.restore(tmp_path / "b", place.url, tmp_path / "new")
-    with place.refuses(Invalid, "data path"):
+    with place.refuses(Invalid, "if a restore broke off there, empty it"):
         tidelake.restore(tmp_path / "b", f"sqlite:///{tmp_path}/new.db", place.data)
     assert not (tmp_path / "new").exists()
 

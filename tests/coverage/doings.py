@@ -190,7 +190,9 @@ def overwrite(lake: tidelake.Lake, chance: Random, _: Path) -> str:
 
 def rollback(lake: tidelake.Lake, chance: Random, _: Path) -> str:
     table = the_table(lake)
-    at = chance.choice(table.snapshots()).snapshot_id
+    if not (known := table.snapshots()):
+        return "no rollback: the table is the transaction's own"
+    at = chance.choice(known).snapshot_id
     table.rollback(to=at)
     return f"rollback to {at}"
 

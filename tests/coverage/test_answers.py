@@ -112,7 +112,9 @@ def test_windows(t):
     assert times([t.last_complete_window(3, "a")]) == [m(0, 3)]
     end = DAY + timedelta(minutes=6)
     assert times([t.last_complete_window(1, "a", end)]) == [m(5, 6)]
-    assert times([t.last_complete_window(1, "a", end + timedelta(microseconds=1))]) == [m(6, 7)]
+    for late in (timedelta(microseconds=1), timedelta(seconds=59)):  # its bucket is not over
+        assert times([t.last_complete_window(1, "a", end + late)]) == [m(5, 6)]
+    assert times([t.last_complete_window(1, "a", end + timedelta(minutes=1))]) == [m(6, 7)]
     assert t.last_complete_window(1, "a", end="9999-12-31") == t.last_complete_window(1, "a")
     assert t.last_complete_window(1, "a", end=DAY) is None
     assert t.last_complete_window(1, ["a", "nobody"]) is None

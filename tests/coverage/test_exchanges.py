@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from datetime import date
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -84,3 +85,52 @@ def test_without_its_library_an_exchange_says_how_to_get_it(tmp_path):
     assert done.stdout.count("needs the Python package exchange_calendars") == 2
     assert "pip install 'tidelake[calendars]'" in done.stdout
     assert done.stdout.splitlines()[-1].endswith("XNYS')> 1 None")
+
+
+def asked_of(name: str, start: date, end: date) -> int:
+    """How many days an exchange is open on."""
+    days = series("date", "1d")
+    first, last = (
+        days.clock.id(days.clock.number(days.position(each, "start"))) for each in (start, end)
+    )
+    return len(Calendar.exchange(name).expected(days, first, last))
+
+
+@pytest.mark.slow
+def test_an_exchange_is_known_to_its_last_day():
+    """That of some libraries is the last of a year, and a range may end there."""
+    import exchange_calendars
+
+    brief = {"start": "2024-03-04", "end": "2024-03-08"}
+    last = type(exchange_calendars.get_calendar("XSHG", **brief)).bound_max().date()
+    known = exchange_calendars.get_calendar("XSHG", start=str(last - 9 * DAY), end=str(last))
+    assert asked_of("XSHG", last - 9 * DAY, last + DAY) == len(known.sessions) > 0
+    with pytest.raises(Invalid, match="is known from"):
+        asked_of("XSHG", last - 9 * DAY, last + 2 * DAY)
+
+
+class Failing:
+    """A library of exchanges that fails on the way, as it does for some with a newer pandas."""
+
+    __spec__ = ModuleSpec("exchange_calendars", None)
+    errors = type("errors", (), {"CalendarError": LookupError})
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def get_calendar_names(self) -> list[str]:
+        return ["XAAA"]
+
+    def resolve_alias(self, name: str) -> str:
+        return name
+
+    def get_calendar(self, *_: object, **__: object) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("kind", [NotImplementedError, TypeError, ValueError])
+def test_a_library_that_fails_is_quoted_in_short(kind, monkeypatch):
+    monkeypatch.setitem(sys.modules, "exchange_calendars", Failing(kind("it fails " * 9_000)))
+    with pytest.raises(Invalid, match="cannot tell when XAAA is open: it fails") as refused:
+        asked_of("XAAA", date(2024, 3, 4), date(2024, 3, 8))
+    assert len(str(refused.value)) < 600

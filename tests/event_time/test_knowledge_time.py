@@ -1,5 +1,6 @@
 """History from before the lake: a column says when rows became known, against a list of rows."""
 
+import pickle
 import random
 import warnings
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import tidelake
 from tests.cases import every
 from tests.join.pairs import Row, flattened, in_order, joined
 from tidelake.cli import main
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Conflict, Denied, Invalid, NotFound
 from tidelake.testing.place import Place
 
 DAY = datetime(2014, 1, 1)
@@ -405,3 +406,118 @@ def test_the_command_line_knows_that_time(tmp_path, command):
     assert (
         told == "2" if name == "count" else all(day(n).date().isoformat() in told for n in (10, 20))
     )
+
+
+def told(lake: Any, name: str = "facts") -> list[int]:
+    return sorted(row["p"] for row in lake.table(name).to_dicts())
+
+
+@SEEDS
+def test_the_whole_lake_knows_what_its_table_knows(vendor):
+    lake = vendor.lake
+    for moment in vendor.moments:
+        expected = sorted(row["p"] for row in vendor.known_at(moment))
+        then = lake.known_at(moment)
+        assert then.tables() == ["main.facts"]
+        assert told(then) == expected
+        assert sorted(then.sql("SELECT p FROM facts").to_arrow()["p"].to_pylist()) == expected
+        assert told(pickle.loads(pickle.dumps(then))) == expected
+        for held in (0, 7.5, 20):
+            found = then.table("facts").as_of(day(held)).to_dicts()
+            asked = then.sql("FROM facts", as_of=day(held)).to_dicts()
+            for rows in (found, asked):
+                assert {row["k"]: row["p"] for row in rows} == vendor.state(day(held), moment)
+
+
+def test_a_lake_before_it_was_there(lake):
+    vendors_table(lake)
+    lake.create_table("plain", "id INT").append([{"id": 1}])
+    lake.create_view("v", "SELECT p FROM facts")
+    then = lake.known_at(EARLY)
+    assert (then.tables(), then.views(), then.schemas()) == (["main.facts"], [], ["main"])
+    assert "facts" in then
+    assert "plain" not in then
+    assert repr(then).endswith(f"known at {EARLY.isoformat()}Z>")
+    assert "facts" in then._repr_html_()
+    names = "SELECT name, kind FROM tables()"
+    assert then.sql(names).to_dicts() == [{"name": "facts", "kind": "table"}]
+    assert lake.sql(names, known_at=EARLY).to_dicts() == then.sql(names).to_dicts()
+    assert then.sql("DESCRIBE facts").to_dicts() == lake.sql("DESCRIBE facts").to_dicts()
+    assert told(then.known_at(day(15))) == [1]
+    for ask in (
+        lambda: then.table("plain"),
+        lambda: then.sql("FROM plain"),
+        lambda: then.sql("FROM v"),
+        lambda: then.sql("FROM snapshots()").to_dicts(),
+        then.snapshots,
+        then.log,
+        lambda: then.diff(0),
+        lambda: then.tag("early"),
+        lambda: lake.known_at(day(-400).replace(year=1)).table("plain"),
+    ):
+        with pytest.raises(NotFound, match=r"no snapshot at or before|no table"):
+            ask()
+    for ask in (
+        lambda: then.known_at(EARLY + timedelta(days=200)),
+        lambda: then.known_at(0),
+        lambda: then.table("facts").known_at(EARLY + timedelta(days=200)),
+        lambda: then.table("facts").known_at(1),
+        lambda: then.create_table("new", "id INT"),
+        lambda: then.table("facts").append([ROW]),
+    ):
+        with pytest.raises(Denied):
+            ask()
+    for name in ("history('facts', 'a')", "changes('facts')", "coverage('facts')"):
+        with pytest.raises(Invalid, match="of the time before the lake"):
+            then.sql(f"FROM {name}").to_dicts()
+
+
+def test_a_lake_of_no_such_table_has_no_time_before_it(lake):
+    lake.create_table("plain", "id INT").append([{"id": 1}])
+    with pytest.raises(NotFound, match="no snapshot at or before 2014"):
+        lake.known_at(EARLY)
+
+
+def test_between_the_lake_and_the_first_rows_a_column_tells_too(lake):
+    began = lake.create_table("other", "id INT").append([{"id": 1}]).snapshot_id
+    lake.create_table("facts", COLUMNS, **SETTINGS, entity="k", bucket="1d")
+    lake.table("facts").append([ROW])
+    moment = lake.snapshots()[began].time
+    then = lake.known_at(moment)
+    assert then.tables() == ["main.other", "main.facts"]
+    assert told(then) == [1]
+    assert then.sql("SELECT p, id FROM facts, other").to_dicts() == [{"p": 1, "id": 1}]
+    assert then.sql("DESCRIBE facts").to_dicts() == lake.sql("DESCRIBE facts").to_dicts()
+    assert then.sql("FROM facts").completeness is None
+    with pytest.raises(Invalid, match="of the time before the lake"):
+        lake.sql("FROM coverage('facts', known_at => ?)", [moment]).to_dicts()
+    frozen = lake.freeze("copy", then.sql("FROM facts"))
+    assert [row["p"] for row in frozen.to_dicts()] == [1]
+    assert told(then.known_at(moment + timedelta(microseconds=1))) == [1]
+    assert "facts" not in lake.known_at(began)
+
+
+def test_a_transaction_sees_one_snapshot_of_the_time_before(lake):
+    t = lake.create_table("facts", COLUMNS, **SETTINGS)
+    t.append([ROW])
+    with lake.transaction(isolation="serializable") as tx:
+        t.append([{**ROW, "p": 2}])
+        assert told(tx.known_at(day(3))) == [1]
+        assert [row["p"] for row in tx.table("facts").known_at(day(3)).to_dicts()] == [1]
+        assert tx.sql("SELECT p FROM facts", known_at=day(3)).to_dicts() == [{"p": 1}]
+    tx = lake.transaction(isolation="serializable")
+    assert told(tx.known_at(day(3))) == [1, 2]
+    t.append([{**ROW, "p": 3}])
+    tx.create_table("new", "id INT")
+    with pytest.raises(Conflict):
+        tx.commit()
+
+
+def test_a_tenant_has_a_time_before_the_lake(lake):
+    acme = lake.create_tenant("acme")
+    acme.create_table("facts", COLUMNS, **SETTINGS).append([ROW])
+    lake.create_table("others", COLUMNS, **SETTINGS).append([ROW])
+    then = acme.known_at(day(3))
+    assert then.tables() == ["main.facts"]
+    assert told(then) == [1]
+    assert told(lake.known_at(day(3)).tenant("acme")) == [1]

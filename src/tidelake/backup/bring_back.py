@@ -39,7 +39,7 @@ class Backup:
         """Have all files below a data path: those of the backup if it has them, else those that
         are there. NotFound names what is missing, unless `force` says that it does not matter."""
         if self.manifest.with_files:
-            check_free(self.store, data_path)
+            self._check_free(data_path)
             self._copy(data_path)
         there = self._sizes(data_path)
         wrong = [path for path, size in self.manifest.files.items() if there.get(path) != size]
@@ -51,6 +51,16 @@ class Backup:
                 hint="copy them there first, or name the place that has them with data_path; with"
                 " force=True the lake comes back without them",
             )
+
+    def _check_free(self, data_path: str) -> None:
+        try:
+            check_free(self.store, data_path)
+        except Invalid as error:
+            raise Invalid(
+                error.message,
+                hint="name another data path; if a restore broke off there, empty it: all files"
+                " come from the backup",
+            ) from None
 
     def _copy(self, data_path: str) -> None:
         sizes = {f"{self.folder}{FILES}{path}": n for path, n in self.manifest.files.items()}

@@ -31,7 +31,7 @@ class Question:
 
     Where one of these does, a range without an `end` goes to the last bucket that is over; with
     `until_now`, also where none does. `now` is when that is, if it is not the clock's time or, of
-    a pinned table, that of its snapshot."""
+    a pinned table, that of its snapshot. `over`: the bucket that `end` lies in does not count."""
 
     entity: Any = None
     start: Any = None
@@ -40,6 +40,7 @@ class Question:
     as_of: int | None = None
     now: int | None = None
     until_now: bool = False
+    over: bool = False
 
 
 _Set = Buckets | KeptSet
@@ -88,9 +89,9 @@ def coverage(
 def last_complete_window(
     session: Session, name: TableName, snapshot_id: int | None, question: Question, n: int
 ) -> Interval | None:
-    """As of a coverage; but calendars are asked only about times when all cover something, or of
-    entities with different ones, when any does."""
-    seen = _sight(session, name, snapshot_id, question)
+    """As of a coverage, but it ends at or before the end; and calendars are asked only about times
+    when all cover something, or of entities with different ones, when any does."""
+    seen = _sight(session, name, snapshot_id, replace(question, over=True))
     extent = _extent(seen)
     differ = any(entity in seen.known for entity in seen.calendars.own)
     shared = (extent.any() if differ else extent.all()).buckets[()]
@@ -236,7 +237,8 @@ def _range(
             f"start={question.start!r} is after end={question.end!r}", hint="exchange them"
         )
     first = None if begin is None else clock.id(clock.number(begin))
-    end = None if stop is None else clock.id(clock.ceiling(stop))
+    rounded = clock.number if question.over else clock.ceiling
+    end = None if stop is None else clock.id(rounded(stop))
     if begin is not None and begin == stop:
         end = first
     if question.as_of is not None:

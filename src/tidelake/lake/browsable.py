@@ -6,19 +6,21 @@ from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import options, snapshots, tags
 from tidelake.catalog.read import tables as read
 from tidelake.drawing.drawn_list import DrawnList
 from tidelake.errors import NotFound
 from tidelake.lake.table import Table
 from tidelake.model.mirror import MirrorStatus
+from tidelake.model.names import TableName
 from tidelake.model.namespace import SHARED
 from tidelake.model.reflexes import OF_LAKES, Guessable
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
 from tidelake.session.session import Session
-from tidelake.session.source import Source
+from tidelake.session.source import Source, known_then
 
 if TYPE_CHECKING:
     from tidelake.history.diff import LakeDiff
@@ -57,6 +59,8 @@ class Browsable(Guessable):
     def schemas(self) -> list[str]:
         """The names of all schemas."""
         self.session.reads.names("schema")
+        if self.session.is_lost:
+            return list(dict.fromkeys(TableName.parse(each).schema for each in self.tables()))
         with self.session.reading() as reader:
             found = self.session.view.schemas(reader, self.session.at(reader))
             shared = self.session.view.shared(reader, self.session.at(reader))
@@ -80,11 +84,17 @@ class Browsable(Guessable):
 
     def _names(self, kind: str) -> list[str]:
         self.session.reads.names(kind)
-        with self.session.reading() as reader:
-            found = self.session.view.names(reader, self.session.at(reader), kind)
-            if kind == "table":
-                found += self.session.view.shared(reader, self.session.at(reader))
-        return [str(self.session.namespace.inner_table(name)) for _, name in found]
+        session, names, early = self.session, [], []
+        with session.reading() as reader:
+            if session.time is not None and kind == "table":
+                early = known_then(session, reader, session.time)
+            if not session.is_lost:
+                at = session.at(reader)
+                found = session.view.names(reader, at, kind)
+                found += session.view.shared(reader, at) if kind == "table" else []
+                names = [name for _, name in found]
+        names += [name for name in early if name not in names]
+        return [str(session.namespace.inner_table(name)) for name in names]
 
     def names(self) -> dict[int, str]:
         """The names behind the numbers in a snapshot's `changes`: the last name of every schema,
@@ -118,10 +128,18 @@ class Browsable(Guessable):
         """A table by name: `prices`, `analytics.prices`, or with SQL's quoting."""
         parsed = self.session.namespace.parse(name)
         with self.session.reading() as reader:
+            if (early := self._early(reader, parsed)) is not None:
+                return Table(early)
             at = self.session.at(reader)
             if self.session.view.find(reader, at, "table", parsed) is None:
                 raise self.session.view.unknown(reader, at, parsed)
         return Table(Source(self.session, parsed, self.session.pinned))
+
+    def _early(self, reader: Reader, name: TableName) -> Source | None:
+        """A table at the time that the lake is pinned to, if that is before its first commit and
+        a column of it tells."""
+        time = self.session.time
+        return None if time is None else Source(self.session, name).then(reader, time)
 
     def __getitem__(self, name: str) -> Table:
         return self.table(name)
@@ -136,6 +154,10 @@ class Browsable(Guessable):
         """Whether there is a table of this name. Views do not count."""
         parsed = self.session.namespace.parse(name)
         with self.session.reading() as reader:
+            if self._early(reader, parsed) is not None:
+                return True
+            if self.session.is_lost:
+                return False
             at = self.session.at(reader)
             return self.session.view.find(reader, at, "table", parsed) is not None
 

@@ -12,11 +12,13 @@ from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.lake.caretaker import Caretaker
 from tidelake.model.closable import Closable
+from tidelake.model.event_time import moment_text
 from tidelake.model.misfit import naming_misfits
 from tidelake.model.tag import Tag, checked_name
 from tidelake.model.terms import Purpose, Terms
 from tidelake.session import leases
 from tidelake.session.reads import SNAPSHOT
+from tidelake.session.source import pinned_to
 
 if TYPE_CHECKING:
     from tidelake.lake.transaction import Transaction
@@ -82,8 +84,8 @@ class Lake(Caretaker, Closable, Drawable):
 
     def known_at(self, moment: int | str | date) -> Self:
         """The whole lake as it was known at a snapshot id, a time (UTC if it has no zone), or a
-        tag."""
-        return type(self)(self.session.known_at(self._snapshot(moment)))
+        tag. At a time before the lake there are the tables with a `knowledge_time`."""
+        return type(self)(pinned_to(self.session, moment))
 
     def tag(
         self,
@@ -135,7 +137,7 @@ class Lake(Caretaker, Closable, Drawable):
     def _sheet(self) -> Sheet:
         session = self.session
         with session.reading() as reader:
-            at = session.at(reader)
+            at = None if session.is_lost else session.at(reader)
         names = self.tables()
         told = Sheet.of(
             repr(self).strip("<>"), snapshot=at, data_path=self.data_path, engine=self.engine
@@ -144,5 +146,7 @@ class Lake(Caretaker, Closable, Drawable):
         return told.with_grid([many], [[name] for name in names])
 
     def __repr__(self) -> str:
-        pinned = "" if self.session.pinned is None else f" known at {self.session.pinned}"
+        at, time = self.session.pinned, self.session.time
+        moment = at if time is None else moment_text(time.by)
+        pinned = "" if at is None else f" known at {moment}"
         return f"<Lake {self.url}{pinned}>"

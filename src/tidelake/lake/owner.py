@@ -129,7 +129,7 @@ class Owner(Changeable):
         self.session.namespace.check_whole("across_tenants")
         request = AcrossRequest(
             TableName.parse(name),
-            self.session.pinned if known_at is None else self._snapshot(known_at),
+            self.session.last if known_at is None else self._snapshot(known_at),
             None if as_of is None else as_moment(as_of),
             column,
             None if tenants is None else _several(tenants),

@@ -9,7 +9,7 @@ from tidelake.datasets.recipe import OfQuery, OfRows, OfScan, OfSql, Recipe, ref
 from tidelake.errors import Invalid
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
-from tidelake.model.event_time import as_moment
+from tidelake.model.event_time import as_moment, moment_text
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.session import Session
 from tidelake.session.source import Source
@@ -56,7 +56,8 @@ def _is_own(session: Session, other: Session) -> bool:
 
 
 def _of_query(query: Query, as_of: str | date | None, known_at: int | str | date | None) -> Recipe:
-    own, pinned = query.moments, query.session.pinned
+    own, session = query.moments, query.session
+    pinned = session.pinned if session.time is None else moment_text(session.time.by)
     refuse_two(own.as_of, as_of, "as_of")
     refuse_two(own.known_at if pinned is None else pinned, known_at, "known_at")
     return OfQuery(query, Bindings(None, as_of, pinned if known_at is None else known_at))

@@ -119,8 +119,8 @@ class TableCoverage:
         known_at: Known | None = None,
         calendar: Calendar | None = None,
     ) -> Interval | None:
-        """The last n covered buckets in a row before `end`: of the entity, or of all at once. With
-        a calendar, n in a row of those that it expects.
+        """The last n covered buckets in a row that end at or before `end`: of the entity, or of all
+        at once. With a calendar, n in a row of those that it expects.
         """
         from tidelake.coverage.question import Question, last_complete_window
 

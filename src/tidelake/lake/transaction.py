@@ -15,6 +15,7 @@ from tidelake.model.reflexes import OF_LAKES
 from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
+from tidelake.session.source import pinned_to
 
 
 @naming_misfits
@@ -61,9 +62,7 @@ class Transaction(Changeable):
 
     def known_at(self, moment: int | str | date) -> Changeable:
         """The lake as it was committed: without this transaction's own writes."""
-        with self.session.reading() as reader:
-            snapshot_id = self.session.resolve(reader, moment).snapshot_id
-        return self._of_lake(self.session.committed.known_at(snapshot_id))
+        return self._of_lake(pinned_to(self.session, moment))
 
     def __enter__(self) -> Self:
         return self

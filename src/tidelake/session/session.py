@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tidelake.catalog.annex import Annex
@@ -18,12 +18,12 @@ from tidelake.engine import Engine
 from tidelake.engine.local.engine import LocalEngine
 from tidelake.engine.spark.session import active_session
 from tidelake.errors import Denied, Invalid, NotFound, TidelakeError
+from tidelake.model.event_time import moment_text
 from tidelake.model.extras import require
 from tidelake.model.names import TableName
 from tidelake.model.namespace import WHOLE, Namespace
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
-from tidelake.model.tag import parse_moment
 from tidelake.model.tuning import Tuning
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.caches import Caches, MemoryT
@@ -31,6 +31,7 @@ from tidelake.session.draft import Observers, TableDraft
 from tidelake.session.features import FeatureLoader
 from tidelake.session.formats import MirrorFormat
 from tidelake.session.hooks import Hook
+from tidelake.session.known_time import KnownTime
 from tidelake.session.planning import ALL, ReadRequest, TableMeta, plan_scan
 from tidelake.session.reads import Reads
 from tidelake.session.view import View
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """An open lake, at its newest state or `pinned` to a snapshot. Threads may share it."""
+    """An open lake, at its newest state or `pinned` to a snapshot, perhaps by a `time`. Threads may
+    share it."""
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class Session:
         encrypted: bool = False,
         wired: FeatureLoader,
         namespace: Namespace = WHOLE,
+        time: KnownTime | None = None,
     ) -> None:
         self.wired = wired
         self.namespace = namespace
@@ -65,6 +68,7 @@ class Session:
         self.opened_for = engine
         self.spark = spark
         self.pinned = pinned
+        self.time = time
         self.encrypted = encrypted
         self.view = View(data_path, namespace)
         self.caches = Caches()
@@ -85,7 +89,7 @@ class Session:
         self.check_not_closed()
         opened = (self.database, self.data_path, self.local)
         settings = (self.opened_for, self.pinned, self.encrypted, self.is_marked, self.wired)
-        return reopen_session, (*opened, *settings, self.namespace, self.is_guest)
+        return reopen_session, (*opened, *settings, self.namespace, self.is_guest, self.time)
 
     # Where it is, and what it works with.
 
@@ -163,34 +167,28 @@ class Session:
         """What a feature remembers in this session."""
         return self.caches.memory(kind)
 
-    def known_at(self, snapshot_id: int) -> Session:
-        """The lake pinned to a snapshot."""
-        found = Session(
-            self.database,
-            self.data_path,
-            self.local,
-            self.engine_name,
-            self.spark,
-            snapshot_id,
-            encrypted=self.encrypted,
-            wired=self.wired,
-            namespace=self.namespace,
-        )
-        found.watch = self.watch
-        return found
+    def known_at(self, snapshot_id: int, time: KnownTime | None = None) -> Session:
+        """The lake pinned to a snapshot; `time` is what it was asked for by, if it was that."""
+        return self._again(self.local, snapshot_id, time, self.namespace)
 
     def within(self, namespace: Namespace, local: LocalEngine) -> Session:
         """The same lake for one tenant, or for those who may do less."""
+        return self._again(local, self.pinned, self.time, namespace)
+
+    def _again(
+        self, local: LocalEngine, pinned: int | None, time: KnownTime | None, namespace: Namespace
+    ) -> Session:
         found = Session(
             self.database,
             self.data_path,
             local,
             self.engine_name,
             self.spark,
-            self.pinned,
+            pinned,
             encrypted=self.encrypted,
             wired=self.wired,
             namespace=namespace,
+            time=time,
         )
         found.watch = self.watch
         return found
@@ -230,8 +228,10 @@ class Session:
     def check_writable(self) -> None:
         self.check_not_closed()
         if self.pinned is not None:
+            to = f"snapshot {self.pinned}"
+            to = moment_text(self.time.by) if self.time and self.is_lost else to
             raise Denied(
-                f"the lake is pinned to snapshot {self.pinned}, and the past does not change",
+                f"the lake is pinned to {to}, and the past does not change",
                 hint="write to the unpinned lake",
             )
         if self.database.read_only:
@@ -251,10 +251,21 @@ class Session:
     def at(self, reader: Reader, head: int | None = None, /) -> int:
         """The snapshot that is read unless another is asked for; `head` is the newest one, where
         that is known."""
+        if self.time is not None:
+            self.time.check_there()
         if self.pinned is not None:
             snapshots.check_there(reader, self.pinned)
             return self.pinned
         return snapshots.head_id(reader) if head is None else head
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is pinned to a time before all snapshots."""
+        return self.time is not None and self.time.lost is not None
+
+    def witness(self, reader: Reader) -> int:
+        """The snapshot whose rows tell of times before a table's first commit."""
+        return self.at(reader) if self.time is None else self.time.at
 
     def between(self, reader: Reader, snapshot_id: int | None) -> tuple[int, int]:
         """The catalog's head, and the snapshot that is to be read."""
@@ -266,34 +277,21 @@ class Session:
     def resolve(self, reader: Reader, moment: int | str | date) -> Snapshot:
         """The snapshot of an id, a time or a tag; for a tenant, one of its own."""
         whole = self.namespace.is_whole
-        found = tags.resolve(reader, moment) if whole else self._own(reader, parse_moment(moment))
-        if self.pinned is not None and found.snapshot_id > self.pinned:
+        own = own_snapshots.resolve
+        found = tags.resolve(reader, moment) if whole else own(reader, moment, self.namespace)
+        if self.is_lost or (self.pinned is not None and found.snapshot_id > self.pinned):
+            to = "a time before the lake" if self.is_lost else str(self.pinned)
             raise Denied(
-                f"snapshot {found.snapshot_id} is after {self.pinned}, to which the lake is pinned",
+                f"snapshot {found.snapshot_id} is after {to}, to which the lake is pinned",
                 hint="ask the unpinned lake",
-            )
-        return found
-
-    def _own(self, reader: Reader, wanted: int | str | date) -> Snapshot:
-        """A number that is not one of its own stands for the one before; whose it is, and whether
-        it is anybody's, is not told. Nor is a tag."""
-        at: int | None = None
-        with suppress(NotFound):
-            if isinstance(wanted, datetime):
-                at = snapshots.by_time(reader, wanted).snapshot_id
-            elif isinstance(wanted, int):
-                at = wanted
-        found = None if at is None else own_snapshots.newest_own(reader, at, self.namespace)
-        if found is None:
-            raise NotFound(
-                f"there is no snapshot {str(wanted)!r}",
-                hint="name a time or a snapshot id of lake.log()",
             )
         return found
 
     @property
     def last(self) -> int | None:
         """The snapshot up to which the past is told; None: the newest."""
+        if self.time is not None:
+            self.time.check_there()
         return self.pinned
 
     # What is there.
@@ -381,6 +379,7 @@ def reopen_session(
     wired: FeatureLoader,
     namespace: Namespace = WHOLE,
     is_guest: bool = False,
+    time: KnownTime | None = None,
 ) -> Session:
     """The catalog is not asked before something is read."""
     session = Session(
@@ -393,6 +392,7 @@ def reopen_session(
         encrypted=encrypted,
         wired=wired,
         namespace=namespace,
+        time=time,
     )
     session.has_moved = True
     session.is_marked = is_marked

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from tidelake.catalog.database.database import Reader
-from tidelake.catalog.read import snapshots
-from tidelake.errors import Denied, Invalid
+from tidelake.catalog.read import snapshots, tables
+from tidelake.errors import Denied, Invalid, NotFound
 from tidelake.model.event_time import Knowledge, as_moment, known_by, moment_text
 from tidelake.model.moment import from_now
 from tidelake.model.names import TableName
 from tidelake.model.predicate import Compare
 from tidelake.model.schema import Column
+from tidelake.model.settings import PREFIX
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import TableInfo
 from tidelake.model.tag import parse_moment
+from tidelake.session.known_time import KnownTime
 from tidelake.session.session import Session
 
 
@@ -46,6 +48,68 @@ class Record:
     def before(self) -> Compare:
         """A row was known before the record began."""
         return known_by(self.column, self.since - 1)
+
+
+def seen_at(session: Session, reader: Reader) -> int:
+    """The snapshot that is read, or the one that tells of a time before all of them."""
+    return session.witness(reader) if session.is_lost else session.at(reader)
+
+
+def known_time(session: Session, reader: Reader, moment: int | str | date) -> KnownTime | None:
+    """A moment as a time at which somebody asks what was known; None if it is an id or a tag. In a
+    lake that is pinned to a time nothing is known that was not known by then."""
+    wanted = parse_moment(moment)
+    if not isinstance(wanted, datetime):
+        return None
+    by, pinned = as_moment(wanted, "known_at"), session.time
+    if pinned is not None and by > pinned.by:
+        if pinned.lost is not None:
+            raise Denied(
+                f"{moment_text(by)} is after {moment_text(pinned.by)}, to which the lake is pinned",
+                hint="ask the unpinned lake",
+            )
+        by = pinned.by
+    return KnownTime(by, session.witness(reader))
+
+
+def find_then(
+    session: Session, reader: Reader, moment: int | str | date
+) -> tuple[int, KnownTime | None]:
+    """The snapshot that a moment names, and the time if it is one. A time before all snapshots has
+    none; what some tables tell of it, the rows of the snapshot given here tell."""
+    time = known_time(session, reader, moment)
+    try:
+        return session.resolve(reader, moment).snapshot_id, time
+    except NotFound as error:
+        if time is None:
+            raise
+        return time.at, replace(time, lost=error)
+
+
+def pinned_to(session: Session, moment: int | str | date) -> Session:
+    """The whole lake as it was known at a moment. NotFound if there was no snapshot then, and no
+    table tells of the time."""
+    session, asked, moment = session.committed, session, from_now(moment)
+    with asked.reading() as reader:
+        at, time = find_then(asked, reader, moment)
+        if time is not None and not known_then(session, reader, time):
+            time.check_there()
+            time = None
+    if time is not None:
+        asked.reads.everything()
+    return session.known_at(at, time)
+
+
+def known_then(session: Session, reader: Reader, time: KnownTime) -> list[TableName]:
+    """The tables that tell of a time before their first commit."""
+    telling = tables.tag_values(reader, time.at, f"{PREFIX}knowledge_time")
+    listed = session.view.names(reader, time.at, "table") if telling else []
+    listed += session.view.shared(reader, time.at) if telling else []
+    return [
+        name
+        for table_id, name in listed
+        if table_id in telling and Source(session, name).then(reader, time) is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -128,17 +192,19 @@ class Source:
 
     def before_record(self, reader: Reader, moment: int | str | date) -> Source | None:
         """The table at a time before the lake knew of it, if a column of it tells."""
-        wanted, session = parse_moment(moment), self.session.committed
-        if not isinstance(wanted, datetime):
+        time = known_time(self.session, reader, moment)
+        return None if time is None else self.then(reader, time)
+
+    def then(self, reader: Reader, time: KnownTime) -> Source | None:
+        """The same of a time that is understood already."""
+        session = self.session.committed
+        if session.view.find(reader, time.at, "table", self.name) is None:
             return None
-        at = session.at(reader)
-        if session.view.find(reader, at, "table", self.name) is None:
+        record = Record.maybe(reader, session.table_info(reader, time.at, self.name))
+        if record is None or time.by >= record.since:
             return None
-        record = Record.maybe(reader, session.table_info(reader, at, self.name))
-        by = as_moment(wanted, "known_at")
-        if record is None or by >= record.since:
-            return None
-        return replace(self, session=session, snapshot_id=at, now=None, known_by=by)
+        self.session.reads.everything()
+        return replace(self, session=session, snapshot_id=time.at, now=None, known_by=time.by)
 
     def check_recorded(self, what: str) -> None:
         """Invalid for a time of which no commits tell."""

@@ -134,10 +134,18 @@ class Attachment(Closable):
     def _options(self, name: TableName) -> dict[str, str]:
         options = {"lake": self._word, "table": str(name)}
         if self._lake.session.pinned is not None:
-            options["known_at"] = str(self._lake.session.pinned)
+            options["known_at"] = str(self._moment(name))
         if self._as_of is not None and self._has_event_time(name):
             options["as_of"] = self._as_of
         return options
+
+    def _moment(self, name: TableName) -> int | str | None:
+        """The snapshot that the lake is pinned to, or a time before the table's first commit."""
+        session = self._lake.session
+        early = None
+        if session.time is not None and self._lake.exists(str(name)):
+            early = self._lake.table(str(name)).source.known_by
+        return session.pinned if early is None else moment_text(early)
 
     def _has_event_time(self, name: TableName) -> bool:
         """Views may have tables that have one."""

@@ -62,7 +62,7 @@ class NamedRelation:
         elif self._changes is not None:
             found = feed_columns(self._changes.plan().columns)
         else:
-            found = self._pinned.table(str(self.name)).schema.columns
+            found = self._table.schema.columns
             if self.options.flag("changes"):
                 found = feed_columns(found)
         return self._chosen(found)
@@ -76,7 +76,7 @@ class NamedRelation:
         return scan_pieces(self._plan(names, filters))
 
     def _plan(self, names: Sequence[str], filters: Predicate | None) -> ScanPlan | AsOfPlan:
-        table = Table(replace(self._pinned.table(str(self.name)).source, known_by=self.known_by))
+        table = self._table
         if (moment := self.options.text("as_of")) is not None:
             table = table.as_of(moment)
         return table.scan(columns=names, where=self._where(filters)).plan()
@@ -86,6 +86,15 @@ class NamedRelation:
         parts: list[Predicate] = [] if said is None else [Opaque(said)]
         parts += [] if filters is None else [filters]
         return And(tuple(parts)) if parts else None
+
+    @property
+    def _table(self) -> Table:
+        if self.known_by is None:
+            return self._pinned.table(str(self.name))
+        session, at = self.lake.session, self.snapshot_id
+        return Table(
+            Source(session, session.namespace.table(self.name), at, known_by=self.known_by)
+        )
 
     @property
     def _pinned(self) -> Lake:

@@ -143,8 +143,10 @@ class QueryTables:
     def _description(
         self, table: Table, plan: ScanPlan | AsOfPlan | RowSource, seen: Scope, name: TableName
     ) -> Edit:
+        source = seen.source(name)
         with seen.session.reading() as reader:
-            schema = seen.session.table_info(reader, seen.at, name).schema
+            at = seen.at if source.known_by is None else source.at(reader)
+            schema = seen.session.table_info(reader, at, name).schema
         return description(table, plan, schema, self.clock.local)
 
     def _placed(

@@ -20,11 +20,12 @@ from tidelake.engine.row_source import RowSource
 from tidelake.errors import Invalid
 from tidelake.event_time.belief_changes import belief_changes_of
 from tidelake.event_time.history import history_of
+from tidelake.event_time.state import plan_read
 from tidelake.history.changes import changes_of
 from tidelake.history.diff import diff_of
 from tidelake.model.event_time import as_moment
 from tidelake.model.names import TableName
-from tidelake.session.source import Source
+from tidelake.session.source import Source, known_then
 from tidelake.sql.calls import Call
 from tidelake.sql.moments import MomentReader
 from tidelake.sql.scope import Scope
@@ -41,7 +42,6 @@ def rows_of(call: Call, seen: Scope, clock: MomentReader) -> RowSource:
     known_at, as_of = names.pop("known_at", None), names.pop("as_of", None)
     with seen.session.reading() as reader:
         moved = seen.moved(reader, moment_of(known_at))
-    moved.check_there()
     if as_of is not None:
         moved = replace(moved, as_of=as_moment(as_of))
     try:
@@ -69,6 +69,9 @@ def source_of(seen: Scope, table: object) -> Source:
     if not isinstance(table, str):
         raise Invalid(f"{table!r} is no name of a table", hint="write it in quotes: 'prices'")
     name: TableName = seen.session.namespace.parse(table)
+    if seen.early(name) is not None:
+        return seen.source(name)
+    seen.check_there()
     with seen.session.reading() as reader:
         if seen.session.view.find(reader, seen.at, "table", name) is None:
             raise seen.session.view.unknown(reader, seen.at, name)
@@ -200,6 +203,7 @@ _LOG = {
 
 def _snapshots(seen: Scope, table: str | None = None) -> RowSource:
     if table is None:
+        seen.check_there()
         found = lake_log(seen.session, None, at=seen.at)
     else:
         found = table_log(source_of(seen, table), None)
@@ -209,10 +213,15 @@ def _snapshots(seen: Scope, table: str | None = None) -> RowSource:
 def _tables(seen: Scope) -> RowSource:
     session, found = seen.session, []
     with session.reading() as reader:
-        for kind in ("table", "view"):
-            for _, name in session.view.names(reader, seen.at, kind):
-                inner = session.namespace.inner_table(name)
-                found.append((inner.schema, inner.name, kind))
+        kinds = () if seen.is_lost else ("table", "view")
+        names = {
+            (name, kind) for kind in kinds for _, name in session.view.names(reader, seen.at, kind)
+        }
+        if seen.time is not None:
+            names |= {(name, "table") for name in known_then(session, reader, seen.time)}
+    for name, kind in names:
+        inner = session.namespace.inner_table(name)
+        found.append((inner.schema, inner.name, kind))
     return ArrowRows.of(dict.fromkeys(("schema", "name", "kind"), "varchar"), sorted(found))
 
 
@@ -246,7 +255,7 @@ _FILES = {
 def _table_files(seen: Scope, table: str) -> RowSource:
     source = _plain(seen, table)
     names = ["id", *list(_FILES)[1:]]
-    files = source.session.plan(source.name, source.snapshot_id).files
+    files = plan_read(source).files
     return ArrowRows.of(_FILES, [[getattr(file, name) for name in names] for file in files])
 
 
@@ -255,6 +264,7 @@ def _across_tenants(
 ) -> RowSource:
     session = seen.session.committed
     session.namespace.check_whole("across_tenants")
+    seen.check_there()
     chosen = None if tenants is None else tuple(tenants)
     request = AcrossRequest(TableName.parse(table), seen.at, seen.as_of, column, chosen)
     return AcrossTenants(session, request)

@@ -26,7 +26,7 @@ from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows, Subquery
 from tidelake.session.readable import Read, reads_of
 from tidelake.session.session import Session
-from tidelake.session.source import Source
+from tidelake.session.source import Source, seen_at
 from tidelake.sql.binding import DECLARE, QueryTables
 from tidelake.sql.calls import FUNCTIONS
 from tidelake.sql.moments import MomentReader
@@ -197,7 +197,7 @@ class Query(LazyRows):
         if self._written:
             return
         with self.session.reading() as reader:
-            at = self.session.at(reader)
+            at = seen_at(self.session, reader)
         if at != self._at or self.session.committed is not self.session:
             try:
                 self._find_tables()
@@ -208,9 +208,10 @@ class Query(LazyRows):
     def _start(self, beside: Bindings) -> Scope:
         as_of = None if beside.as_of is None else as_moment(beside.as_of)
         with self.session.reading() as reader:
-            self._at = self.session.at(reader)
+            time = self.session.time
+            self._at = seen_at(self.session, reader)
             now = None if self.session.pinned is not None else as_moment(self._clock.now)
-            seen = Scope(self.session, self._at, as_of, counted=self._explained, now=now)
+            seen = Scope(self.session, self._at, as_of, counted=self._explained, now=now, time=time)
             self._now = now if beside.known_at is None else None
             return seen.moved(reader, beside.known_at)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import PurePath
 
 from tidelake.catalog.database.database import Reader
@@ -19,12 +19,12 @@ from tidelake.model.names import DEFAULT_SCHEMA, TableName, fold
 from tidelake.model.predicate import Predicate
 from tidelake.model.schema import Schema
 from tidelake.model.table import ViewInfo
-from tidelake.model.tag import parse_moment
 from tidelake.plan.as_of import AsOfPlan
 from tidelake.plan.scan import ScanPlan
+from tidelake.session.known_time import KnownTime
 from tidelake.session.planning import ReadRequest
 from tidelake.session.session import Session
-from tidelake.session.source import Source
+from tidelake.session.source import Source, find_then, known_then
 from tidelake.sql.clauses import MomentClause
 from tidelake.sql.moments import MomentReader
 
@@ -39,8 +39,7 @@ class Scope:
     how many files there are. `within`: facts of a range are asked for, and not a state. `known`: so
     is all that was held in a range of system time. `now`: what time it is, in nanoseconds since
     1970, where the snapshot is simply the newest. `time`: the snapshot was asked for by it, and
-    some tables may know of times before the lake; `lost`: for all others there is no snapshot
-    then."""
+    some tables may know of times before the lake."""
 
     session: Session
     at: int
@@ -50,8 +49,7 @@ class Scope:
     within: ValidRange | None = None
     now: int | None = None
     known: SystemRange | None = None
-    time: datetime | None = None
-    lost: NotFound | None = None
+    time: KnownTime | None = None
 
     def asked(self, reader: Reader, clauses: Iterable[MomentClause], clock: MomentReader) -> Scope:
         """At the moments that the query names for a table."""
@@ -65,7 +63,7 @@ class Scope:
             elif is_range:
                 at = found.session.at(reader)
                 asked = clock.system_range(clause)
-                found = replace(found, at=at, known=asked, time=None, lost=None)
+                found = replace(found, at=at, known=asked, time=None)
             else:
                 found = replace(found.moved(reader, clock.system_time(clause)), known=None)
         return found
@@ -98,6 +96,8 @@ class Scope:
 
     def source(self, name: TableName) -> Source:
         """The table that is meant, at these moments."""
+        if (early := self.early(name)) is not None:
+            return replace(early, as_of=self.as_of)
         at = None if self.session.is_transaction else self.at
         return Source(self.session, name, at, self.as_of, now=self.now)
 
@@ -106,7 +106,7 @@ class Scope:
         if self.time is None:
             return None
         with self.session.reading() as reader:
-            return Source(self.session, name).before_record(reader, self.time)
+            return Source(self.session, name).then(reader, self.time)
 
     def _plan_early(self, early: Source, hint: Hint | None) -> tuple[ScanPlan | AsOfPlan, bool]:
         with self.session.reading() as reader:
@@ -124,20 +124,21 @@ class Scope:
         """At another snapshot; nothing uncommitted was there then."""
         if moment is None:
             return self
-        time, session, lost = parse_moment(moment), self.session.committed, None
-        try:
-            at = self.session.resolve(reader, moment).snapshot_id
-        except NotFound as error:
-            if not isinstance(time, datetime):
-                raise
-            at, lost = session.at(reader), error
-        asked = time if isinstance(time, datetime) else None
-        return replace(self, session=session, at=at, now=None, time=asked, lost=lost)
+        session = self.session.committed
+        at, time = find_then(self.session, reader, moment)
+        if time is not None and self.session.is_transaction and known_then(session, reader, time):
+            self.session.reads.everything()
+        return replace(self, session=session, at=at, now=None, time=time)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there was no snapshot then."""
+        return self.time is not None and self.time.lost is not None
 
     def check_there(self) -> None:
         """Raise for a time of which the lake knows nothing."""
-        if self.lost is not None:
-            raise self.lost
+        if self.time is not None:
+            self.time.check_there()
 
     def resolve(
         self, reader: Reader, own: str, called: str, schema: str

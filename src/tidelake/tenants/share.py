@@ -19,6 +19,7 @@ from tidelake.model.namespace import FOLDER, tenant_of
 from tidelake.session import share_records as shares
 from tidelake.session.session import Session
 from tidelake.session.share_records import EVERYBODY, ShareRecord
+from tidelake.session.source import seen_at
 from tidelake.tenants import records
 
 With = str | Sequence[str]
@@ -114,7 +115,7 @@ def every(session: Session) -> list[Share]:
 
 def folders(reader: Reader, session: Session, tenant: str) -> dict[int, str]:
     """The tables that a tenant may read beside its own, and where their files are."""
-    at = session.at(reader)
+    at = seen_at(session, reader)
     known = {table_id for table_id, _ in read.names(reader, at, "table")}
     wanted = [each for each in shares.with_tenant(reader, tenant).values() if each in known]
     return {each: read.table(reader, at, each, session.data_path).path for each in wanted}

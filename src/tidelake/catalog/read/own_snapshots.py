@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import snapshots
+from tidelake.errors import NotFound
 from tidelake.model.changes_made import split_changes
 from tidelake.model.namespace import Namespace
 from tidelake.model.snapshot import Snapshot
+from tidelake.model.tag import parse_moment
 
 _AT_ONCE = 500
 _LARGEST = (1 << 63) - 1
@@ -48,6 +52,24 @@ def newest_own(reader: Reader, at: int, namespace: Namespace) -> Snapshot | None
         if len(rows) < _AT_ONCE:
             return None
         place = rows[-1][0] - 1
+
+
+def resolve(reader: Reader, moment: object, namespace: Namespace) -> Snapshot:
+    """The tenant's snapshot of an id or a time. A number that is not one of its own stands for the
+    one before; whose it is, and whether it is anybody's, is not told. Nor is a tag."""
+    wanted, at = parse_moment(moment), None
+    with suppress(NotFound):
+        if isinstance(wanted, datetime):
+            at = snapshots.by_time(reader, wanted).snapshot_id
+        elif isinstance(wanted, int):
+            at = wanted
+    found = None if at is None else newest_own(reader, at, namespace)
+    if found is None:
+        raise NotFound(
+            f"there is no snapshot {str(wanted)!r}",
+            hint="name a time or a snapshot id of lake.log()",
+        )
+    return found
 
 
 def _is_own(changes: str, objects: Collection[int], namespace: Namespace) -> bool:

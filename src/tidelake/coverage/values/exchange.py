@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
+from textwrap import shorten
 from typing import Any
 
 from tidelake.errors import Invalid
@@ -20,6 +21,10 @@ _AROUND = timedelta(days=3)
 """A session may open on the day before that which it is named for."""
 _YEARS = (1680, 2260)
 """What the library's times can hold."""
+_BRIEF = {"start": "2024-03-04", "end": "2024-03-08"}
+_FAILURES = (ValueError, TypeError, NotImplementedError)
+"""Of a library that is older than its pandas, or than the rules of an exchange."""
+_LONGEST = 300
 
 
 def exchange_name(given: object) -> str:
@@ -66,7 +71,8 @@ def _year(name: str, moment: int) -> tuple[int, int]:
 def _listed(name: str, first: int, last: int) -> tuple[Span, ...]:
     """All stretches of some years, as far as they are known."""
     low, high = (_EPOCH + timedelta(microseconds=each // 1000) for each in _limits(name))
-    start, end = max(datetime(first, 1, 1), low), min(datetime(last, 12, 31), high)
+    start = max(datetime(first, 1, 1), low)
+    end = min(datetime(last, 12, 31), high - timedelta(days=1))
     known = _known(name, start=start.date().isoformat(), end=end.date().isoformat())
     found: list[Span] = []
     for opened, rested, resumed, closed in known.schedule.itertuples(index=False):
@@ -79,8 +85,8 @@ def _listed(name: str, first: int, last: int) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=64)
 def _limits(name: str) -> Span:
-    """From when to when it is known, as whole days."""
-    known = type(_known(name))
+    """From when to when it is known, as whole days. A few days of it are enough to ask that."""
+    known = type(_known(name, **_BRIEF))
     low, high = known.bound_min(), known.bound_max()
     first = datetime(_YEARS[0], 1, 1) if low is None else low.to_pydatetime()
     last = datetime(_YEARS[1], 12, 31) if high is None else high.to_pydatetime()
@@ -93,9 +99,10 @@ def _known(name: str, **bounds: str) -> Any:
     library = _library()
     try:
         return library.get_calendar(name, **bounds)
-    except (ValueError, library.errors.CalendarError) as error:
+    except (*_FAILURES, library.errors.CalendarError) as error:
+        said = shorten(str(error), _LONGEST, placeholder=" …")
         raise Invalid(
-            f"the library of exchanges cannot tell when {name} is open: {error}",
+            f"the library of exchanges cannot tell when {name} is open: {said}",
             hint="pip install --upgrade exchange_calendars, or give a start and an end",
         ) from None
 

@@ -82,10 +82,15 @@ def plane(ask: Ask) -> Response:
     if ask.state.key:
         told["beliefs"] = _beliefs(table, ask.state.key)
     if known := moment_of(ask.state.known_at):
-        told["known_at"] = ask.lake.known_at(known).session.pinned
+        told["known_at"] = _snapshot(ask, known)
     if other := moment_of(ask.state.from_known_at):
-        told["from_known_at"] = ask.lake.known_at(other).session.pinned
+        told["from_known_at"] = _snapshot(ask, other)
     return ask.json(told)
+
+
+def _snapshot(ask: Ask, moment: int | str) -> int:
+    with ask.lake.session.reading() as reader:
+        return ask.lake.session.resolve(reader, moment).snapshot_id
 
 
 def key_of(table: Table, text: str) -> dict[str, object]:
