@@ -97,7 +97,12 @@ class Conflict(TidelakeError):
 
 
 class Unavailable(TidelakeError):
-    """A database, store or server did not answer, or is locked."""
+    """A database, store or server did not answer, or is locked. If it is `passing`, the same call
+    may work the next moment: another writer was faster, or a connection was lost."""
+
+    def __init__(self, message: str, *, hint: str | None = None, passing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.passing = passing
 
 
 class Corrupt(TidelakeError):

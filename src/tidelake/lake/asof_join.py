@@ -117,7 +117,7 @@ def _side_of(what: str, data: Data) -> Side:
     if isinstance(data, Table):
         return Rows(what, data.source)
     if isinstance(data, Scan):
-        return Rows(what, data.source, data.columns, data.where)
+        return Rows(what, data.source, data.selected, data.condition)
     if isinstance(data, Query):
         return Result(what, data)
     if data is None or isinstance(data, str | bytes | int | float):

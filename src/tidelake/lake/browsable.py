@@ -13,7 +13,7 @@ from tidelake.errors import NotFound
 from tidelake.lake.table import Table
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.namespace import SHARED
-from tidelake.model.reflexes import OF_LAKES, Guessable
+from tidelake.model.reflexes import OF_LAKES, Guessable, not_a_dict
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
@@ -29,6 +29,7 @@ class Browsable(Guessable):
     """`session` is for those who build on Tidelake: what features work with."""
 
     _reflexes = ("lake", OF_LAKES)
+    _otherwise = '{it}["{name}"], if that is a table'
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -126,8 +127,17 @@ class Browsable(Guessable):
     def __getitem__(self, name: str) -> Table:
         return self.table(name)
 
-    __iter__ = None
-    """Else Python would ask for tables 0, 1, 2, …; `tables()` lists them."""
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> object:
+            """Else Python would ask for tables 0, 1, 2, …"""
+            raise not_a_dict(self, "for name in lake.tables()")
+
+        def __setitem__(self, name: str, rows: object) -> None:
+            raise not_a_dict(self, "lake.append(name, rows, create=True)")
+
+        def __delitem__(self, name: str) -> None:
+            raise not_a_dict(self, "lake.drop(name)")
 
     def __contains__(self, name: str) -> bool:
         return self.exists(name)
