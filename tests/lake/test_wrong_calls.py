@@ -86,7 +86,7 @@ CALLS = {
     ),
     "no key to merge by": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}]),
-        r"a merge into main\.t needs on=…: main\.t has no key",
+        r"a merge into main\.t must be told its key: main\.t has no key",
     ),
     "a condition for a key": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}], on="s.k = t.k"),

@@ -151,7 +151,7 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
     if not found or len({column.id for column in found}) != len(found):
         of = draft.after.name
         said = f"{of} has no key" if on is None else f"on={on!r} names no key, or a column twice"
-        raise Invalid(f"a merge into {of} needs on=…: {said}", hint='merge(df, on="id")')
+        raise Invalid(f"a merge into {of} must be told its key: {said}", hint='merge(df, on="id")')
     for column in found:
         if column.is_nested:
             raise Invalid(f"cannot merge by {column.name!r}, a {column.type}")
