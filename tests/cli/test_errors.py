@@ -215,3 +215,25 @@ def test_an_answer_that_cannot_be_written(lake_url, words):
     assert "cannot write the answer: No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_who_still_names_the_old_place_is_told_where(tmp_path, monkeypatch):
+    """A file, the environment and an argument may name the data path: each is told for itself."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TIDELAKE_CATALOG", "TIDELAKE_DATA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    config = tmp_path / "tidelake.toml"
+    config.write_text('catalog = "sqlite:///lake.db"\ndata_path = "old"\n')
+    run = CliRunner()
+    assert run.invoke(main, ["init"]).exit_code == 0
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = run.invoke(main, ["move", "--data-path", "new"])
+    assert moved.stderr == f'hint: write data_path = "{tmp_path}/new/" into {config} too\n'
+    assert f"hint: correct data_path in {config}; if" in run.invoke(main, ["tables"]).stderr
+    config.write_text(f'catalog = "sqlite:///lake.db"\ndata_path = "{tmp_path}/new/"\n')
+    assert run.invoke(main, ["tables"]).exit_code == 0
+    assert run.invoke(main, ["move", "--data-path", "new"]).stderr == ""
+    told = run.invoke(main, ["tables", "--data-path", "old"]).stderr
+    assert "hint: leave data_path out; if" in told
+    monkeypatch.setenv("TIDELAKE_DATA_PATH", str(tmp_path / "old"))
+    assert "hint: unset TIDELAKE_DATA_PATH; if" in run.invoke(main, ["tables"]).stderr

@@ -225,7 +225,7 @@ class Coverage(Tabular, Drawable):
             return f"{self.table}: nothing, in buckets of {self.bucket}"
         named = [name_of(entity) for entity in self.entities] if len(self.entities) == 1 else []
         whose = named[0] if named else f"{len(self.entities):,} entities"
-        ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
+        ratio = f"{percent(self.ratio)} of {quantity(self.expected, 'bucket')} of {self.bucket}"
         span = span_of(self._moment(found.first), self._moment(found.end))
         gaps = quantity(sum(map(self._extent.count_missing, self.entities)), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)
