@@ -13,10 +13,12 @@ import pytest
 
 import tidelake
 from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.history.values import Log
 from tidelake.lake.transaction import Transaction
 from tidelake.model import reflexes
 from tidelake.model.change import WriteResult
 from tidelake.model.schema import Schema
+from tidelake.model.snapshot import Snapshot
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.write.merge import Merge
 
@@ -55,6 +57,9 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
             'table.merge_builder(rows, on="id") has clauses; then execute()',
         ),
         (lambda lake: lake["t"].append([]).version, "result.snapshot_id"),
+        (lambda lake: lake["t"].snapshots()[0].timestamp, "snapshot.time"),
+        (lambda lake: lake.snapshots()[0].version, "snapshot.snapshot_id"),
+        (lambda lake: lake.log().to_pandas(), 'lake.sql("FROM snapshots()").to_pandas()'),
         (
             lambda lake: lake["t"].merge_builder([], on="n").when_not_matched_insert_all(),
             "merge.when_not_matched_insert(), which fills all columns",
@@ -139,6 +144,7 @@ def test_a_name_that_nobody_knows_is_missing_as_ever(lake):
         (lambda lake: lake.expire(days=7), "expire() takes no 'days' (hint: expire(older_than="),
         (lambda _: tidelake.connect(path="x"), "takes no 'path' (hint: connect(\"sqlite:///"),
         (lambda _: tidelake.asof_join(1, 2, by="x"), "left_time= and right_time= the times"),
+        (lambda lake: lake["t"].schema["n"], "a Schema has no [ ] (hint: schema.column('n'))"),
         (list, "a Lake is no dict of tables (hint: for name in lake.tables())"),
         (lambda lake: lake.__setitem__("u", []), "lake.append(name, rows, create=True)"),
         (lambda lake: lake.__delitem__("t"), "lake.drop(name)"),
@@ -174,6 +180,9 @@ FACES = {
     "lake": (tidelake.Lake, reflexes.OF_LAKES),
     "tx": (Transaction, reflexes.OF_LAKES),
     "schema": (Schema, reflexes.OF_SCHEMAS),
+    "snapshot": (Snapshot, reflexes.OF_SNAPSHOTS),
+    "log": (Log, reflexes.OF_LOGS),
+    "coverage": (tidelake.Coverage, reflexes.OF_COVERAGES),
     "result": (WriteResult, reflexes.OF_RESULTS),
     "merge": (Merge, reflexes.OF_MERGES),
 }

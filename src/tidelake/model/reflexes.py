@@ -135,6 +135,32 @@ OF_LAKES = _by_name(
         "tidelake.restore(path, url)": "restore",
     }
 )
+OF_SNAPSHOTS = _by_name(
+    {
+        ".snapshot_id": "id version number snapshot",
+        ".time": "timestamp date created_at committed_at commit_time snapshot_time timestamp_ms",
+        ".message": "commit_message summary description",
+        ".author": "user committer user_name",
+        "lake.known_at(snapshot.snapshot_id)": "lake tables restore rollback checkout",
+    }
+)
+OF_LOGS = _by_name(
+    {
+        'lake.sql("FROM snapshots()").to_pandas()': "to_pandas df to_frame to_polars pl to_arrow"
+        " to_dicts to_list",
+        "lake.log(limit=5)": "head tail show limit",
+    }
+)
+OF_COVERAGES = _by_name(
+    {
+        ".to_svg()": "plot draw show hist figure",
+        ".ratio": "percent percentage pct completeness coverage fraction",
+        ".gaps": "holes missing_buckets",
+        ".is_complete": "complete full ok",
+        ".to_pandas()": "df to_frame to_dict",
+        ".each": "entities_ratio by_entity per_entity groupby",
+    }
+)
 OF_RESULTS = _by_name(
     {
         'table.merge_builder(rows, on="id") has clauses; then execute()': "when_matched_update"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
@@ -97,6 +98,19 @@ class Schema(Guessable, Drawable):
     def __len__(self) -> int:
         return len(self.columns)
 
+    def __contains__(self, wanted: object) -> bool:
+        """A column, or the name of one."""
+        if isinstance(wanted, str):
+            return fold(wanted) in (fold(name) for name in self.names)
+        return wanted in self.columns
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, wanted: object) -> object:
+            """For those who think of a dict."""
+            told = f".column({wanted!r})" if isinstance(wanted, str) else ".columns"
+            raise TypeError(f"a Schema has no [ ] (hint: schema{told})")
+
     @property
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
@@ -122,4 +136,6 @@ class Schema(Guessable, Drawable):
 
     def _sheet(self) -> Sheet:
         rows = [(c.name, c.duckdb_type, "" if c.nullable else "not null") for c in self.columns]
-        return Sheet.of(f"{len(rows)} columns").with_grid(("column", "type", ""), rows)
+        return Sheet.of("1 column" if len(rows) == 1 else f"{len(rows)} columns").with_grid(
+            ("column", "type", ""), rows
+        )
