@@ -167,7 +167,13 @@ class Browsable(Guessable):
             at = self.session.at(reader)
             view_id = self.session.view.find(reader, at, "view", parsed)
             if view_id is None:
-                raise NotFound(f"there is no view {parsed} at snapshot {at}")
+                found = self.session.view.names(reader, at, "view")
+                inner = self.session.namespace.inner_table
+                there = ", ".join(str(inner(name)) for _, name in found)
+                raise NotFound(
+                    f"there is no view {parsed} at snapshot {at}",
+                    hint=f"there are: {there or 'none'}",
+                )
             return self.session.view.view_info(reader, at, view_id)
 
     def diff(self, a: int | str | date, b: int | str | date | None = None) -> LakeDiff:

@@ -31,6 +31,7 @@ ROW_ID_FIELD = 2147483540
 ROW_SNAPSHOT_FIELD = 2147483539
 
 _CONDITION = re.compile(r"[<>=]")
+_EXPRESSION = re.compile(r"\(.*\)|\s(?:as|AS)\s")
 NESTED = frozenset({"struct", "list", "map"})
 
 
@@ -124,10 +125,20 @@ class Schema(Guessable, Drawable):
         exact = [c for c in same if c.name == name]
         if found := (exact or same):
             return found[0]
+        raise NotFound(f"no column {name!r}", hint=self._meant(name))
+
+    def _meant(self, name: str) -> str:
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1 and all(part in self for part in parts):
+            return f"several columns are a list: {parts!r}"
         hint = f"there are: {near_names(name, self.names)}"
-        if _CONDITION.search(name):
+        if name.strip() == "*":
+            hint += "; all of them are read where none are named"
+        elif _CONDITION.search(name):
             hint += "; a condition goes into where="
-        raise NotFound(f"no column {name!r}", hint=hint)
+        elif _EXPRESSION.search(name):
+            hint += '; lake.sql("SELECT …") computes'
+        return hint
 
     def __str__(self) -> str:
         return "\n".join(

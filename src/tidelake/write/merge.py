@@ -154,7 +154,10 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
         raise Invalid(f"a merge into {of} must be told its key: {said}", hint='merge(df, on="id")')
     for column in found:
         if column.is_nested:
-            raise Invalid(f"cannot merge by {column.name!r}, a {column.type}")
+            raise Invalid(
+                f"cannot merge by {column.name!r}, a {column.type}",
+                hint="name columns of plain values",
+            )
     return found
 
 
