@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+import tidelake.errors
+
 SOURCE = Path(__file__).parents[1] / "src" / "tidelake"
 EXCEPTIONS = Path(__file__).with_name("architecture_exceptions.txt")
 
@@ -482,6 +484,22 @@ def _is_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     return any(ast.unparse(each).endswith("contextmanager") for each in node.decorator_list)
 
 
+def without_a_hint() -> Iterator[str]:
+    """An error says what to do next."""
+    for module, source in modules().items():
+        for node in ast.walk(parsed(source)):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                named = {each.arg for each in node.exc.keywords}
+                ours = getattr(node.exc.func, "id", "") in ERRORS
+                if ours and not named & {"hint", None}:
+                    yield f"hintless {module}"
+
+
+ERRORS = {
+    each.__name__
+    for each in vars(tidelake.errors).values()
+    if isinstance(each, type) and issubclass(each, tidelake.errors.TidelakeError)
+}
 RULES = {
     "upward": upward,
     "circle": circular,
@@ -493,6 +511,7 @@ RULES = {
     "private": private_reach,
     "transform": readers_of_transforms,
     "participle": named_by_a_participle,
+    "hintless": without_a_hint,
 }
 
 

@@ -18,7 +18,8 @@ stops nothing is a TidelakeWarning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import date
+from typing import Protocol
 
 
 class TidelakeError(Exception):
@@ -47,6 +48,22 @@ class Unsupported(Invalid):
     """The request makes sense, but this engine cannot answer it exactly."""
 
 
+class Stretch(Protocol):
+    """A stretch of time that an error tells of, as `tidelake.Interval` is one."""
+
+    @property
+    def start(self) -> date | int: ...
+
+    @property
+    def end(self) -> date | int: ...
+
+    @property
+    def buckets(self) -> int: ...
+
+    @property
+    def entity(self) -> tuple[object, ...] | None: ...
+
+
 class Overlap(Invalid):
     """Rows were to be appended to buckets of time that are covered already, and the table rejects
     that. `entity` is the first of those that overlap and `bucket` the first bucket of it that
@@ -57,9 +74,9 @@ class Overlap(Invalid):
         message: str,
         *,
         hint: str | None = None,
-        entity: tuple[Any, ...] = (),
-        bucket: Any = None,
-        range: Any = None,  # noqa: A002
+        entity: tuple[object, ...] = (),
+        bucket: Stretch | None = None,
+        range: Stretch | None = None,  # noqa: A002
         count: int = 0,
     ) -> None:
         super().__init__(message, hint=hint)
@@ -83,7 +100,7 @@ class Incomplete(TidelakeError):
         table: str = "",
         ratio: float = 0.0,
         required: float = 1.0,
-        missing: Sequence[Any] = (),
+        missing: Sequence[Stretch] = (),
     ) -> None:
         super().__init__(message, hint=hint)
         self.table = table
@@ -97,7 +114,12 @@ class Conflict(TidelakeError):
 
 
 class Unavailable(TidelakeError):
-    """A database, store or server did not answer, or is locked."""
+    """A database, store or server did not answer, or is locked. If it is `passing`, the same call
+    may work the next moment: another writer was faster, or a connection was lost."""
+
+    def __init__(self, message: str, *, hint: str | None = None, passing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.passing = passing
 
 
 class Corrupt(TidelakeError):

@@ -15,7 +15,6 @@ import pytest
 import tidelake
 from tidelake.catalog.database.address import parse_url
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite import connections as sqlite
 from tidelake.catalog.database.sqlite import keepers
 from tidelake.errors import Corrupt, Denied, Invalid, TidelakeError, Unavailable
@@ -145,8 +144,8 @@ def not_there(database: Database) -> None:
 
 
 FAILURES: dict[Callable[[Database], None], type[TidelakeError]] = {
-    constraint: LostRace,
-    busy: LostRace,
+    constraint: Unavailable,
+    busy: Unavailable,
     full: Unavailable,
     damaged: Corrupt,
     no_database: Invalid,
@@ -164,6 +163,7 @@ def test_errors_are_the_same(
     with pytest.raises(TidelakeError) as caught:
         failure(database)
     assert type(caught.value) is FAILURES[failure]
+    assert getattr(caught.value, "passing", False) is (failure in (constraint, busy))
     assert "unexpected" not in str(caught.value)
 
 

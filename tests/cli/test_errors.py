@@ -4,12 +4,17 @@ import errno
 import json
 import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tidelake.cli import main
-from tidelake.cli.reflexes import COMMANDS
+from tidelake.cli.reflexes import COMMANDS, OPTIONS
+
+FULL = Path("/dev/full")
 
 
 @pytest.mark.parametrize(
@@ -151,3 +156,84 @@ def test_an_export_to_a_full_disk(tidelake, tmp_path, monkeypatch):
     assert "No space left on device" in told
     assert "hint: free some space" in told
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["scan", "t", "--format", "csv"], "--json, or tidelake export TABLE --to FILE"),
+        (["scan", "t", "-n", "3"], "--limit 10"),
+        (["scan", "t", "--filter", "x"], '--where "x > 5"'),
+        (["drop", "t", "--yes"], "commands ask nothing; --dry-run tells what they would do"),
+        (["--install-completion"], "tidelake completion bash >> ~/.bashrc"),
+        (["scan", "t", "--nonsense"], "tidelake scan --help"),
+    ],
+)
+def test_so_is_an_option(words, hint):
+    told = CliRunner().invoke(main, words).stderr
+    assert "No such option" in told
+    assert told.endswith(f"hint: {hint}\n")
+
+
+def test_what_stands_for_another_option_is_there():
+    there = {name for each in main.commands.values() for one in each.params for name in one.opts}
+    for told in OPTIONS.values():
+        for option in re.findall(r"--[a-z-]+", told):
+            assert option in there, told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["scan", "prices", "--known-at", "soon"], "--known-at 'soon' is neither"),
+        (["scan", "prices", "--known-at=soon"], "--known-at 'soon' is neither"),
+        (["rollback", "prices", "--to", "soon"], "'soon' is neither"),
+        (["expire", "--older-than", "7"], "--older-than '7' is neither a span"),
+        (["option", "target_file_size", "1MB"], "target_file_size='1MB' is not a whole number"),
+        (["option", "target_file_size", "9" * 19], f"target_file_size='{'9' * 19}' is too large"),
+        (["option", "nosuch"], "there is no option 'nosuch'"),
+        (["scan", "prices", "--where", "known_at="], "cannot read 'known_at='"),
+    ],
+)
+def test_arguments_of_python_are_the_options_that_were_typed(tidelake, words, said):
+    assert tidelake(*words, ok=False).stderr.startswith(f"error: {said}")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize("words", [["tables"], ["scan", "prices", "--json"], ["--help"]])
+def test_an_answer_that_cannot_be_written(lake_url, words):
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from tidelake.cli import main; main()", *words],
+            env=os.environ | {"TIDELAKE_CATALOG": lake_url},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "cannot write the answer: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_who_still_names_the_old_place_is_told_where(tmp_path, monkeypatch):
+    """A file, the environment and an argument may name the data path: each is told for itself."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TIDELAKE_CATALOG", "TIDELAKE_DATA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    config = tmp_path / "tidelake.toml"
+    config.write_text('catalog = "sqlite:///lake.db"\ndata_path = "old"\n')
+    run = CliRunner()
+    assert run.invoke(main, ["init"]).exit_code == 0
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = run.invoke(main, ["move", "--data-path", "new"])
+    assert moved.stderr == f'hint: write data_path = "{tmp_path}/new/" into {config} too\n'
+    assert f"hint: correct data_path in {config}; if" in run.invoke(main, ["tables"]).stderr
+    config.write_text(f'catalog = "sqlite:///lake.db"\ndata_path = "{tmp_path}/new/"\n')
+    assert run.invoke(main, ["tables"]).exit_code == 0
+    assert run.invoke(main, ["move", "--data-path", "new"]).stderr == ""
+    told = run.invoke(main, ["tables", "--data-path", "old"]).stderr
+    assert "hint: leave data_path out; if" in told
+    monkeypatch.setenv("TIDELAKE_DATA_PATH", str(tmp_path / "old"))
+    assert "hint: unset TIDELAKE_DATA_PATH; if" in run.invoke(main, ["tables"]).stderr

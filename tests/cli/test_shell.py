@@ -98,7 +98,7 @@ def test_both_clocks_stand_in_the_prompt_and_hold_until_they_are_reset(shell):
         answer(here, "\\as_of '2024-03-02'", "tidelake [as of 2024-03-02]>")
         answer(here, "SELECT n * 100 AS x FROM trades;", "200")
         answer(here, "SELECT * FROM prices;", "hint: \\as_of, without a moment")
-        answer(here, "\\as_of soon", "as_of='soon' is not a time")
+        answer(here, "\\as_of soon", "error: 'soon' is not a time")
         answer(here, "\\known_at never", "is neither a snapshot id")
         here.type("\\as_of")
         here.until(lambda: here.last == "tidelake>", "the plain prompt")

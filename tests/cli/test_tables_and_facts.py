@@ -62,9 +62,19 @@ def test_a_key_may_stand_alone(facts):
     assert facts.json("show", "q")["event_time"] == "ts"
 
 
+def test_an_event_time_without_a_key_is_that_of_the_coverage(facts):
+    facts("declare", "q", "--event-time", "ts", "--bucket", "1h", "--entity", "k")
+    shown = facts.json("show", "q")
+    assert (shown["key"], shown["coverage"]["event_time"]) == ([], "ts")
+    facts("declare", "q", "--event-time", "ts", "--key", "k")  # now there are facts
+    told = facts("declare", "q", "--event-time", "ts", "--bucket", "1d", ok=False).stderr
+    assert "event_time needs a key" in told
+
+
 @pytest.mark.parametrize(
     "words",
     [
+        ["declare", "n", "--event-time", "s", "--tombstone", "s", "--bucket", "1h"],
         ["declare", "q"],
         ["declare", "q", "--tombstone", "gone"],
         ["declare", "q", "--entity", "k"],

@@ -79,7 +79,7 @@ def test_sql_that_writes_what_it_reads(lake: Tidelake) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scan", "prices", "--as-of", "soon"], "as_of='soon' is not a time"),
+        (["scan", "prices", "--as-of", "soon"], "--as-of 'soon' is not a time"),
         (["count", "prices", "--where", "nothing > 1"], "nothing"),
         (["count", "nowhere"], "there is no table main.nowhere"),
         (["sql", "SELECT 1", *THEN], "no table of the query has an event time"),

@@ -43,7 +43,7 @@ def test_expire_and_consumers(lake: Any) -> None:
 
 
 def test_expire_wants_to_know_what(lake: Any) -> None:
-    assert "was not told" in lake("expire", ok=False).stderr
+    assert "what is to expire" in lake("expire", ok=False).stderr
     assert "soon" in lake("expire", "--older-than", "soon", ok=False).stderr
     lake("expire", "--keep-last", "0", ok=False)
 

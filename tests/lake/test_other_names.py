@@ -5,17 +5,22 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tidelake
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
+from tidelake.history.values import Log
 from tidelake.lake.transaction import Transaction
 from tidelake.model import reflexes
+from tidelake.model.change import WriteResult
 from tidelake.model.schema import Schema
+from tidelake.model.snapshot import Snapshot
 from tidelake.session.lazy_rows import LazyRows
+from tidelake.write.merge import Merge
 
 
 @pytest.fixture
@@ -40,6 +45,25 @@ def lake(tmp_path: Path) -> Iterator[tidelake.Lake]:
         (lambda lake: lake.transaction().load_table("t"), "tx.table(name)"),
         (lambda lake: lake.vacuum(), "lake.compact(), then lake.expire(…) and lake.cleanup(…)"),
         (lambda _: tidelake.merge_asof(1, 2), "tidelake.asof_join("),
+        (lambda lake: lake.t, 'lake["t"], if that is a table'),
+        (lambda lake: lake.read_parquet("x"), "lake.append(name, path, create=True)"),
+        (lambda lake: lake.coverage("t"), "lake.table(name).coverage()"),
+        (lambda lake: lake.rollback(), "lake.table(name).rollback(to=3)"),
+        (lambda lake: lake.items(), "lake.tables(), or lake.table(name)"),
+        (lambda lake: lake["t"].scan().where("n = 1"), 'lake.sql("SELECT'),
+        (lambda lake: lake["t"].scan().columns, "rows.column_types()"),
+        (
+            lambda lake: lake["t"].merge([{"n": 1}], on="n").when_matched_update_all(),
+            'table.merge_builder(rows, on="id") has clauses; then execute()',
+        ),
+        (lambda lake: lake["t"].append([]).version, "result.snapshot_id"),
+        (lambda lake: lake["t"].snapshots()[0].timestamp, "snapshot.time"),
+        (lambda lake: lake.snapshots()[0].version, "snapshot.snapshot_id"),
+        (lambda lake: lake.log().to_pandas(), 'lake.sql("FROM snapshots()").to_pandas()'),
+        (
+            lambda lake: lake["t"].merge_builder([], on="n").when_not_matched_insert_all(),
+            "merge.when_not_matched_insert(), which fills all columns",
+        ),
         (lambda _: tidelake.col("n").isnull(), "col(…).is_null()"),
         (lambda _: tidelake.col("s").str, "conditions in SQL"),
     ],
@@ -92,12 +116,75 @@ def test_a_name_that_nobody_knows_is_missing_as_ever(lake):
     assert copy.deepcopy(t).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (
+            lambda lake: lake.compact("t"),
+            'Lake.compact(): too many positional arguments (hint: lake.table("t").compact()'
+            " compacts one table)",
+        ),
+        (lambda lake: lake.verify("t"), '(hint: lake.verify(tables=["t"]))'),
+        (lambda lake: lake.snapshots("t"), '(hint: lake.table("t").snapshots())'),
+        (
+            lambda lake: lake["t"].delete(),
+            "Table.delete(): missing a required argument: 'where' (hint: delete(where, *,"
+            " portion=None, once=None, expected=None, author=None, message=None))",
+        ),
+        (
+            lambda lake: lake["t"].coverage(symbol="ACME"),
+            "Table.coverage(): got an unexpected keyword argument 'symbol' (hint: coverage("
+            "entity=None, start=None, end=None, known_at=None, calendar=None))",
+        ),
+        (lambda lake: lake["t"].count("n = 1"), "Table.count(): too many positional arguments"),
+        (
+            lambda lake: lake["t"].merge([], predicate="t.n = s.n"),
+            "merge() takes no 'predicate' (hint: merge(rows, on=\"id\") goes by columns",
+        ),
+        (lambda lake: lake.expire(days=7), "expire() takes no 'days' (hint: expire(older_than="),
+        (lambda _: tidelake.connect(path="x"), "takes no 'path' (hint: connect(\"sqlite:///"),
+        (lambda _: tidelake.asof_join(1, 2, by="x"), "left_time= and right_time= the times"),
+        (lambda lake: lake["t"].schema["n"], "a Schema has no [ ] (hint: schema.column('n'))"),
+        (list, "a Lake is no dict of tables (hint: for name in lake.tables())"),
+        (lambda lake: lake.__setitem__("u", []), "lake.append(name, rows, create=True)"),
+        (lambda lake: lake.__delitem__("t"), "lake.drop(name)"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_told_how_it_is_made(lake, ask, told):
+    with pytest.raises(TypeError, match=re.escape(told)):
+        ask(lake)
+
+
+def test_what_passes_a_transaction_by_is_told(lake: tidelake.Lake) -> None:
+    with pytest.warns(TidelakeWarning, match="written through the transaction"):  # noqa: SIM117
+        with lake.transaction():
+            lake.append("t", [{"n": 2}])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with lake.transaction() as tx:  # nothing is written at all
+            tx.table("t").count()
+        with lake.transaction() as tx:  # both are meant
+            tx.append("t", [{"n": 3}])
+            lake.append("t", [{"n": 4}])
+        for _ in range(2):  # the job is done already
+            with lake.transaction(once="job") as tx:
+                if not tx.is_done:
+                    tx.append("t", [{"n": 5}])
+                lake.append("t", [{"n": 6}])
+    assert lake["t"].count() == 7
+
+
 FACES = {
     "t": (tidelake.Table, reflexes.OF_TABLES),
     "rows": (LazyRows, reflexes.OF_ROWS),
     "lake": (tidelake.Lake, reflexes.OF_LAKES),
     "tx": (Transaction, reflexes.OF_LAKES),
     "schema": (Schema, reflexes.OF_SCHEMAS),
+    "snapshot": (Snapshot, reflexes.OF_SNAPSHOTS),
+    "log": (Log, reflexes.OF_LOGS),
+    "coverage": (tidelake.Coverage, reflexes.OF_COVERAGES),
+    "result": (WriteResult, reflexes.OF_RESULTS),
+    "merge": (Merge, reflexes.OF_MERGES),
 }
 APART = {"expire", "cleanup", "restore"}
 """Of a lake, where a transaction tells of them."""

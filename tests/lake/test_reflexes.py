@@ -47,6 +47,18 @@ def test_tables_by_name(lake: tidelake.Lake) -> None:
     assert "t" not in lake.known_at(0)
 
 
+def test_columns_by_name(lake: tidelake.Lake) -> None:
+    schema = lake["t"].schema
+    assert "n" in schema
+    assert "N" in schema  # as in SQL
+    assert "m" not in schema
+    assert schema.column("s") in schema
+    assert schema.column("s") not in lake.create_table("u", "n INT").schema
+    assert 3 not in schema
+    with pytest.raises(NotFound, match=r'order_by\("n DESC"\)'):
+        lake["t"].order_by("n", "desc").to_dicts()
+
+
 def test_rows_as_python_has_them(lake: tidelake.Lake) -> None:
     assert lake["t"].to_dicts() == ROWS
     assert lake["t"].scan(where=col("n").isin([1, 3])).to_dicts() == [ROWS[0], ROWS[2]]

@@ -154,6 +154,7 @@ def ask(lake: tidelake.Lake) -> None:
         [{"symbol": "A", "at": date(2024, 1, 1)}], {"p": t, "q": tidelake.Feature(t)},
         left_time="at", tolerance="1d",
     )
+    tidelake.asof_join(t, [t, tidelake.Feature(t, tolerance="1d")], on="symbol")
     lake.freeze("training", joined)
     lake.known_at(date(2024, 1, 1)).tables()
     t.diff(date(2024, 1, 1), "now - 1d")

@@ -51,6 +51,9 @@ CALLS = {
         lambda lake: lake.table("t").scan("v > 3").count(),
         "no column 'v > 3'",
     ),
+    "columns as one text": (lambda lake: lake.table("t").scan("k, v").count(), r"\['k', 'v'\]"),
+    "a star": (lambda lake: lake.table("t").scan(["*"]).count(), "where none are named"),
+    "an expression": (lambda lake: lake.table("t").scan("lower(k)").count(), r"lake\.sql\("),
     "a number for a column": (lambda _: tidelake.col(5), r"col\(5\) names no column"),
     "a number for a pattern": (
         lambda _: tidelake.col("k").like(5),
@@ -86,7 +89,7 @@ CALLS = {
     ),
     "no key to merge by": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}]),
-        r"a merge into main\.t needs on=…: main\.t has no key",
+        r"a merge into main\.t must be told its key: main\.t has no key",
     ),
     "a condition for a key": (
         lambda lake: lake.table("t").merge([{"k": "a", "v": 1}], on="s.k = t.k"),

@@ -229,7 +229,7 @@ REFUSED = [
     ("x = $1", "parameter"),
     ("x = $name", "parameter"),
     ("COLUMNS(*) > 1", "star"),
-    ("1 < x < 5", 'syntax error at or near "<"'),
+    ("1 < x < 5", "cannot read '1 < x < 5'"),
     ("selec x", 'syntax error at or near "x"'),
     ("x = #1", "position"),
     ("nope = 1", "columns are: x, Name"),

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -15,6 +16,14 @@ from tidelake.store.files import Store
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Server
+
+
+def _has_httpfs() -> bool:
+    """Not every DuckDB has one on PyPI."""
+    try:
+        return version("duckdb-extension-httpfs") == duckdb.__version__
+    except PackageNotFoundError:
+        return False
 
 
 def test_each_store_takes_its_own() -> None:
@@ -87,6 +96,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.mark.skipif(not _has_httpfs(), reason="there is no httpfs for this DuckDB")
 def test_keys_of_the_environment(
     connection: duckdb.DuckDBPyConnection, s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +130,28 @@ def test_odd_names(connection: duckdb.DuckDBPyConnection, s3_server: "S3Server")
     connection.execute(f"COPY (SELECT 7 AS n) TO '{place}'")
     assert connection.execute(f"FROM read_parquet('{place}')").fetchall() == [(7,)]
     assert Store(s3_server.storage_options).exists(place)
+
+
+def test_patterns(connection: duckdb.DuckDBPyConnection, s3_server: "S3Server") -> None:
+    from tidelake.store.file_system import file_system
+
+    connection.register_filesystem(file_system("s3", s3_server.storage_options))
+    bucket = f"s3://{s3_server.new_bucket()}"
+    names = [f"{bucket}/in/{name}.csv" for name in ("2024/a", "2024/b #1", "2025/c ü")]
+    for name in names:
+        connection.execute(f"COPY (SELECT 7 AS n) TO '{name}'")
+
+    def found(pattern: str) -> list[str]:
+        rows = connection.execute("FROM glob(?)", [f"{bucket}/{pattern}"]).fetchall()
+        return sorted(name for (name,) in rows)
+
+    assert found("in/*/*.csv") == found("**/*.csv") == found("in/202?/*") == names
+    assert found("in/2024/*.csv") == names[:2]
+    assert found("in/*/[ac]*") == names[::2]
+    assert found("in/2024/a.csv") == names[:1]
+    assert found("in/*/*.json") == found("out/*") == []
+    read = f"SELECT count(*) FROM read_csv('{bucket}/in/*/*.csv')"
+    assert connection.execute(read).fetchall() == [(3,)]
 
 
 def test_a_scheme_of_nobody(connection: duckdb.DuckDBPyConnection) -> None:

@@ -285,8 +285,9 @@ def test_quotas(lake: tidelake.Lake, place: Place) -> None:
     lake.set_quota("acme", Quota(rows_per_commit=100))
     table = lake.tenant("acme").table("t")
     table.append(pa.table({"id": range(100), "s": ["q"] * 100}))
-    with pytest.raises(Denied, match="100 rows in one commit"):
+    with pytest.raises(Denied, match="100 rows in one commit") as caught:
         table.append(pa.table({"id": range(101), "s": ["q"] * 101}))
+    assert type(caught.value) is Denied
     (state,) = [each for each in lake.tenants() if each.name == "acme"]
     before = place.files()
     lake.set_quota("acme", Quota(bytes=state.bytes + 10, files=100))

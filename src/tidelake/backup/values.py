@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tidelake.coverage.values.picture import quantity
 from tidelake.drawing.report import DrawableReport
 
 
@@ -27,7 +28,8 @@ class BackupResult(DrawableReport):
         what = "copied" if self.with_files else "named, not copied"
         lines = [
             f"{self.path}: snapshot {self.snapshot_id} of {self.snapshot_time:%Y-%m-%d %H:%M:%S}"
-            f" UTC, {self.tables:,} tables, {self.files:,} files ({self.bytes:,} bytes, {what})"
+            f" UTC, {quantity(self.tables, 'table')}, {quantity(self.files, 'file')}"
+            f" ({self.bytes:,} bytes, {what})"
         ]
         lines += [f"missing: {path}" for path in self.missing]
         return "\n".join(lines)

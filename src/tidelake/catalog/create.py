@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from tidelake.catalog.database.database import Database, Reader, Writer
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.layout import (
     COVERING_INDEXES,
     INDEXES,
@@ -16,6 +14,7 @@ from tidelake.catalog.layout import (
     VERSION,
     create_table,
 )
+from tidelake.errors import Unavailable
 from tidelake.model.names import quote
 
 CREATED_BY = "Tidelake"
@@ -49,9 +48,13 @@ def _create_home(database: Database) -> None:
     schema, exists = database.url.schema, database.dialect.schema_exists
     if schema is None or exists is None:
         return
-    with suppress(LostRace), database.writing() as writer:
-        if writer.row(exists, name=schema) is None:
-            writer.execute(f"CREATE SCHEMA {quote(schema)}")
+    try:
+        with database.writing() as writer:
+            if writer.row(exists, name=schema) is None:
+                writer.execute(f"CREATE SCHEMA {quote(schema)}")
+    except Unavailable as error:
+        if not error.passing:
+            raise
 
 
 def equip(database: Database) -> None:

@@ -21,7 +21,7 @@ _BESIDE_EVENT_TIME = ("key", "tombstone", "valid_to", "knowledge_time")
 
 @click.command()
 @click.argument("table", shell_complete=lake_names.tables)
-@click.option("--event-time", metavar="X", help="Since when a fact holds; with --key.")
+@click.option("--event-time", metavar="X", help="Since when a fact holds; with --key or --bucket.")
 @click.option("--key", metavar="A,B", help="The key, of facts or of merges.")
 @click.option("--tombstone", metavar="X", help="The boolean column that ends a key.")
 @click.option("--valid-to", metavar="X", help="Until when a fact holds, where it is not null.")
@@ -85,7 +85,15 @@ def _check(given: dict[str, Any]) -> None:
             raise click.UsageError(f"--{said[0]} and --{said[1]} exclude each other")
 
 
+def _is_for_coverage_alone(given: dict[str, Any]) -> bool:
+    """Without a key there are no facts: then the event time is that of the coverage."""
+    facts = any(given[name] for name in _BESIDE_EVENT_TIME)
+    return bool(given["event_time"] and given["bucket"]) and not facts
+
+
 def _declare(table: Table, given: dict[str, Any]) -> None:
+    if _is_for_coverage_alone(given) and not table.key:
+        given = given | {"event_time": None, "clock": given["clock"] or given["event_time"]}
     if given["event_time"] or given["no_event_time"]:
         beside = {name: given[name] for name in _BESIDE_EVENT_TIME if given[name]}
         if "key" in beside:

@@ -24,6 +24,7 @@ def move(options: Options, force: bool, author: str | None) -> None:
         mv lake_data moved_data
         tidelake move --data-path moved_data
     """
+    from tidelake.lake.address import resolve
     from tidelake.lake.connect import connect
 
     if options.data_path is None:
@@ -34,3 +35,7 @@ def move(options: Options, force: bool, author: str | None) -> None:
         render.document(asdict(done))
     else:
         render.line(str(done))
+    named = resolve(options.catalog, None, None)
+    if named.file is not None and named.data_path not in (None, done.data_path):
+        told = f'hint: write data_path = "{done.data_path}" into {named.file} too'
+        click.echo(told, err=True)

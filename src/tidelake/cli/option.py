@@ -54,7 +54,7 @@ def _show(options: Options, name: str | None, table: str | None, schema: str | N
     with options.lake() as lake:
         found = lake.options(table=table, schema=schema)
     if name is not None and name not in found:
-        raise NotFound(f"no value of {name} was set", hint="tidelake option lists those that hold")
+        raise NotFound(f"there is no option {name!r}", hint=f"there are: {', '.join(found)}")
     shown = found if name is None else {name: found[name]}
     if options.as_json:
         render.document({"options": shown, "table": table, "schema": schema})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -243,15 +244,17 @@ class Program(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         extra["standalone_mode"] = False
         given = extra.get("args") or (args[0] if args else None)
-        as_json = "--json" in (sys.argv[1:] if given is None else given)
+        typed = list(sys.argv[1:] if given is None else given)
+        as_json = "--json" in typed
         try:
             with _warnings_in_words():
                 code = super().main(*args, **extra)
         except TidelakeError as error:
-            from tidelake.drawing.hints import in_commands
+            from tidelake.drawing.hints import as_option, in_commands
 
             hint = in_commands(error.hint)
-            _report(error.message, hint, _kind(error), error.exit_code, as_json)
+            message = as_option(error.message, typed)
+            _report(message, hint, _kind(error), error.exit_code, as_json)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")
             sys.exit(0)
@@ -260,11 +263,16 @@ class Program(click.Group):
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "tidelake"
             said = error.format_message().replace("a valid integer range", "a valid integer")
-            _report(said, f"{path} --help", "Usage", 1, as_json)
+            hint = _other_option(error) or f"{path} --help"
+            _report(said, hint, "Usage", 1, as_json)
         except click.ClickException as error:
             _report(error.format_message(), None, "Usage", 1, as_json)
         except (click.Abort, KeyboardInterrupt):
             _report("interrupted", None, "Interrupted", _INTERRUPTED, as_json)
+        except OSError as error:
+            _leave_unsaid()
+            what = error.filename or "cannot write the answer"
+            _report(f"{what}: {error.strerror}", None, "Unavailable", 1, as_json)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -272,6 +280,19 @@ def _kind(error: TidelakeError) -> str:
     """The name of its class, or of the first above it that others can know."""
     classes = type(error).__mro__
     return next(each.__name__ for each in classes if each.__module__ == TidelakeError.__module__)
+
+
+def _other_option(error: click.UsageError) -> str | None:
+    """An option of another program is told what it is called here."""
+    from tidelake.cli.reflexes import OPTIONS
+
+    return OPTIONS.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
+
+
+def _leave_unsaid() -> None:
+    """What is left to print has no place either: Python would try again when it ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

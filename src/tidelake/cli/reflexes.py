@@ -34,4 +34,20 @@ _TOLD = {
     "make demo, in a clone of the repository": "demo",
     "tidelake --help": "commands",
 }
+_OPTIONS = {
+    "--json, or tidelake export TABLE --to FILE": "--format --csv --parquet --output"
+    " --output-format --out -o -f",
+    "--limit 10": "-n --head --rows --top --count",
+    '--where "x > 5"': "--filter --condition --predicate -w",
+    "--columns a,b": "--select --fields --cols",
+    "--known-at N": "--version-as-of --snapshot --at --at-version --timestamp",
+    "--as-of TIME": "--at-time --event-time-as-of",
+    "--catalog sqlite:///lake.db": "--url --db --database --lake -c",
+    "--older-than '7 days'": "--retention --retain --days --hours --older",
+    'tidelake sql "SELECT …"': "--query --execute -q -e",
+    "tidelake completion bash >> ~/.bashrc": "--install-completion --show-completion",
+    "commands ask nothing; --dry-run tells what they would do": "--yes -y --confirm",
+}
+OPTIONS = {name: told for told, names in _OPTIONS.items() for name in names.split()}
+"""What other programs call an option, and what to type here."""
 COMMANDS = {name: told for told, names in _TOLD.items() for name in names.split()}

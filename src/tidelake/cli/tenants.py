@@ -9,6 +9,7 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Options, author_option, global_options, pass_options
+from tidelake.coverage.values.picture import quantity
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def tenants(
         _told(
             options,
             asdict(gone),
-            f"{verb} tenant {drop}: {len(gone.tables)} tables, {gone.rows:,} rows",
+            f"{verb} tenant {drop}: {quantity(len(gone.tables), 'table')},"
+            f" {quantity(gone.rows, 'row')}",
         )
     else:
         with options.lake() as lake:

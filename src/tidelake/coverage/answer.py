@@ -29,6 +29,7 @@ from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percen
 from tidelake.coverage.values.series import Entity, Moment, Series
 from tidelake.errors import Invalid
 from tidelake.model.misfit import naming_misfits
+from tidelake.model.reflexes import OF_COVERAGES, Guessable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ Gap = tuple[int, int, Entity]
 
 
 @naming_misfits
-class Coverage(Tabular, Drawable):
+class Coverage(Guessable, Tabular, Drawable):
     """Which buckets of a range entities of a series cover. A covered bucket has at least one row.
 
     Numbers and gaps are of every entity by itself, added up: `each` tells them apart, `all` is
@@ -47,6 +48,8 @@ class Coverage(Tabular, Drawable):
     buckets that it expects count; entities may have different ones. `&`, `|` and `-` put
     coverages together, also of several tables.
     """
+
+    _reflexes = ("coverage", OF_COVERAGES)
 
     def __init__(
         self,
@@ -225,7 +228,7 @@ class Coverage(Tabular, Drawable):
             return f"{self.table}: nothing, in buckets of {self.bucket}"
         named = [name_of(entity) for entity in self.entities] if len(self.entities) == 1 else []
         whose = named[0] if named else f"{len(self.entities):,} entities"
-        ratio = f"{percent(self.ratio)} of {self.expected:,} buckets of {self.bucket}"
+        ratio = f"{percent(self.ratio)} of {quantity(self.expected, 'bucket')} of {self.bucket}"
         span = span_of(self._moment(found.first), self._moment(found.end))
         gaps = quantity(sum(map(self._extent.count_missing, self.entities)), "gap")
         return f"{self.table}: " + ", ".join(part for part in (whose, span, ratio, gaps) if part)

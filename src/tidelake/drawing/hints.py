@@ -4,6 +4,7 @@ statements of SQL."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import overload
 
 _NAME = r"\(f?['\"]?([^'\"(),]*)['\"]?[^()]*\)"
@@ -160,6 +161,9 @@ _OPTIONS = (
 _ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(True\b|\[…\]|…|\"[^\"]*\"|\[\"\w+\"\])")
 _COMMANDS = [(re.compile(python), command) for python, command, _ in _RULES]
 _STATEMENTS = [(re.compile(python), statement) for python, _, statement in _RULES]
+_NAMED = re.compile(r"^([a-z]+(?:_[a-z]+)*)=(?=['\"\[\d(-])")
+_PLACES = {"known_at", "as_of", "since", "until", "start", "end", "older_than", "moment", "to"}
+"""Arguments of Python that commands take by their place, or under other names."""
 _CARET = re.compile(r"^\s*(?:\^|LINE \d+:.*)\s*$")
 
 
@@ -174,6 +178,18 @@ def in_commands(hint: str | None) -> str | None: ...
 def in_commands(hint: str | None) -> str | None:
     """For those who type commands."""
     return hint and _ARGUMENT.sub(_option, _told(hint, _COMMANDS))
+
+
+def as_option(message: str, typed: Sequence[str]) -> str:
+    """A message that begins with an argument of Python begins with the option that was typed; with
+    the value alone if it was typed without an option."""
+    found = _NAMED.match(message)
+    if found is None:
+        return message
+    option = f"--{found[1].replace('_', '-')}"
+    if any(each.partition("=")[0] == option for each in typed):
+        return f"{option} {message[found.end() :]}"
+    return message[found.end() :] if found[1] in _PLACES else message
 
 
 def _option(found: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from tidelake.drawing.sheet import MOST_ROWS, Sheet, cell_text
 from tidelake.drawing.timeline import MOST, Dot, timeline
 from tidelake.errors import Invalid
 from tidelake.model.changes_made import UPKEEP, kinds_of
+from tidelake.model.reflexes import OF_LOGS, Guessable
 from tidelake.model.snapshot import Snapshot
 
 
@@ -110,8 +111,10 @@ class LogEntry(Snapshot):
         return f"{when}{who} {self.operation}{where}{rows}{said}"
 
 
-class Log(list[LogEntry], Drawable):
+class Log(list[LogEntry], Guessable, Drawable):
     """Commits, oldest first; a list that draws itself."""
+
+    _reflexes = ("log", OF_LOGS)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))

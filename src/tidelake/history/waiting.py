@@ -7,8 +7,7 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 from tidelake.catalog.database.database import Database
-from tidelake.catalog.database.failures import LostRace
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, Unavailable
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _PATIENCE = 0.01, 1.0, 1.5
 """How long to wait before looking again: a little at first, and longer each time."""
@@ -44,7 +43,7 @@ def _patient(look: Callable[[], Found | None], deadline: float) -> Found | None:
     """What it finds; nothing where the server is away, while there is time left."""
     try:
         return look()
-    except LostRace:
-        if monotonic() >= deadline:
+    except Unavailable as error:
+        if not error.passing or monotonic() >= deadline:
             raise
         return None

@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "serve": (dict, "a table"),
 }
 """What the file may say."""
+_LEAVE_OUT = "leave data_path out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Address:
     override_data_path: bool = False
     file: Path | None = None
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    said: str = _LEAVE_OUT
+    """What to do about a data path that is not the lake's: it may be said in three places."""
 
     @property
     def folder(self) -> Path | None:
@@ -57,8 +60,10 @@ def resolve(
     if catalog is not None:
         return Address(str(catalog), given, dict(storage_options or {}))
     from_environment = os.environ.get(DATA_PATH_VARIABLE) or None
+    said = _LEAVE_OUT if given or not from_environment else f"unset {DATA_PATH_VARIABLE}"
     if named := os.environ.get(CATALOG_VARIABLE):
-        return Address(named, given or from_environment, dict(storage_options or {}))
+        options = dict(storage_options or {})
+        return Address(named, given or from_environment, options, said=said)
     path = _nearest(Path.cwd())
     if path is None:
         raise Invalid(
@@ -66,7 +71,9 @@ def resolve(
             hint=f"pass one to connect(), set {CATALOG_VARIABLE}, or write"
             f' catalog = "sqlite:///lake.db" into ./{FILE_NAME}',
         )
-    return _from_file(path, given or from_environment, storage_options or {})
+    found = _from_file(path, given or from_environment, storage_options or {})
+    own = given is None and from_environment is None
+    return replace(found, said=f"correct data_path in {path}" if own else said)
 
 
 def _nearest(folder: Path) -> Path | None:

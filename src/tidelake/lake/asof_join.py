@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import cast
 
@@ -13,7 +13,7 @@ from tidelake.join.join import AsofJoin, Right
 from tidelake.join.sides import TAKEN, Frame, Result, Rows, Side, at_least
 from tidelake.lake.scan import Scan
 from tidelake.lake.table import Table
-from tidelake.model.forms import Data
+from tidelake.model.forms import Data, Single
 from tidelake.model.misfit import with_misfits_named
 from tidelake.sql.query import Query
 
@@ -23,7 +23,7 @@ _FRAMES = {"pandas": {"DataFrame"}, "polars": {"DataFrame", "LazyFrame"}, "pyarr
 @with_misfits_named
 def asof_join(
     left: Data,
-    right: Data | Feature | Sequence[Data | Feature] | Mapping[str, Data | Feature],
+    right: Single | Feature | Iterable[Data | Feature] | Mapping[str, Data | Feature],
     on: On | None = None,
     left_time: str | None = None,
     right_time: str | None = None,
@@ -117,7 +117,7 @@ def _side_of(what: str, data: Data) -> Side:
     if isinstance(data, Table):
         return Rows(what, data.source)
     if isinstance(data, Scan):
-        return Rows(what, data.source, data.columns, data.where)
+        return Rows(what, data.source, data.selected, data.condition)
     if isinstance(data, Query):
         return Result(what, data)
     if data is None or isinstance(data, str | bytes | int | float):

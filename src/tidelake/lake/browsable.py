@@ -15,7 +15,7 @@ from tidelake.lake.table import Table
 from tidelake.model.mirror import MirrorStatus
 from tidelake.model.names import TableName
 from tidelake.model.namespace import SHARED
-from tidelake.model.reflexes import OF_LAKES, Guessable
+from tidelake.model.reflexes import OF_LAKES, Guessable, not_a_dict
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.table import MacroInfo, ViewInfo
 from tidelake.model.tag import Tag
@@ -31,6 +31,7 @@ class Browsable(Guessable):
     """`session` is for those who build on Tidelake: what features work with."""
 
     _reflexes = ("lake", OF_LAKES)
+    _otherwise = '{it}["{name}"], if that is a table'
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -144,8 +145,17 @@ class Browsable(Guessable):
     def __getitem__(self, name: str) -> Table:
         return self.table(name)
 
-    __iter__ = None
-    """Else Python would ask for tables 0, 1, 2, …; `tables()` lists them."""
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> object:
+            """Else Python would ask for tables 0, 1, 2, …"""
+            raise not_a_dict(self, "for name in lake.tables()")
+
+        def __setitem__(self, name: str, rows: object) -> None:
+            raise not_a_dict(self, "lake.append(name, rows, create=True)")
+
+        def __delitem__(self, name: str) -> None:
+            raise not_a_dict(self, "lake.drop(name)")
 
     def __contains__(self, name: str) -> bool:
         return self.exists(name)
@@ -179,7 +189,13 @@ class Browsable(Guessable):
             at = self.session.at(reader)
             view_id = self.session.view.find(reader, at, "view", parsed)
             if view_id is None:
-                raise NotFound(f"there is no view {parsed} at snapshot {at}")
+                found = self.session.view.names(reader, at, "view")
+                inner = self.session.namespace.inner_table
+                there = ", ".join(str(inner(name)) for _, name in found)
+                raise NotFound(
+                    f"there is no view {parsed} at snapshot {at}",
+                    hint=f"there are: {there or 'none'}",
+                )
             return self.session.view.view_info(reader, at, view_id)
 
     def diff(self, a: int | str | date, b: int | str | date | None = None) -> LakeDiff:

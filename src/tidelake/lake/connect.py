@@ -187,7 +187,7 @@ def _checked_lake(database: Database, settings: Address, wishes: Wishes) -> tupl
     path = stored = absolute(info.data_path)
     if settings.data_path is not None:
         override = wishes.override_data_path or settings.override_data_path
-        path = _checked(absolute(settings.data_path), stored, override)
+        path = _checked(absolute(settings.data_path), stored, override, settings.said)
     if wishes.engine == "local":
         check_usable(path)
     _report(lost)
@@ -264,12 +264,13 @@ def _check_empty(database: Database) -> None:
         )
 
 
-def _checked(given: str, stored: str, override: bool) -> str:
+def _checked(given: str, stored: str, override: bool, remedy: str) -> str:
     if given != stored and not override:
+        there = mask_secrets(given)
         raise Invalid(
-            f"the lake's data path is {mask_secrets(stored)}, not {mask_secrets(given)}",
-            hint="leave data_path out; if the files were moved, write the new place down once with"
-            f" tidelake move --data-path {mask_secrets(given)} (in Python lake.move), or pass"
+            f"the lake's data path is {mask_secrets(stored)}, not {there}",
+            hint=f"{remedy}; if the files were moved to {there}, write that down once with"
+            f" tidelake move --data-path {there} (in Python lake.move), or pass"
             " override_data_path=True for this time",
         )
     return given

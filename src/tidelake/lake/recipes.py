@@ -34,8 +34,8 @@ def recipe_of(
         source = _at(rows.source, as_of, known_at)
         if isinstance(rows, Table):
             return OfScan(source)
-        columns = None if rows.columns is None else tuple(rows.columns)
-        return OfScan(source, columns, rows.where)
+        columns = None if rows.selected is None else tuple(rows.selected)
+        return OfScan(source, columns, rows.condition)
     if not isinstance(rows, LazyRows):
         raise Invalid(f"{type(rows).__name__} is nothing that can be frozen", hint=_WAYS)
     if as_of is not None or known_at is not None:

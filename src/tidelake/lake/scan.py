@@ -52,8 +52,8 @@ class Scan(LazyRows):
     ) -> None:
         self.source = source
         self._session = source.session
-        self.columns = (columns,) if isinstance(columns, str) else columns
-        self.where = where
+        self.selected = (columns,) if isinstance(columns, str) else columns
+        self.condition = where
 
     def plan(self) -> ScanPlan | AsOfPlan:
         """The plan of the read, as engines get it."""
@@ -61,27 +61,27 @@ class Scan(LazyRows):
 
     def _plan(self, *, counted: bool = False) -> ScanPlan | AsOfPlan:
         chosen = self._selection()
-        columns = self.columns if chosen is None else chosen.columns
-        return plan_read(self.source, ReadRequest(columns, self.where, counted=counted))
+        columns = self.selected if chosen is None else chosen.columns
+        return plan_read(self.source, ReadRequest(columns, self.condition, counted=counted))
 
     def _selection(self) -> _Selection | None:
         """If fields of structs are wanted: which columns are read for them, and what of those."""
-        if self.columns is None or not any("." in str(name) for name in self.columns):
+        if self.selected is None or not any("." in str(name) for name in self.selected):
             return None
         with self.source.session.reading() as reader:
             schema = self.source.info(reader, self.source.at(reader)).schema
-        paths = [name for name in self.columns if is_path(schema, name)]
+        paths = [name for name in self.selected if is_path(schema, name)]
         if not paths:
             return None
         found = {name: fields_at(schema, name) for name in paths}
-        read = [found[name][0].name if name in found else name for name in self.columns]
+        read = [found[name][0].name if name in found else name for name in self.selected]
         parts = [
             f"{path_sql(found[name])} AS {quote(name)}" if name in found else quote(name)
-            for name in self.columns
+            for name in self.selected
         ]
-        if len(set(self.columns)) < len(self.columns):
+        if len(set(self.selected)) < len(self.selected):
             raise Invalid(
-                f"a column is named twice in columns={list(self.columns)!r}",
+                f"a column is named twice in columns={list(self.selected)!r}",
                 hint="name each column once",
             )
         return _Selection(tuple(dict.fromkeys(read)), f"SELECT {', '.join(parts)} FROM {ROWS}")
@@ -94,8 +94,8 @@ class Scan(LazyRows):
 
         source = at_newest(self.source)
         assert source.required is not None
-        check_complete(source, source.required, asked_entities(source, self.where))
-        return Scan(replace(source, required=None), self.columns, self.where)
+        check_complete(source, source.required, asked_entities(source, self.condition))
+        return Scan(replace(source, required=None), self.selected, self.condition)
 
     @property
     def completeness(self) -> float | None:
@@ -103,7 +103,7 @@ class Scan(LazyRows):
         the entities that the condition names, if it does. None if no coverage is kept."""
         from tidelake.coverage.requirement import asked_entities, completeness
 
-        return completeness(self.source, asked_entities(self.source, self.where))
+        return completeness(self.source, asked_entities(self.source, self.condition))
 
     def files(self) -> list[DataFile]:
         """The data files the scan would read, after pruning."""
@@ -124,9 +124,9 @@ class Scan(LazyRows):
         """How many rows; from the catalog alone where it knows."""
         if self.source.required is not None:
             return self._complete().count()
-        if self.columns is not None:
+        if self.selected is not None:
             self.plan()  # which refuses columns that are not there
-        if self.where is None and self.source.as_of is None and self.source.known_by is None:
+        if self.condition is None and self.source.as_of is None and self.source.known_by is None:
             known = self.source.session.row_count(self.source.name, self.source.snapshot_id)
             if known is not None:
                 return known
@@ -144,9 +144,9 @@ class Scan(LazyRows):
         return Subquery(sql, {ROWS: self.plan()})
 
     def _sheet(self) -> Sheet:
-        columns = None if self.columns is None else ", ".join(self.columns)
+        columns = None if self.selected is None else ", ".join(self.selected)
         of = repr(self.source).strip("<>")
-        told = Sheet.of(f"Scan of {of}", columns=columns, where=self.where)
+        told = Sheet.of(f"Scan of {of}", columns=columns, where=self.condition)
         return told.with_note("head() reads a few rows, explain() tells which files")
 
     def _arrow_schema(self) -> pa.Schema:
@@ -157,10 +157,10 @@ class Scan(LazyRows):
         chosen = self._selection()
         if chosen is not None:
             return super()._narrowed(columns, where)
-        own = Opaque(self.where) if isinstance(self.where, str) else self.where
+        own = Opaque(self.condition) if isinstance(self.condition, str) else self.condition
         both = tuple(each for each in (own, where) if each is not None)
         condition = And(both) if len(both) > 1 else (both[0] if both else None)
-        return Scan(self.source, self.columns if columns is None else columns, condition)
+        return Scan(self.source, self.selected if columns is None else columns, condition)
 
     def __repr__(self) -> str:
-        return f"<Scan of {self.source!r} columns={self.columns} where={self.where!r}>"
+        return f"<Scan of {self.source!r} columns={self.selected} where={self.condition!r}>"

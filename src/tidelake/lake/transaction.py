@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from datetime import date
 from types import TracebackType
 from typing import NoReturn, Self
 
-from tidelake.errors import Invalid
+from tidelake.errors import Invalid, TidelakeWarning
 from tidelake.lake.changeable import Changeable
 from tidelake.model.change import WriteResult
 from tidelake.model.misfit import naming_misfits
@@ -16,6 +17,12 @@ from tidelake.session.drafting import DraftSession
 from tidelake.session.landing import land
 from tidelake.session.session import Session
 from tidelake.session.source import pinned_to
+
+_PASSED_BY = (
+    "nothing was written through the transaction, but its lake was written to meanwhile, in commits"
+    " of their own: write through what `with` gives, as in `with lake.transaction() as tx:"
+    " tx.table(name).append(rows)`"
+)
 
 
 @naming_misfits
@@ -76,9 +83,18 @@ class Transaction(Changeable):
         if self.session.is_over:
             return
         if kind is None:
+            passed_by = self._was_passed_by()
             self.commit()
+            if passed_by:
+                warnings.warn(_PASSED_BY, TidelakeWarning, stacklevel=2)
         else:
             self.close()
+
+    def _was_passed_by(self) -> bool:
+        """Whether nothing was written through it, and something was through its lake."""
+        newest = self.session.committed.caches.newest
+        idle = not self.session.has_written and self.session.guard.once is None
+        return idle and newest is not None and newest[0] > self.session.base
 
     def __repr__(self) -> str:
         return f"<Transaction on {self.url} from snapshot {self.session.base}>"

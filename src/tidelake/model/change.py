@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tidelake.coverage.values.piece import Covers
 from tidelake.drawing.write import DrawableWrite
 from tidelake.model.file import DataFile, DeleteFile, MappedField
+from tidelake.model.reflexes import OF_RESULTS, Guessable
 from tidelake.model.schema import Column
 from tidelake.model.table import SchemaInfo, TableInfo, ViewInfo
 
@@ -361,7 +362,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult(DrawableWrite):
+class WriteResult(Guessable, DrawableWrite):
     """What a write did. `snapshot_id` is None inside a transaction that has not committed;
     `operation` is None where the changes themselves say what it was.
 
@@ -380,3 +381,4 @@ class WriteResult(DrawableWrite):
     duplicate: bool = False
     commit_ms: float = 0.0
     operation: str | None = None
+    _reflexes = ("result", OF_RESULTS)

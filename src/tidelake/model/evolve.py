@@ -88,7 +88,9 @@ def _parts(path: str) -> tuple[str, ...]:
 
 def _named(level: Sequence[Column], name: str, path: str) -> Column:
     if not level:
-        raise NotFound(f"no column {path!r}: nothing is inside what stands before {name!r}")
+        raise NotFound(
+            f"no column {path!r}: nothing is inside what stands before {name!r}", hint=_PATHS
+        )
     try:
         return Schema(tuple(level)).column(name)
     except NotFound as error:

@@ -57,19 +57,10 @@ class SparkSchema(Protocol):
 Row = Mapping[str, object]
 """Values by column."""
 
-Data = (
-    ArrowStream
-    | ArrowArray
-    | PolarsQuery
-    | SparkRows
-    | SourceFiles
-    | Row
-    | Iterable[Row]
-    | Iterable[ArrowArray]
-    | str
-    | Path
-    | Sequence[str | Path]
-)
+Single = ArrowStream | ArrowArray | PolarsQuery | SparkRows | SourceFiles | Row | str | Path
+"""Data that one thing holds: a frame, Arrow's, a row as a dict, the path of a file."""
+
+Data = Single | Iterable[Row] | Iterable[ArrowArray] | Sequence[str | Path]
 """Data to be written: a frame, Arrow's, one row as a dict or many, paths of files."""
 
 ColumnType = object

@@ -96,7 +96,9 @@ def _string_literal(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Invalid(f"{value!r} is not valid Unicode text") from None
+        raise Invalid(
+            f"{value!r} is not valid Unicode text", hint="leave out lone surrogates"
+        ) from None
     if "\0" not in value:
         return text_literal(value)
     return "(" + " || chr(0) || ".join(text_literal(part) for part in value.split("\0")) + ")"

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date
 from functools import partial, wraps
-from inspect import Parameter, signature, unwrap
+from inspect import Parameter, Signature, signature, unwrap
 from numbers import Integral, Real
 from typing import (
     Any,
@@ -23,12 +23,13 @@ from typing import (
 )
 
 from tidelake.errors import Invalid, TidelakeError
-from tidelake.model.reflexes import ARGUMENTS, OF_READS
+from tidelake.model.reflexes import ARGUMENTS, ARGUMENTS_OF, OF_READS, TABLES_FIRST
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
+_REFUSED = "a write takes no "
 _WORDS: Mapping[object, str] = {
     bool: "True or False",
     int: "a whole number",
@@ -39,8 +40,9 @@ _WORDS: Mapping[object, str] = {
 }
 
 
-def with_misfits_named(function: Callable[P, R]) -> Callable[P, R]:
-    """An argument that made a call fail, and is not of the kind that is declared, is Invalid."""
+def with_misfits_named(function: Callable[P, R], whose: str = "") -> Callable[P, R]:
+    """An argument that made a call fail, and is not of the kind that is declared, is Invalid. A
+    call that does not fit is told how it is made; `whose` method it is."""
 
     @wraps(function)
     def call(*places: P.args, **names: P.kwargs) -> R:
@@ -50,6 +52,7 @@ def with_misfits_named(function: Callable[P, R]) -> Callable[P, R]:
             raise
         except Exception as error:
             _name_argument(function, names, error)
+            _tell_how(function, whose, places, names)
             told = _misfit(function, places, names)
             if told is None:
                 raise
@@ -64,11 +67,41 @@ def _name_argument(
     """An argument of another library is told what takes its place here."""
     if not isinstance(error, TypeError):
         return
-    said = f"{function.__name__}() got an unexpected keyword argument"
-    guessed = next((name for name in names if f"{said} {name!r}" in str(error)), "")
-    told = ARGUMENTS.get(guessed) or OF_READS.get(guessed)
-    if told is not None:
-        raise TypeError(f"{function.__name__}() takes no {guessed!r} (hint: {told})") from None
+    called = function.__name__
+    said = (f"{called}() got an unexpected keyword argument", f"{called}() missing", _REFUSED)
+    if not any(each in str(error) for each in said):
+        return
+    parameters = signature(function).parameters
+    of_it = ARGUMENTS_OF.get(called, {})
+    for name in names:
+        told = of_it.get(name) or ARGUMENTS.get(name) or OF_READS.get(name)
+        if told is not None and name not in parameters:
+            raise TypeError(f"{called}() takes no {name!r} (hint: {told})") from None
+
+
+def _tell_how(function: Callable[..., Any], whose: str, places: Any, names: Any) -> None:
+    """A call with arguments that there are not, or without some that there must be."""
+    how = signature(function)
+    try:
+        how.bind(*places, **names)
+    except TypeError as error:
+        called = f"{whose}{'.' if whose else ''}{function.__name__}"
+        hint = TABLES_FIRST.get(called) if "too many positional" in str(error) else None
+        hint = hint or f"{function.__name__}{_call(function, bool(whose))}"
+        raise TypeError(f"{called}(): {error} (hint: {hint})") from None
+
+
+def _call(function: Callable[..., Any], of_object: bool) -> str:
+    """How a function is called, without the kinds of its arguments."""
+    parameters: list[Parameter] = []
+    for each in list(signature(function).parameters.values())[of_object:]:
+        kind = _evaluated(each.annotation, function)
+        if each.kind is Parameter.VAR_KEYWORD and get_args(kind):
+            names = list(_hints(get_args(kind)[0]) or get_args(kind)[0].__annotations__)
+            parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names]
+        else:
+            parameters.append(each.replace(annotation=Parameter.empty))
+    return str(Signature(parameters))
 
 
 def naming_misfits(face: C) -> C:
@@ -79,8 +112,9 @@ def naming_misfits(face: C) -> C:
             continue
         function = getattr(found, "__func__", found)
         if function.__module__.startswith("tidelake"):
-            named = with_misfits_named(function)
-            setattr(face, name, staticmethod(named) if isinstance(found, staticmethod) else named)
+            alone = isinstance(found, staticmethod)
+            named = with_misfits_named(function, "" if alone else face.__name__)
+            setattr(face, name, staticmethod(named) if alone else named)
     return face
 
 

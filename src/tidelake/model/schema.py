@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
@@ -30,6 +31,7 @@ ROW_ID_FIELD = 2147483540
 ROW_SNAPSHOT_FIELD = 2147483539
 
 _CONDITION = re.compile(r"[<>=]")
+_EXPRESSION = re.compile(r"\(.*\)|\s(?:as|AS)\s")
 NESTED = frozenset({"struct", "list", "map"})
 
 
@@ -97,6 +99,19 @@ class Schema(Guessable, Drawable):
     def __len__(self) -> int:
         return len(self.columns)
 
+    def __contains__(self, wanted: object) -> bool:
+        """A column, or the name of one."""
+        if isinstance(wanted, str):
+            return fold(wanted) in (fold(name) for name in self.names)
+        return wanted in self.columns
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, wanted: object) -> object:
+            """For those who think of a dict."""
+            told = f".column({wanted!r})" if isinstance(wanted, str) else ".columns"
+            raise TypeError(f"a Schema has no [ ] (hint: schema{told})")
+
     @property
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
@@ -110,10 +125,20 @@ class Schema(Guessable, Drawable):
         exact = [c for c in same if c.name == name]
         if found := (exact or same):
             return found[0]
+        raise NotFound(f"no column {name!r}", hint=self._meant(name))
+
+    def _meant(self, name: str) -> str:
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1 and all(part in self for part in parts):
+            return f"several columns are a list: {parts!r}"
         hint = f"there are: {near_names(name, self.names)}"
-        if _CONDITION.search(name):
+        if name.strip() == "*":
+            hint += "; all of them are read where none are named"
+        elif _CONDITION.search(name):
             hint += "; a condition goes into where="
-        raise NotFound(f"no column {name!r}", hint=hint)
+        elif _EXPRESSION.search(name):
+            hint += '; lake.sql("SELECT …") computes'
+        return hint
 
     def __str__(self) -> str:
         return "\n".join(
@@ -122,4 +147,6 @@ class Schema(Guessable, Drawable):
 
     def _sheet(self) -> Sheet:
         rows = [(c.name, c.duckdb_type, "" if c.nullable else "not null") for c in self.columns]
-        return Sheet.of(f"{len(rows)} columns").with_grid(("column", "type", ""), rows)
+        return Sheet.of("1 column" if len(rows) == 1 else f"{len(rows)} columns").with_grid(
+            ("column", "type", ""), rows
+        )

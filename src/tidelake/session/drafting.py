@@ -90,7 +90,7 @@ class DraftSession(Session):
         self._watch = watch(self, self.drafts, self.work)
         self._next_id = -1
         self.counts = WriteResult(None)
-        self._wrote_before = False
+        self.has_written = False
         self.began = time.monotonic()
         self.is_over = False
         self.replayable = True
@@ -239,8 +239,8 @@ class DraftSession(Session):
             self.drafts.restore(saved)
             self._unwrite(before)
             raise
-        self.counts = _sum(self.counts, done) if self._wrote_before else done
-        self._wrote_before = True
+        self.counts = _sum(self.counts, done) if self.has_written else done
+        self.has_written = True
         return done
 
     def new_id(self) -> int:

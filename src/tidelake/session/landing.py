@@ -34,11 +34,14 @@ def land(tx: DraftSession) -> WriteResult:
     except TokenFound as found:
         tx.discard(tx.written)
         tx.result = found.result
-    except (Conflict, Invalid, _Refused) as error:
+    except (Conflict, Invalid) as error:
         if isinstance(error, Conflict):
             tx.committed.watch.conflict()
         tx.discard(tx.written)
         raise
+    except _Refused as error:
+        tx.discard(tx.written)
+        raise Denied(error.message, hint=error.hint) from error.__cause__
     finally:
         tx.work.end()
     return tx.result

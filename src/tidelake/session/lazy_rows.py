@@ -291,6 +291,8 @@ def _order_sql(given: str, names: Sequence[str]) -> str:
         hint = f"there are: {', '.join(names)}"
         if given.startswith("-") and _column_sql(given[1:], names) is not None:
             hint = f'order_by("{given[1:]} DESC")'
+        if given.lower() in ("asc", "desc"):
+            hint = f'the way stands with its column: order_by("{names[0]} {given.upper()}")'
         raise NotFound(f"no column {given!r} to order by", hint=hint)
     way = (parts["way"] or "asc") if parts else "asc"
     nulls = (parts["nulls"] or "last") if parts else "last"

@@ -239,7 +239,9 @@ def output_of(schema: Schema, wanted: tuple[str, ...] | None) -> tuple[str, ...]
         raise Invalid(f"columns={list(wanted)!r} must be names", hint='columns=["a", "b"]')
     output = tuple(_spelled(schema, name) for name in wanted)
     if len(set(output)) != len(output):
-        raise Invalid(f"a column is named twice in columns={list(wanted)!r}")
+        raise Invalid(
+            f"a column is named twice in columns={list(wanted)!r}", hint="name each column once"
+        )
     return output
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from tidelake.catalog.commit import commit
 from tidelake.catalog.commit.commit import CommitRequest, CommitResult
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import snapshots
-from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError
+from tidelake.errors import Conflict, Invalid, NotFound, TidelakeError, Unavailable
 from tidelake.model.change import Change, WriteResult
 from tidelake.model.terms import NO_TERMS, Purpose, Terms
 from tidelake.session.drafting import DraftSession
@@ -93,7 +92,7 @@ class _Replay:
                 if not _may_repeat(error, tx, started, session.tuning.patience_s):
                     raise
                 short = time.monotonic() - began < _SHORT_S
-                if isinstance(error, LostRace):
+                if isinstance(error, Unavailable):
                     commit.wait(attempts)
 
     def _draft(self, base: tuple[int, int] | None) -> DraftSession:
@@ -170,7 +169,9 @@ def _may_repeat(
 ) -> bool:
     """Whether a write that failed may be done once more. A commit that lost a race has had all
     the patience there is; one that is lost earlier was a read, and nothing had been tried."""
-    if not isinstance(error, Conflict | LostRace) or isinstance(error, ChangedSince):
+    lost = isinstance(error, Unavailable) and error.passing
+    outdated = isinstance(error, Conflict) and not isinstance(error, ChangedSince)
+    if not lost and not outdated:
         return False
     late = time.monotonic() - started > patience_s
     return not late and (tx is None or tx.replayable)

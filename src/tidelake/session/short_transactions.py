@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from tidelake.catalog.commit.commit import wait
 from tidelake.catalog.database.database import Writer
-from tidelake.catalog.database.failures import LostRace
+from tidelake.errors import Unavailable
 from tidelake.session.caches import HasDatabase
 
 Value = TypeVar("Value")
@@ -29,7 +29,8 @@ def run_locked(
         try:
             with session.database.writing() as writer:
                 return work(writer, *arguments, **named)
-        except LostRace:
-            if time.monotonic() - started > session.database.tuning.patience_s:
+        except Unavailable as error:
+            late = time.monotonic() - started > session.database.tuning.patience_s
+            if late or not error.passing:
                 raise
             wait(attempts)

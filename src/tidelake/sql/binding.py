@@ -80,7 +80,10 @@ class QueryTables:
         it names for a view holds for the tables behind it that name none.
         """
         if depth > DEEPEST_VIEW:
-            raise Invalid("the views in this query refer to each other in a circle")
+            raise Invalid(
+                "the views in this query refer to each other in a circle",
+                hint="drop one of them, or create it anew",
+            )
         if depth or seen.session.is_sandbox:
             refuse_harm(text.node, "a view" if depth else "the query", FUNCTIONS)
         edits: list[Edit] = []

@@ -21,5 +21,9 @@ def file_system(scheme: str, options: Mapping[str, Any]) -> Any:
             bucket, _, key = (rest if separator else path).partition("/")
             return bucket, key.lstrip("/")
 
+        async def _glob(self, path: str, **how: Any) -> Any:
+            """Files are listed without a scheme: with one, none would match."""
+            return await super()._glob(path.partition("://")[2] or path, **how)
+
     made: Any = Files
     return made(scheme, skip_instance_cache=True, **StoreAccess.of(scheme, options).arguments)

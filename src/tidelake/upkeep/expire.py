@@ -81,7 +81,7 @@ def _criteria(
         older_than = options.of_lake(reader, "expire_older_than")
     if older_than is None and keep_last is None:
         raise Invalid(
-            "expire() was not told what to expire",
+            "nothing says what is to expire",
             hint='expire(older_than="7 days"), expire(keep_last=100), or set the lake\'s option'
             " expire_older_than",
         )

@@ -103,7 +103,10 @@ class TokenFile:
                 f"there is no file of tokens {self.path}", hint="tidelake tokens add NAME"
             ) from None
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise Invalid(f"cannot read tokens from {self.path}: {error}") from None
+            raise Invalid(
+                f"cannot read tokens from {self.path}: {error}",
+                hint="correct the file, or make it anew: tidelake tokens add NAME",
+            ) from None
         return records_of(said.get("tokens", {}), str(self.path))
 
     @property
@@ -141,7 +144,10 @@ class TokenFile:
                 out.write("\n".join(map(_lines, records.values())))
             new.replace(self.path)
         except OSError as error:
-            raise Invalid(f"cannot write tokens to {self.path}: {error.strerror}") from None
+            raise Invalid(
+                f"cannot write tokens to {self.path}: {error.strerror}",
+                hint="name a file that you may write: --tokens PATH",
+            ) from None
 
 
 def _lines(record: TokenRecord) -> str:

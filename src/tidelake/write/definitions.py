@@ -234,7 +234,7 @@ def drop_view(tx: DraftSession, name: TableName) -> None:
     with tx.reading() as reader:
         view_id = tx.view.find(reader, tx.base, "view", name)
         if view_id is None:
-            raise NotFound(f"there is no view {name}")
+            raise NotFound(f"there is no view {name}", hint="lake.views() lists them")
         view = tx.view.view_info(reader, tx.base, view_id)
     tx.drafts.drop_view(view)
 

@@ -16,6 +16,7 @@ from tidelake.errors import Invalid
 from tidelake.model.change import NewFile, WriteResult
 from tidelake.model.names import TableName, fold, quote
 from tidelake.model.predicate import And, Compare, In, Predicate
+from tidelake.model.reflexes import OF_MERGES, Guessable
 from tidelake.model.schema import ROW_NUMBER, ROW_POSITION, Column
 from tidelake.model.settings import Settings
 from tidelake.model.types import FLOATS
@@ -44,10 +45,12 @@ _RANGED = {"varchar", "date", "timestamp", "timestamptz", "uuid"}
 _SHOWN = 3
 
 
-class Merge:
+class Merge(Guessable):
     """A merge in the making. Clauses of one kind are tried in the order in which they were given;
     `execute` runs it. Expressions name columns as `target.x` and `source.x`; the source may have
     columns that the table has not, for example one that says what is to be done."""
+
+    _reflexes = ("merge", OF_MERGES)
 
     def __init__(
         self,
@@ -148,10 +151,13 @@ def _keys(draft: TableDraft, on: str | Sequence[str] | None) -> list[Column]:
     if not found or len({column.id for column in found}) != len(found):
         of = draft.after.name
         said = f"{of} has no key" if on is None else f"on={on!r} names no key, or a column twice"
-        raise Invalid(f"a merge into {of} needs on=…: {said}", hint='merge(df, on="id")')
+        raise Invalid(f"a merge into {of} must be told its key: {said}", hint='merge(df, on="id")')
     for column in found:
         if column.is_nested:
-            raise Invalid(f"cannot merge by {column.name!r}, a {column.type}")
+            raise Invalid(
+                f"cannot merge by {column.name!r}, a {column.type}",
+                hint="name columns of plain values",
+            )
     return found
 
 

@@ -180,7 +180,7 @@ def test_relations_of_duckdb(connection):
     given = other.sql("SELECT 1::HUGEINT AS id, 'x'::ENUM('x') AS name")
     assert taken(connection, given, THREE[:2]) == [("1", "x")]
     error = refusal(connection, other.sql("SELECT 1::VARIANT AS id"), THREE[:1])
-    assert "VARIANT" in error.message
+    assert "variant" in error.message.lower()
 
 
 class OnlyAStream:

@@ -23,7 +23,6 @@ from tidelake.catalog.commit.clock import check_past, file_clock
 from tidelake.catalog.commit.entries import Entries, Numbers
 from tidelake.catalog.commit.table_statistics import TableStatistics
 from tidelake.catalog.database.database import Database, Reader, Writer
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.read import registrations
 from tidelake.catalog.read.snapshots import as_instant
 from tidelake.catalog.read.tables import check_version
@@ -89,8 +88,9 @@ def commit(database: Database, wanted: CommitRequest, data_path: str) -> CommitR
         attempts += 1
         try:
             numbers, duplicate = _attempt(database, wanted, data_path, again=attempts > 1)
-        except LostRace:
-            if time.monotonic() - started > database.tuning.patience_s:
+        except Unavailable as error:
+            late = time.monotonic() - started > database.tuning.patience_s
+            if late or not error.passing:
                 raise
             wait(attempts)
             continue

@@ -9,7 +9,7 @@ To add one:
 - `connections`: transactions, as `Connections` and `Session` in `backend` describe them. For a
   server begin with `ServerDatabase`, in `server`;
 - `failures`: what its driver raises, as a `Failure`. A change that may be tried again, because
-  another writer was faster or nobody knows whether it landed, is a `LostRace`;
+  another writer was faster or nobody knows whether it landed, is a `lost_race`;
 - list it in `backends`, its driver in the extras of `pyproject.toml` and in OWNERS of
   `tests/test_architecture.py`, and its address in the docs.
 Then give the tests a server of it (`tests/servers`): those that take every database should pass.

@@ -12,16 +12,18 @@ from tidelake.errors import Corrupt, Invalid, TidelakeError, Unavailable
 from tidelake.model.address import without_secrets
 
 
-class LostRace(Unavailable):
-    """The transaction came to nothing, or nobody knows: the same change may be tried again."""
-
-
 class Failure(NamedTuple):
     """The error that a driver's becomes, what is said of the catalog in it, and the hint."""
 
     error: type[TidelakeError]
     what: str
     hint: str
+    passing: bool = False
+
+
+def lost_race(what: str, hint: str) -> Failure:
+    """The transaction came to nothing, or nobody knows: the same change may be tried again."""
+    return Failure(Unavailable, what, hint, passing=True)
 
 
 LOCKED = "another process is writing to it; try again when it has finished"
@@ -66,7 +68,10 @@ def translate_driver_errors(
 def _explain(url: CatalogUrl, cause: Any, failure: Failure) -> TidelakeError:
     text = without_secrets(str(cause).strip(), url.url or "")
     detail = text.splitlines()[0] if text else type(cause).__name__
-    return failure.error(f"the catalog {url} {failure.what}: {detail}", hint=failure.hint)
+    message = f"the catalog {url} {failure.what}: {detail}"
+    if failure.passing:
+        return Unavailable(message, hint=failure.hint, passing=True)
+    return failure.error(message, hint=failure.hint)
 
 
 def _no_text(text: str) -> Invalid:

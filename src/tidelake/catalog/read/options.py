@@ -23,6 +23,8 @@ DEFAULTS = {
 
 _SIZES = {"target_file_size", "parquet_row_group_size"}
 _NUMBERS = {"data_inlining_row_limit", *_SIZES}
+_DIGITS = 18
+"""What DuckDB and databases count with has room for so many."""
 _AGES = {"delete_older_than", "expire_older_than"}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
@@ -114,6 +116,8 @@ def _checked(key: str, value: object) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if key in _NUMBERS and not (text.isdecimal() and text.isascii()):
         raise Invalid(f"{key}={value!r} is not a whole number", hint=f"for example {DEFAULTS[key]}")
+    if key in _NUMBERS and len(text) > _DIGITS:
+        raise Invalid(f"{key}={value!r} is too large", hint=f"for example {DEFAULTS[key]}")
     if key in _SIZES and not int(text):
         raise Invalid(f"{key} cannot be zero", hint=f"for example {DEFAULTS[key]}")
     if key in _AGES and text:

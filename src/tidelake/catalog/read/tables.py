@@ -159,7 +159,7 @@ def table(reader: Reader, at: int, table_id: int, data_path: str) -> TableInfo:
         ]
     )
     if not found:
-        raise NotFound(f"there is no table {table_id} at snapshot {at}")
+        raise NotFound(f"there is no table {table_id} at snapshot {at}", hint="ask by its name")
     row = found[0]
     return TableInfo(
         id=table_id,

@@ -94,7 +94,7 @@ def _in_one_line(clocks: Clocks) -> Iterator[Callable[[], bool]]:
             hint = "\\as_of, without a moment, reads as of now again"
         elif clocks.wish and "known_at=" in error.message:
             hint = "\\known_at, without a moment, goes back to now"
-        tell(hints.in_one_line(error.message), hint)
+        tell(hints.as_option(hints.in_one_line(error.message), ()), hint)
     except KeyboardInterrupt:
         tell("cancelled")
 

@@ -72,7 +72,7 @@ def _cancel(desk: Desk, caller: Caller, info: bytes) -> None:
     for endpoint in endpoints:
         name, ticket = messages.unpack(endpoint.ticket.ticket)
         if name != "TicketStatementQuery":
-            raise NotFound("only queries can be cancelled")
+            raise NotFound("only queries can be cancelled", hint="send what a query gave")
         handle = ticket.statement_handle[:_HANDLE_BYTES]
         desk.statements.get(caller.visitor, handle).halt.set()
 

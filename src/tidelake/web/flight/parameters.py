@@ -109,7 +109,10 @@ def bound_rows(reader: Any, names: tuple[str, ...], most: int) -> list[list[obje
         columns = [column.to_pylist() for column in batch.columns]
         rows += [list(row) for row in zip(*columns, strict=True)]
         if batch.num_columns != len(names):
-            raise Invalid(f"{batch.num_columns} values for {len(names)} parameters")
+            raise Invalid(
+                f"{batch.num_columns} values for {len(names)} parameters",
+                hint="give one for each ? or $name",
+            )
     return rows
 
 

@@ -116,7 +116,9 @@ class LakeServer(fl.FlightServerBase):  # type: ignore[misc]
             statement = self.desk.statements.get(caller.visitor, handle[:_HANDLE_BYTES])
             part = int.from_bytes(handle[_HANDLE_BYTES:], "big")
             if part >= max(1, len(statement.parts)):
-                raise Invalid("there is no such part of the statement")
+                raise Invalid(
+                    "there is no such part of the statement", hint="ask for those that it gave"
+                )
             with span("read", caller):
                 return self.desk.streams.stream(statement, part, cancelled_by(context))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidelake.catalog.database.failures import RACE, Failure, LostRace
+from tidelake.catalog.database.failures import RACE, Failure, lost_race
 from tidelake.errors import Denied, Invalid, Unavailable, Unsupported
 
 
@@ -12,7 +12,7 @@ def failure_of(cause: Any) -> Failure | None:
     import duckdb
 
     if isinstance(cause, duckdb.TransactionException | duckdb.ConstraintException):
-        return Failure(LostRace, "had to break off the transaction", RACE)
+        return lost_race("had to break off the transaction", RACE)
     if isinstance(cause, duckdb.ConnectionException) or "file handle conflict" in str(cause):
         return Failure(
             Unavailable, "cannot be opened", "close other connections to the same file first"

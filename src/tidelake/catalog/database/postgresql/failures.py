@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidelake.catalog.database.failures import LOCKED, PASSWORD, RACE, SERVER, Failure, LostRace
+from tidelake.catalog.database.failures import LOCKED, PASSWORD, RACE, SERVER, Failure, lost_race
 from tidelake.errors import Denied, Invalid, NotFound, Unavailable
 
 _KNOWN: dict[str, Failure] = {
@@ -13,12 +13,12 @@ _KNOWN: dict[str, Failure] = {
     "3F": Failure(NotFound, "has no such schema", "create it, or correct ?schema= in the address"),
     "42501": Failure(Denied, "refused access", "ask for the privilege that the message names"),
     "25006": Failure(Denied, "was opened read-only", "connect without read_only=True"),
-    "08": Failure(LostRace, "cannot be reached", SERVER),
+    "08": lost_race("cannot be reached", SERVER),
     "53": Failure(Unavailable, "is out of resources", "try again later"),
-    "57": Failure(LostRace, "is shutting down or starting up", "try again later"),
-    "40": Failure(LostRace, "had to break off the transaction", "try again"),
-    "55P03": Failure(LostRace, "is locked", LOCKED),
-    "23505": Failure(LostRace, "already has such a row", RACE),
+    "57": lost_race("is shutting down or starting up", "try again later"),
+    "40": lost_race("had to break off the transaction", "try again"),
+    "55P03": lost_race("is locked", LOCKED),
+    "23505": lost_race("already has such a row", RACE),
 }
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.dialect import InlineColumn
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.postgresql import gather
 from tidelake.catalog.database.statement import Marks, insert_into, marks, row_marks
+from tidelake.errors import Unavailable
 from tidelake.model.file import ManyRows
 from tidelake.model.names import quote
 
@@ -184,7 +184,9 @@ class PostgreSQLSession:
         self._waiting.append((_as_it_is("COMMIT"), ()))
         (cursor,) = self._send(1)
         if cursor.statusmessage != "COMMIT":
-            raise LostRace("the database has undone the transaction", hint="try again")
+            raise Unavailable(
+                "the database has undone the transaction", hint="try again", passing=True
+            )
 
 
 def _as_it_is(text: str) -> Marks:

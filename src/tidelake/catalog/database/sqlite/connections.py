@@ -18,14 +18,13 @@ from urllib.parse import quote
 
 from tidelake.catalog import cells
 from tidelake.catalog.database.dialect import InlineColumn
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite import arrays
 from tidelake.catalog.database.sqlite.keeper import by_column
 from tidelake.catalog.database.sqlite.keepers import IDLE_KEEPERS, Keeper, Step
 from tidelake.catalog.database.sqlite.libraries import has_duckdb_sqlite
 from tidelake.catalog.database.statement import insert_into
 from tidelake.catalog.database.url import CatalogUrl
-from tidelake.errors import TidelakeError
+from tidelake.errors import TidelakeError, Unavailable
 from tidelake.model.file import GatheredRows
 from tidelake.model.fork import keep_forever, tell_after_fork
 from tidelake.model.tuning import Tuning
@@ -387,6 +386,8 @@ def _check_alone() -> None:
     """Once DuckDB's library is here, what was begun before is not to be trusted: our lock may be
     gone already. Whether it has landed, a commit finds out by its mark."""
     if has_duckdb_sqlite():
-        raise LostRace(
-            "DuckDB opened SQLite files in this process while this was written", hint="try again"
+        raise Unavailable(
+            "DuckDB opened SQLite files in this process while this was written",
+            hint="try again",
+            passing=True,
         )

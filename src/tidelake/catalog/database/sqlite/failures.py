@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from tidelake.catalog.database.failures import LOCKED, RACE, Failure, LostRace
+from tidelake.catalog.database.failures import LOCKED, RACE, Failure, lost_race
 from tidelake.errors import Corrupt, Denied, Invalid, Unavailable
 
 _KNOWN: dict[int, Failure] = {
-    sqlite3.SQLITE_BUSY: Failure(LostRace, "is locked", LOCKED),
-    sqlite3.SQLITE_LOCKED: Failure(LostRace, "is locked", LOCKED),
-    sqlite3.SQLITE_CONSTRAINT: Failure(LostRace, "already has such a row", RACE),
+    sqlite3.SQLITE_BUSY: lost_race("is locked", LOCKED),
+    sqlite3.SQLITE_LOCKED: lost_race("is locked", LOCKED),
+    sqlite3.SQLITE_CONSTRAINT: lost_race("already has such a row", RACE),
     sqlite3.SQLITE_CANTOPEN: Failure(
         Unavailable, "cannot be opened", "check the path and permissions"
     ),

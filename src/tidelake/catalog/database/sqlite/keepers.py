@@ -15,7 +15,6 @@ from threading import Lock
 from typing import Any, BinaryIO
 from weakref import finalize
 
-from tidelake.catalog.database.failures import LostRace
 from tidelake.catalog.database.sqlite.keeper import receive, send
 from tidelake.errors import Unavailable
 from tidelake.model.fork import keep_forever, tell_after_fork
@@ -70,8 +69,10 @@ class Keeper:
             yield
         except (EOFError, OSError) as error:
             self.end()
-            raise LostRace(
-                "the process that keeps the catalog open for this one has ended", hint="try again"
+            raise Unavailable(
+                "the process that keeps the catalog open for this one has ended",
+                hint="try again",
+                passing=True,
             ) from error
         except sqlite3.Error:
             raise
