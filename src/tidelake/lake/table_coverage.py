@@ -85,7 +85,7 @@ class TableCoverage:
     ) -> Iterator[list[tuple[Entity, Interval]]]:
         """The work list of a backfill, in batches of up to `batch` entities, with what to fetch for
         each. Gaps longer than `max_length` (buckets, a timedelta, or "1d") are cut into pieces.
-        `entities` may name entities that the table has never seen.
+        `entity` may name some that the table has never seen.
         """
         return self.coverage(entity, start, end, known_at, calendar).missing(batch, max_length)
 
