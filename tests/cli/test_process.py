@@ -97,3 +97,26 @@ def test_a_count_can_be_counted_with(tmp_path):
     os.close(theirs)
     assert os.read(ours, 100).decode().strip() == "12,345"
     os.close(ours)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_letters_that_the_output_has_not(tmp_path, encoding):
+    """Text says which they were, and JSON stays JSON."""
+    url = f"sqlite:///{tmp_path}/lake.db"
+    text = "é 漢 🌊 œ"
+    with tidelake.connect(url) as lake:
+        lake.create_table("t", "s VARCHAR").append([{"s": text}])
+
+    def said(*words: str) -> str:
+        command = [sys.executable, "-m", "tidelake", "scan", "t", "--catalog", url, *words]
+        env = os.environ | {"PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, capture_output=True, check=True, env=env, timeout=300)
+        assert done.stderr == b""
+        return done.stdout.decode(encoding)
+
+    assert json.loads(said("--json"))["rows"] == [{"s": text}]
+    shown = said()
+    for letter in text.split():
+        units = letter.encode("utf-16-be").hex()
+        spelled = "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4))
+        assert letter in shown or spelled in shown

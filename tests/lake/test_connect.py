@@ -173,6 +173,7 @@ def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "says"),
     [
+        (":memory:", "in memory"),
         ("sqlite:///:memory:", "in memory"),
         ("duckdb:///:memory:", "in memory"),
         ("ducklake::memory:", "in memory"),

@@ -16,7 +16,7 @@ import pytest
 
 import tidelake
 from tidelake import col
-from tidelake.errors import Invalid, NotFound
+from tidelake.errors import Invalid, NotFound, TidelakeWarning
 
 ROWS = [{"n": 1, "s": "a"}, {"n": 2, "s": None}, {"n": 3, "s": "c"}]
 
@@ -45,6 +45,20 @@ def test_tables_by_name(lake: tidelake.Lake) -> None:
         assert "fresh" not in lake
         assert tx["fresh"].count() == 0
     assert "t" not in lake.known_at(0)
+
+
+def test_a_table_is_made_like_a_table_a_scan_or_a_query(lake: tidelake.Lake) -> None:
+    for n, like in enumerate(
+        (lake["t"], lake["t"].scan(["s"]), lake.sql("SELECT n + 1 AS m FROM t"))
+    ):
+        with pytest.warns(TidelakeWarning, match="wrote none of its rows"):
+            made = lake.create_table(f"like_{n}", like)
+        assert made.count() == 0
+        assert made.column_types() == like.column_types()
+        filled = lake.create_table(f"filled_{n}", like, rows=True)
+        assert filled.to_dicts() == like.to_dicts()
+        assert tidelake.is_compatible(like, filled)
+    assert lake.create_table("none", lake["empty"]).schema.names == ["n", "s"]
 
 
 def test_columns_by_name(lake: tidelake.Lake) -> None:

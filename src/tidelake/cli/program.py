@@ -16,6 +16,7 @@ import click
 from tidelake import __version__
 from tidelake.cli import lake_names
 from tidelake.cli.render import result
+from tidelake.cli.render.encoding import spell_out
 from tidelake.cli.sections import SECTIONS
 from tidelake.errors import NotFound, TidelakeError, TidelakeWarning
 from tidelake.model.terms import CommitTerms
@@ -246,6 +247,7 @@ class Program(click.Group):
         given = extra.get("args") or (args[0] if args else None)
         typed = list(sys.argv[1:] if given is None else given)
         as_json = "--json" in typed
+        spell_out()
         try:
             with _warnings_in_words():
                 code = super().main(*args, **extra)

@@ -145,7 +145,9 @@ def _read(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Invalid(f"{path} is not valid TOML: {error}", hint="correct the file") from error
     except OSError as error:
-        raise Invalid(f"cannot read {path}: {error.strerror}", hint="is it a file?") from error
+        raise Invalid(
+            f"cannot read {path}: {error.strerror}", hint="is it a file, and may you read it?"
+        ) from error
 
 
 @contextmanager

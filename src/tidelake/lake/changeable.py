@@ -100,7 +100,7 @@ class Changeable(Browsable):
         if rows and not (if_not_exists and self.exists(name)):
             schema, data = columns.columns_in(self, schema)
         unwritten = rows is None and columns.has_rows(schema)
-        order = creation.Creation(parsed, schema, wish, data, if_not_exists)
+        order = creation.Creation(parsed, columns.as_columns(schema), wish, data, if_not_exists)
         self._write("create_table", parsed, terms, order.run)
         if unwritten:
             warnings.warn(_NOT_WRITTEN.format(name=name), TidelakeWarning, stacklevel=3)

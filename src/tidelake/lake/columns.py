@@ -41,15 +41,22 @@ def is_compatible(old: Columns, new: Columns, mode: str = "backward") -> Compati
 
 def _columns(schema: Columns) -> tuple[Column, ...]:
     own = getattr(schema, "schema", None)
-    return columns_of(own if isinstance(own, Schema) else schema)
+    return columns_of(own if isinstance(own, Schema) else as_columns(schema))
+
+
+def as_columns(schema: Columns | Data) -> Columns | Data:
+    """Of rows of a lake, such as those of a query, the columns; anything else as it is."""
+    if not isinstance(schema, LazyRows):
+        return schema
+    own = getattr(schema, "schema", None)
+    return columns_of(own if isinstance(own, Schema) else schema.column_types())
 
 
 def columns_in(lake: Browsable, data: Columns | Data) -> tuple[tuple[Column, ...], Data]:
     """The columns of rows, as `create_table` takes them, and the rows as they are then to be
     read."""
     if isinstance(data, LazyRows):
-        own = getattr(data, "schema", None)
-        return columns_of(own if isinstance(own, Schema) else data.column_types()), data
+        return columns_of(as_columns(data)), data
     _refuse_columns_of_lists(data)
     files = _as_files(data)
     if files is not None:

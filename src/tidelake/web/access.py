@@ -146,7 +146,7 @@ class TokenFile:
         except OSError as error:
             raise Invalid(
                 f"cannot write tokens to {self.path}: {error.strerror}",
-                hint="name a file that you may write: --tokens PATH",
+                hint="name a file that you may write: --file PATH",
             ) from None
 
 

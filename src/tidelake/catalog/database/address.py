@@ -15,6 +15,7 @@ from tidelake.model.address import mask_secrets
 
 _BY_SCHEME = {scheme: each for each in BACKENDS.values() for scheme in each.schemes}
 _BY_WORD = {word: each for each in BACKENDS.values() for word in each.ducklake_words}
+_IN_MEMORY = ":memory:"
 _EXAMPLES = ", ".join(each.example for each in BACKENDS.values())
 _FORMS = f"{_EXAMPLES}, or DuckDB's own ducklake:… string"
 
@@ -27,6 +28,8 @@ def parse_url(text: str, base: Path | None = None) -> CatalogUrl:
     text = text.strip()
     if text.startswith("ducklake:"):
         return _from_ducklake(text.removeprefix("ducklake:"), base)
+    if text.startswith(_IN_MEMORY):
+        _file(text, base)
     scheme, separator, rest = text.partition("://")
     backend = _BY_SCHEME.get(scheme.lower())
     if not separator or backend is None:
@@ -92,7 +95,7 @@ def _embedded_path(text: str, rest: str, base: Path | None) -> Path:
 
 
 def _file(name: str, base: Path | None) -> Path:
-    if name.startswith(":memory:"):
+    if name.startswith(_IN_MEMORY):
         raise Invalid(
             "a lake cannot be in memory alone: its catalog is a file, or on a server",
             hint="name a file, for example in a temporary folder",
