@@ -177,8 +177,7 @@ def as_data_file(made: PurgedFile) -> DataFile:
         for old in made.before.deletes
         if (new := moved[old.id]) is not None
     ]
-    return replace(
-        made.before,
+    return made.before._replace(
         path=made.file.path,
         rows=made.file.rows,
         bytes=made.file.bytes,

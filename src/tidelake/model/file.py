@@ -6,9 +6,9 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidelake.model.schema import Column
 
@@ -34,9 +34,9 @@ class DeleteFile:
         return _is_visible(self.begin_snapshot, self.end_snapshot, snapshot_id)
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A Parquet file; `path` is complete (an absolute path or a URI).
+class DataFile(NamedTuple):
+    """A Parquet file; `path` is complete (an absolute path or a URI). A tuple, for a plan may have
+    very many.
 
     `partial_max`: when set and above the snapshot read, rows newer than that snapshot
     are in the file and must be filtered out by their embedded snapshot id.
@@ -81,8 +81,7 @@ class DataFile:
             for position, at in zip(self.deleted_positions, self.deleted_at, strict=True)
             if at <= snapshot_id
         ]
-        return replace(
-            self,
+        return self._replace(
             deletes=tuple(delete for delete in self.deletes if delete.is_visible_at(snapshot_id)),
             deleted_positions=tuple(position for position, _ in gone),
             deleted_at=tuple(at for _, at in gone),
@@ -90,7 +89,7 @@ class DataFile:
 
     def as_written(self) -> DataFile:
         """The file as if nothing had ever been deleted from it."""
-        return replace(self, deletes=(), deleted_positions=(), deleted_at=())
+        return self._replace(deletes=(), deleted_positions=(), deleted_at=())
 
     def is_partial_at(self, snapshot_id: int) -> bool:
         return self.partial_max is not None and self.partial_max > snapshot_id

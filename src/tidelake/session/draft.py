@@ -160,14 +160,14 @@ class TableDraft:
         staged = self.positions.get(file.id, ())
         gone = (*file.deleted_positions, *staged)
         stamps = [self.stamp] * len(staged)
-        file = replace(file, deleted_positions=gone, deleted_at=(*file.deleted_at, *stamps))
+        file = file._replace(deleted_positions=gone, deleted_at=(*file.deleted_at, *stamps))
         delete = self.delete_files.get(file.id)
         if delete is None:
             return file
         written = DeleteFile(
             -1, delete.path, "parquet", delete.rows, delete.bytes, self.base, is_staged=True
         )
-        return replace(file, deletes=(written,))
+        return file._replace(deletes=(written,))
 
     def as_staged(self, file_id: int, file: NewFile) -> DataFile:
         return DataFile(

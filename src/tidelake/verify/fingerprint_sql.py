@@ -80,7 +80,7 @@ def live(
 def _without_deletes(plan: ScanPlan) -> ScanPlan:
     """All rows of the files, their columns under names that no row's lineage has."""
     renamed = tuple(replace(c, name=f"v{c.id}") for c in plan.columns)
-    bare = tuple(replace(f, deletes=(), deleted_positions=(), deleted_at=()) for f in plan.files)
+    bare = tuple(f._replace(deletes=(), deleted_positions=(), deleted_at=()) for f in plan.files)
     lineage = (ROW_NUMBER, ROW_FILE, ROW_POSITION, ROW_SNAPSHOT)
     output = (*(c.name for c in renamed), *lineage)
     return replace(plan, snapshot_id=FOREVER, columns=renamed, output=output, files=bare)

@@ -191,7 +191,7 @@ def _check_group(
     files: dict[int, DataFile],
 ) -> Iterator[Problem]:
     """All at once; one by one if that fails, to find those that are to blame."""
-    bare = [replace(files[f.id], deletes=(), deleted_positions=(), deleted_at=()) for f in group]
+    bare = [files[f.id]._replace(deletes=(), deleted_positions=(), deleted_at=()) for f in group]
     partitions = {
         file.id: (table.specs[file.partition_id], file.partition_values)
         for file in bare

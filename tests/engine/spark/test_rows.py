@@ -29,7 +29,7 @@ def with_many_deletes(plan):
     return replace(
         plan,
         files=tuple(
-            replace(file, deletes=tuple(replace(d, rows=10**7) for d in file.deletes))
+            file._replace(deletes=tuple(replace(d, rows=10**7) for d in file.deletes))
             for file in plan.files
         ),
     )

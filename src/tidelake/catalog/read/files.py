@@ -90,7 +90,7 @@ def build_files(
 ) -> list[DataFile]:
     """Files from rows of FILE, and what was deleted from them."""
     values = _partition_values(reader, table_id, [row[0] for row in rows if row[8] is not None])
-    return [
+    found = [
         DataFile(
             id=row[0],
             path=inner_path(table_path, row[1], row[2]),
@@ -105,12 +105,27 @@ def build_files(
             mapping_id=row[10],
             partial_max=row[11],
             end_snapshot=row[12],
-            deletes=tuple(deletes.get(row[0], ())),
-            deleted_positions=tuple(position for position, _ in positions.get(row[0], ())),
-            deleted_at=tuple(snapshot for _, snapshot in positions.get(row[0], ())),
         )
         for row in rows
     ]
+    if not deletes and not positions:
+        return found
+    return [_with_deletes(file, deletes, positions) for file in found]
+
+
+def _with_deletes(
+    file: DataFile,
+    deletes: Mapping[int, Sequence[DeleteFile]],
+    positions: Mapping[int, Sequence[tuple[int, int]]],
+) -> DataFile:
+    if file.id not in deletes and file.id not in positions:
+        return file
+    gone = positions.get(file.id, ())
+    return file._replace(
+        deletes=tuple(deletes.get(file.id, ())),
+        deleted_positions=tuple(position for position, _ in gone),
+        deleted_at=tuple(snapshot for _, snapshot in gone),
+    )
 
 
 def _file_rows(reader: Reader, at: int, table_id: int, cut: Cut) -> list[Row]:

@@ -3,6 +3,8 @@ which would lose rows by it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidelake.model.file import DataFile
 from tidelake.model.ownership import is_marked
 from tidelake.model.schema import Column
@@ -10,11 +12,12 @@ from tidelake.model.types import FLOATS, INTEGERS, TIMESTAMPS
 from tidelake.plan.scan import ScanPlan
 
 
-def is_misled(plan: ScanPlan, file: DataFile) -> bool:
-    """Whether the file may have bloom filters of floats: files of ours have none. There 0.0 and
-    -0.0 differ, and so do a NaN and a NaN with a sign: one is not found as the other."""
-    ours = file.mapping_id is None and is_marked(file.path)
-    return not ours and any(column.type in FLOATS for column in plan.columns)
+def misled_files(plan: ScanPlan, files: Sequence[DataFile]) -> list[bool]:
+    """Whether each of the files may have bloom filters of floats: files of ours have none. There
+    0.0 and -0.0 differ, and so do a NaN and a NaN with a sign: one is not found as the other."""
+    if all(column.type not in FLOATS for column in plan.columns):
+        return [False] * len(files)
+    return [file.mapping_id is not None or not is_marked(file.path) for file in files]
 
 
 def seekable_sql(column: Column, value: str, *, misled: bool) -> str:

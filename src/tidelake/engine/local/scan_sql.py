@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from tidelake.engine.local.disguise import exact_sql, is_misled, seekable_sql
+from tidelake.engine.local.disguise import exact_sql, misled_files, seekable_sql
 from tidelake.engine.local.reshape import Source, by_id, missing_sql, rebuild, renumber
 from tidelake.errors import Corrupt, Unsupported
 from tidelake.model.file import DataFile, InlinedRows, MappedField
@@ -76,9 +76,9 @@ def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
 def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[ScanGroup]:
     """Sort the plan's files into groups; `shapes` holds the inspected footers by path."""
     groups: dict[tuple[FileShape | None, Partition, object], list[DataFile]] = defaultdict(list)
-    for file in plan.files:
+    for file, misled in zip(plan.files, misled_files(plan, plan.files), strict=True):
         shape, partition = _shape(plan, file, shapes)
-        partial, misled = file.is_partial_at(plan.snapshot_id), is_misled(plan, file)
+        partial = file.is_partial_at(plan.snapshot_id)
         treatment = (file.encryption_key, file.has_deletes, partial, misled)
         groups[shape, partition, treatment].append(file)
     return [
@@ -183,7 +183,7 @@ def group_branch(plan: ScanPlan, group: ScanGroup, deletes: str | None) -> str:
     where = ""
     if any(file.is_partial_at(plan.snapshot_id) for file in group.files):
         where = f" WHERE {lineage[ROW_SNAPSHOT]} <= {plan.snapshot_id}"
-    misled = any(is_misled(plan, file) for file in group.files)
+    misled = any(misled_files(plan, group.files))
     named = {c.name: seekable_sql(c, columns[c.name], misled=misled) for c in plan.columns}
     named |= {name: lineage[name] for name in _virtual(plan)}
     chosen = ", ".join(f"{expression} AS {quote(name)}" for name, expression in named.items())
@@ -213,9 +213,10 @@ def _by_field_id(plan: ScanPlan, group: ScanGroup) -> tuple[dict[str, str], dict
 def _at_its_widest(plan: ScanPlan, group: ScanGroup, column: Column) -> Column:
     """A column that has been wider at another snapshot. Rows of that time may be in merged files,
     with values that it does not hold."""
-    if all(file.partial_max is None for file in group.files):
+    formers = plan.former_types.get(column.id, ())
+    if not formers or all(file.partial_max is None for file in group.files):
         return column
-    for former in plan.former_types.get(column.id, ()):
+    for former in formers:
         if not column.is_nested and widens(column.type, former):
             column = replace(column, type=former)
     return column

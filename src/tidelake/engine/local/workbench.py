@@ -317,4 +317,4 @@ class Workbench:
 
 def _moved(file: DataFile, near: Mapping[str, str]) -> DataFile:
     deletes = tuple(replace(each, path=near.get(each.path, each.path)) for each in file.deletes)
-    return replace(file, path=near.get(file.path, file.path), deletes=deletes)
+    return file._replace(path=near.get(file.path, file.path), deletes=deletes)
