@@ -143,10 +143,11 @@ class _Hasty:
 
 def test_ctrl_c_right_after_enter_cancels_what_was_typed(url, monkeypatch, capsys):
     monkeypatch.setattr(terminal, "new_prompt", _Hasty)
+    before = signal.getsignal(signal.SIGINT)
     with tidelake.connect(url) as lake:
         loop.run(loop.Shell(lake))
     assert capsys.readouterr().err == "error: cancelled\n"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_error_is_one_line_and_a_hint_in_sql(shell):

@@ -86,7 +86,8 @@ def _patient(
             with at_work(local, doing) as work:
                 return do(work, pickle.loads(piece))
         except Unavailable as error:
-            raise Unavailable(refusal(error.message, error.hint or "")) from error
+            said = refusal(error.message, error.hint or "")
+            raise Unavailable(said, hint=error.hint) from error
         except TidelakeError as error:
             return Failure(type(error), error.message, error.hint)
 
