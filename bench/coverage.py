@@ -56,7 +56,7 @@ def _years(part: Part, place: Path) -> None:
         lake.close()
         for what, target in (
             ("gaps of one entity", 5),
-            ("ratio of all", 1000),
+            ("ratio of all", 300),
             ("last complete window of one", 5),
         ):
             said = f"{what}, {kind}"
