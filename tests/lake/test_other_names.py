@@ -156,13 +156,17 @@ def test_a_call_that_does_not_fit_is_told_how_it_is_made(lake, ask, told):
 
 
 def test_what_passes_a_transaction_by_is_told(lake: tidelake.Lake) -> None:
-    with pytest.warns(TidelakeWarning, match="written through the transaction"):  # noqa: SIM117
+    with pytest.warns(TidelakeWarning, match="done through the transaction"):  # noqa: SIM117
         with lake.transaction():
             lake.append("t", [{"n": 2}])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with lake.transaction() as tx:  # nothing is written at all
             tx.table("t").count()
+        with lake.transaction() as tx:  # it is read as it was, whatever comes
+            before = tx.table("t").count()
+            lake.append("t", [{"n": 7}])
+            assert tx.table("t").count() == before
         with lake.transaction() as tx:  # both are meant
             tx.append("t", [{"n": 3}])
             lake.append("t", [{"n": 4}])
@@ -171,7 +175,7 @@ def test_what_passes_a_transaction_by_is_told(lake: tidelake.Lake) -> None:
                 if not tx.is_done:
                     tx.append("t", [{"n": 5}])
                 lake.append("t", [{"n": 6}])
-    assert lake["t"].count() == 7
+    assert lake["t"].count() == 8
 
 
 FACES = {

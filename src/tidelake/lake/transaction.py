@@ -19,7 +19,7 @@ from tidelake.session.session import Session
 from tidelake.session.source import pinned_to
 
 _PASSED_BY = (
-    "nothing was written through the transaction, but its lake was written to meanwhile, in commits"
+    "nothing was done through the transaction, but its lake was written to meanwhile, in commits"
     " of their own: write through what `with` gives, as in `with lake.transaction() as tx:"
     " tx.table(name).append(rows)`"
 )
@@ -91,9 +91,10 @@ class Transaction(Changeable):
             self.close()
 
     def _was_passed_by(self) -> bool:
-        """Whether nothing was written through it, and something was through its lake."""
+        """Whether nothing was done through it, and something was written through its lake."""
         newest = self.session.committed.caches.newest
-        idle = not self.session.has_written and self.session.guard.once is None
+        used = self.session.has_written or self.session.was_read
+        idle = not used and self.session.guard.once is None
         return idle and newest is not None and newest[0] > self.session.base
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from typing import NoReturn
@@ -90,7 +90,7 @@ class DraftSession(Session):
         self._watch = watch(self, self.drafts, self.work)
         self._next_id = -1
         self.counts = WriteResult(None)
-        self.has_written = False
+        self.has_written = self.was_read = False
         self.began = time.monotonic()
         self.is_over = False
         self.replayable = True
@@ -133,6 +133,7 @@ class DraftSession(Session):
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         self.check_open()
+        self.was_read = True
         with self._committed.reading() as reader:
             yield reader
 
@@ -370,12 +371,9 @@ class DraftSession(Session):
     def discard(self, paths: Iterable[str]) -> None:
         """Remove files that nothing refers to. What cannot be removed is left for cleanup, and
         what the parent of this process wrote is left to it."""
-        if not self.is_here:
-            return
-        try:
-            self.store.delete(sorted(paths))
-        except TidelakeError:
-            return
+        if self.is_here:
+            with suppress(TidelakeError):
+                self.store.delete(sorted(paths))
 
 
 def _check_thawed(table: TableInfo) -> None:
