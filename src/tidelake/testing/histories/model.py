@@ -37,6 +37,7 @@ class Table:
     partitioned: tuple[str, ...] = ()
     sorted: tuple[str, ...] = ()
     reordered: bool = False
+    reshaped: bool = False
     uid: int = 0
 
     def column(self, name: str) -> Column:

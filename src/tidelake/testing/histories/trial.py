@@ -262,10 +262,10 @@ class Trial:
 
     def _flush(self, _: Random) -> None:
         """Not after DuckDB has changed a type: it then forgets the bounds of the column, and with
-        the next insert takes those of the new rows for all. And not while a sorted table has its
-        columns in another order: there it breaks off with an internal error."""
+        the next insert takes those of the new rows for all. And not while a sorted table has other
+        columns than at first: there it breaks off with an internal error."""
         tables = self.model.now.tables.values()
-        if not self._duck_widened and not any(t.sorted and t.reordered for t in tables):
+        if not self._duck_widened and not any(t.sorted and t.reshaped for t in tables):
             self._upkeep("ducklake_flush_inlined_data('lake')")
 
     def _merge(self, _: Random) -> None:
