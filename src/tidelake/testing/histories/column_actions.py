@@ -119,8 +119,7 @@ def widen(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         mine = table.column(column.name)
-        mine.was_whole |= "DECIMAL" in wider and "DECIMAL" not in str(mine.kind)
-        mine.kind = wider
+        mine.kind, mine.was_narrower = wider, True
         table.reshaped = True
         mine.default = widen_value(wider, mine.default)
         for row in table.rows:
