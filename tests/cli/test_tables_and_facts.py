@@ -56,6 +56,9 @@ def test_a_key_may_stand_alone(facts):
     """For merges; of a table of facts it goes with the event time."""
     facts("declare", "n", "--key", "i", "--message", "m")
     assert facts.json("show", "n")["key"] == ["i"]
+    facts("declare", "q", "--key", "k")
+    facts("declare", "q", "--event-time", "ts")  # which needs no key any more
+    assert facts.json("show", "q")["key"] == ["k"]
     facts("declare", "q", "--event-time", "ts", "--key", "k", "--tombstone", "gone")
     told = facts("declare", "q", "--key", "v", ok=False).stderr
     assert "--key goes with --event-time ts" in told

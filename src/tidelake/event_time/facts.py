@@ -45,7 +45,7 @@ def set_event_time(
 ) -> WriteResult:
     draft = tx.draft(name)
     table = draft.after
-    if event_time is not None and not key:
+    if event_time is not None and not (key := key or _lone_key(table)):
         raise Invalid("event_time needs a key", hint=f't.set_event_time({event_time!r}, key="id")')
     wanted = settings_from_names(
         table.schema,
@@ -66,6 +66,14 @@ def set_event_time(
         draft.facts = draft.facts.evolved(replace(table, schema=after))
     draft.after = replace(table, schema=after, tags={**others, **wanted.tags()})
     return WriteResult(None, operation="set event time")
+
+
+def _lone_key(table: TableInfo) -> list[str]:
+    """The key of a table that has no event time yet."""
+    declared = Settings.of(table.tags)
+    if declared.event_time is not None:
+        return []
+    return [column.name for each in declared.key for column in table.schema if column.id == each]
 
 
 def _recorded_since(tx: DraftSession, table: TableInfo) -> str:

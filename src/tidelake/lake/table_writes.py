@@ -287,12 +287,12 @@ class TableWrites:
         knowledge_time: str | None = None,
         **terms: Unpack[CommitTerms],
     ) -> WriteResult:
-        """Make the table one of facts in time. `key` is what a fact is about, `event_time` since
-        when it holds. Where the boolean column `tombstone` is true, the key has ended. `valid_to`
-        is a time at which the fact ends at the latest; NULL is no end. From then on key and event
-        time cannot be null, and no existing row may have such nulls. `knowledge_time` is a column
-        that says when rows became known, which counts for `known_at` before the first commit of the
-        table.
+        """Make the table one of facts in time. `key` is what a fact is about, unless the table has
+        one already; `event_time` since when it holds. Where the boolean column `tombstone` is true,
+        the key has ended. `valid_to` is a time at which the fact ends at the latest; NULL is no
+        end. From then on key and event time cannot be null, and no existing row may have such
+        nulls. `knowledge_time` is a column that says when rows became known, which counts for
+        `known_at` before the first commit of the table.
 
         None ends it, and leaves a key for `merge` if one is given.
         """
